@@ -5,6 +5,7 @@ public abstract sealed class InvalidFreeException extends AllocatorException
         permits ForeignAddressException, InteriorAddressException, DoubleFreeException {
     private static final long serialVersionUID = 1L;
 
+    /** The address that was refused. */
     private final long address;
 
     InvalidFreeException(long address, String reason) {

@@ -7,9 +7,16 @@ import java.util.Comparator;
 public final class InvalidOptionException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
+    /** The key as given. */
     private final String key;
+
+    /** The value as given. */
     private final String value;
+
+    /** What would be accepted. */
     private final String accepted;
+
+    /** Where it was given. */
     private final String origin;
 
     /**

@@ -4,6 +4,7 @@ package allocator.spi;
 public final class InvalidSizeException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
+    /** The size that was refused. */
     private final long byteSize;
 
     /**

@@ -13,7 +13,10 @@ public final class OutOfMemoryException extends AllocatorException {
     /** Stands for a number that is not known. */
     public static final long UNKNOWN = -1;
 
+    /** The numbers behind the refusal. */
     private final Shortage shortage;
+
+    /** The allocator at the failure. */
     private final String dump;
 
     /**
