@@ -64,7 +64,7 @@ public interface EpFactory extends AutoCloseable {
      * <p>A provider may return the same shared instance again and again; it then counts users for each memory, and each
      * successful call is one reference that is given back by one {@link #releaseAllocator} (F-04). Options that arrive
      * when a shared instance exists cannot change it; {@link Allocator#effectiveOptions} then tells the difference
-     * (O-05). The caller owns the reference, the provider the allocator.
+     * (O-05). With {@link OptionKey#EXCLUSIVE} the caller gets an instance of its own (O-06). The caller owns the reference, the provider the allocator.
      *
      * @implSpec The allocator's {@link Allocator#info} equals {@code info} (F-05) and its allocator type is never
      *     {@link AllocatorType#ARENA} (F-06). If this method throws, nothing was created and no reference counted

@@ -16,6 +16,13 @@ public final class OptionKey<T> {
     /** The largest accepted size: the largest multiple of {@link #SIZE_GRANULARITY} that fits. */
     public static final long MAX_SIZE = Long.MAX_VALUE / SIZE_GRANULARITY * SIZE_GRANULARITY;
 
+    /**
+     * Asks for an instance that nobody else gets, even where the provider shares one (O-06). A provider that shares
+     * instances understands it; the runtime sets it for allocators whose own settings must apply.
+     */
+    public static final OptionKey<Boolean> EXCLUSIVE =
+            flag("arena.exclusive", false, "1: a new instance of its own, instead of the one that users share");
+
     private final String name;
     private final T defaultValue;
     private final String accepted;
