@@ -1,0 +1,5 @@
+/** Benchmarks of the allocators, each beside its rivals. */
+@NullMarked
+package allocator.bench;
+
+import org.jspecify.annotations.NullMarked;

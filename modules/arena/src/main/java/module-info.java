@@ -1,0 +1,12 @@
+import org.jspecify.annotations.NullMarked;
+
+/**
+ * Arenas that suballocate regions of any upstream allocator: best fit with coalescing, and bump allocation.
+ *
+ * <p>Pure bookkeeping on addresses: nothing here touches the memory that it hands out.
+ */
+@NullMarked
+module java.allocator.arena {
+    requires transitive java.allocator.spi;
+    requires static org.jspecify;
+}

@@ -1,0 +1,11 @@
+import org.jspecify.annotations.NullMarked;
+
+/** The {@code allocator} command. */
+@NullMarked
+module java.allocator.cli {
+    requires com.fasterxml.jackson.core;
+    requires info.picocli;
+    requires java.allocator.runtime;
+    requires java.allocator.trace;
+    requires static org.jspecify;
+}
