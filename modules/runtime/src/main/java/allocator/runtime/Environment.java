@@ -9,6 +9,7 @@ import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
+import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import allocator.spi.UnsupportedMemoryException;
 import java.nio.file.Path;
@@ -96,6 +97,24 @@ public final class Environment implements AutoCloseable {
                 .sorted(Comparator.comparingInt((ProviderDevice device) -> PREFERENCE.indexOf(device.type()))
                         .thenComparing(ProviderDevice::provider))
                 .toList());
+    }
+
+    /**
+     * The keys that a registered provider understands, with defaults and accepted values.
+     *
+     * @param provider the provider's name
+     * @return the keys; empty if there are none
+     * @throws IllegalArgumentException if no provider of that name is registered
+     */
+    public List<OptionKey<?>> optionKeys(String provider) {
+        return locked(() -> {
+            final RegisteredProvider registered = providers.get(provider);
+            if (registered == null) {
+                throw new IllegalArgumentException(
+                        "no provider " + provider + " is registered. Registered: " + providers.keySet());
+            }
+            return registered.keys();
+        });
     }
 
     /**
