@@ -566,8 +566,11 @@ public final class Environment implements AutoCloseable {
         report.notes().forEach(note -> Log.warning(session + ": " + note));
         for (final AllocatorReport allocator : report.allocators()) {
             Log.debug(session + ": " + allocator);
+            // Settings speak of arenas; that they pass read-only memory by is as it should be.
             allocator.settings().stream()
                     .filter(setting -> !setting.isInForce() && setting.origin().equals(Settings.SESSION))
+                    .filter(setting ->
+                            setting.effective() != null || !allocator.memory().isReadOnly())
                     .forEach(setting -> Log.warning(session + ": " + setting.key() + "=" + setting.requested()
                             + " is not in force on " + allocator.memory() + ": " + setting.why()));
         }
