@@ -9,6 +9,10 @@ import java.util.concurrent.TimeUnit;
  */
 final class ProgressBar implements AutoCloseable {
     private static final int WIDTH = 24;
+
+    /** A longer text would wrap on a terminal of 80 columns, and a wrapped line cannot be erased. */
+    private static final int TEXT_WIDTH = 79 - WIDTH - " 100 %  ".length();
+
     private static final long FIRST_DRAWN_AFTER = TimeUnit.MILLISECONDS.toNanos(200);
     private static final long DRAWN_EVERY = TimeUnit.MILLISECONDS.toNanos(80);
     private static final String ERASE_LINE = "\r\u001b[K";

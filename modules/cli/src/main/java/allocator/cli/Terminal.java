@@ -3,6 +3,7 @@ package allocator.cli;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.nio.charset.CharsetEncoder;
+import java.nio.charset.StandardCharsets;
 import java.util.Set;
 
 /**
@@ -43,7 +44,7 @@ final class Terminal {
 
     /** Streams of which none is a terminal. */
     static Terminal of(PrintWriter out, PrintWriter err) {
-        return new Terminal(out, err, Set.of(), false, java.nio.charset.StandardCharsets.UTF_8);
+        return new Terminal(out, err, Set.of(), false, StandardCharsets.UTF_8);
     }
 
     PrintWriter out() {
