@@ -1,0 +1,102 @@
+package allocator.spi;
+
+/**
+ * Hands out memory of one kind on one device: Java's counterpart of ONNX Runtime's {@code OrtAllocator}.
+ *
+ * <p>What more an allocator can do is told by its type: {@link StreamAwareAllocator}, {@link ShrinkableAllocator},
+ * {@link HostAccessibleAllocator}.
+ *
+ * <p>Safe for use by any thread; memory may be freed by another thread than the one that allocated it (A-08). Calls may
+ * block on the allocator's locks and, where memory is taken from or given back to the device, on the driver.
+ *
+ * <p>After any exception every live allocation is still valid and the allocator still works (A-07).
+ */
+public interface Allocator {
+    /**
+     * Allocates memory.
+     *
+     * <p>The bytes are not initialized. The block belongs to the caller until it is freed or the allocator is released.
+     * On a device with streams the block may be used by work on any stream; before it is freed all that work must be
+     * complete (T-06).
+     *
+     * @implSpec Live allocations never overlap (A-03), and each starts at a multiple of the
+     *     {@linkplain MemoryInfo#byteAlignment alignment} of {@link #info} (A-04).
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation (A-02)
+     * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
+     * @throws InvalidSizeException if {@code byteSize} is negative, or so large that rounding it would overflow
+     * @throws OutOfMemoryException if the limit or the device cannot satisfy the request; the only report of exhaustion
+     *     (A-05)
+     * @throws DeviceException if the driver fails otherwise
+     * @throws AllocatorClosedException if this allocator is closed
+     */
+    long alloc(long byteSize);
+
+    /**
+     * Frees an allocation of this allocator: of {@link #alloc}, {@link #reserve} or
+     * {@link StreamAwareAllocator#allocOnStream}. Whether the memory goes back to the device or is kept for further
+     * allocations is the allocator's policy; see {@link ShrinkableAllocator#shrink}.
+     *
+     * @param address what the allocation returned; {@code 0} does nothing (A-02)
+     * @throws InvalidFreeException if {@code address} is not the start of a live allocation of this allocator: a
+     *     {@link ForeignAddressException}, {@link InteriorAddressException} or {@link DoubleFreeException}, as far as the
+     *     allocator can tell (A-06); nothing changes then
+     * @throws DeviceException if the driver fails to take the memory back; the allocation is dead all the same
+     * @throws AllocatorClosedException if this allocator is closed
+     */
+    void free(long address);
+
+    /**
+     * The memory that this allocator serves.
+     *
+     * @return the same info on every call; its allocator type is never {@link AllocatorType#ARENA} (F-06)
+     */
+    MemoryInfo info();
+
+    /**
+     * The level of this contract that the allocator was written for: {@link SpiLevel#CURRENT} at the time of writing, as
+     * a constant of the implementation's own.
+     *
+     * @return the level, the same on every call, at least {@link SpiLevel#MINIMUM}
+     */
+    int spiLevel();
+
+    /**
+     * Allocates memory at session start that is to live as long as the session, such as initializers, so that it does
+     * not shape the growth of an arena. From {@link SpiLevel#RESERVE} on.
+     *
+     * @implSpec An arena takes exactly {@code byteSize} bytes from its device, outside its regions, within the same limit
+     *     (R-01, R-02). The default implementation is {@link #alloc}.
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @return the address, to be freed with {@link #free}; {@code 0} if and only if {@code byteSize} is {@code 0}
+     * @throws InvalidSizeException as {@link #alloc}
+     * @throws OutOfMemoryException as {@link #alloc}
+     * @throws DeviceException as {@link #alloc}
+     * @throws AllocatorClosedException as {@link #alloc}
+     */
+    default long reserve(long byteSize) {
+        return alloc(byteSize);
+    }
+
+    /**
+     * The allocator's counters at one moment. From {@link SpiLevel#STATISTICS} on.
+     *
+     * @implSpec The counters are consistent with one another and with the calls that returned before this one began
+     *     (S-01). The default implementation answers {@link AllocatorStats#NONE}.
+     * @return the statistics
+     * @throws AllocatorClosedException if this allocator is closed
+     */
+    default AllocatorStats stats() {
+        return AllocatorStats.NONE;
+    }
+
+    /**
+     * The settings in force: a value for every key of {@link EpFactory#optionKeys} that applies to this allocator, after
+     * rounding, with the origin of each. Compared with what was asked for, it shows what a shared instance could not
+     * grant (O-05).
+     *
+     * @return the settings; empty unless overridden
+     */
+    default AllocatorOptions effectiveOptions() {
+        return AllocatorOptions.EMPTY;
+    }
+}

@@ -1,0 +1,206 @@
+package allocator.spi;
+
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Settings for an allocator: string pairs, each with the place it came from, read through {@link OptionKey}s. Immutable;
+ * kept in key order.
+ */
+public final class AllocatorOptions {
+    /** No settings. */
+    public static final AllocatorOptions EMPTY = new AllocatorOptions(Map.of());
+
+    /** The origin of settings that a caller passes directly. */
+    public static final String EXPLICIT = "explicit call";
+
+    /** The origin of a key that nobody set. */
+    public static final String DEFAULT = "default";
+
+    /** A setting's text and origin. */
+    private record Entry(String value, String origin) {}
+
+    private final Map<String, Entry> entries;
+
+    private AllocatorOptions(Map<String, Entry> entries) {
+        this.entries = Collections.unmodifiableMap(new TreeMap<>(entries));
+    }
+
+    /**
+     * Settings that a caller passes directly.
+     *
+     * @param values key to value
+     * @return the settings, with the origin {@link #EXPLICIT}
+     */
+    public static AllocatorOptions of(Map<String, String> values) {
+        return of(values, EXPLICIT);
+    }
+
+    /**
+     * Settings from one place.
+     *
+     * @param values key to value
+     * @param origin where they were given, as a person would name it, such as {@code session}
+     * @return the settings
+     */
+    public static AllocatorOptions of(Map<String, String> values, String origin) {
+        final Map<String, Entry> entries = new TreeMap<>();
+        values.forEach((key, value) -> entries.put(key, new Entry(value, origin)));
+        return new AllocatorOptions(entries);
+    }
+
+    /**
+     * These settings with one more, or with one replaced.
+     *
+     * @param key the key
+     * @param value its value
+     * @param origin where it was given
+     * @return the settings
+     */
+    public AllocatorOptions with(String key, String value, String origin) {
+        final Map<String, Entry> merged = new TreeMap<>(entries);
+        merged.put(key, new Entry(value, origin));
+        return new AllocatorOptions(merged);
+    }
+
+    /**
+     * These settings overlaid by stronger ones: key by key, what {@code stronger} has wins and keeps its origin (O-04).
+     *
+     * @param stronger the settings that win
+     * @return the settings
+     */
+    public AllocatorOptions overriddenBy(AllocatorOptions stronger) {
+        final Map<String, Entry> merged = new TreeMap<>(entries);
+        merged.putAll(stronger.entries);
+        return new AllocatorOptions(merged);
+    }
+
+    /**
+     * Reads one key.
+     *
+     * @param key the key
+     * @param <T> type of its value
+     * @return its value, or its default if it is not set
+     * @throws InvalidOptionException if the text is not accepted
+     */
+    public <T> T get(OptionKey<T> key) {
+        final Entry entry = entries.get(key.name());
+        return entry == null ? key.defaultValue() : key.parse(entry.value, entry.origin);
+    }
+
+    /**
+     * Checks every setting: each key is known and each value accepted (O-01, O-02).
+     *
+     * @param known the keys that are understood
+     * @throws InvalidOptionException for the first key, in key order, that fails; an unknown key is answered with the
+     *     known one that is spelt most like it
+     */
+    public void requireValid(Collection<? extends OptionKey<?>> known) {
+        final Map<String, OptionKey<?>> byName = new TreeMap<>();
+        known.forEach(key -> byName.put(key.name(), key));
+        entries.forEach((name, entry) -> {
+            final OptionKey<?> key = byName.get(name);
+            if (key == null) {
+                throw InvalidOptionException.unknownKey(name, entry.value, entry.origin, byName.keySet());
+            }
+            key.parse(entry.value, entry.origin);
+        });
+    }
+
+    /**
+     * What is in force once these settings are applied: a value for every key, as read, with its origin or
+     * {@link #DEFAULT}.
+     *
+     * @param keys the keys that apply
+     * @return a setting for each of {@code keys}
+     * @throws InvalidOptionException if a value is not accepted
+     */
+    public AllocatorOptions resolve(Collection<? extends OptionKey<?>> keys) {
+        final Map<String, Entry> resolved = new TreeMap<>();
+        keys.forEach(key -> resolved.put(key.name(), resolve(key)));
+        return new AllocatorOptions(resolved);
+    }
+
+    private <T> Entry resolve(OptionKey<T> key) {
+        final Entry entry = entries.get(key.name());
+        return new Entry(key.format(get(key)), entry == null ? DEFAULT : entry.origin);
+    }
+
+    /**
+     * The text of a key.
+     *
+     * @param key the key
+     * @return its value as given, or {@code null} if it is not set
+     */
+    public @Nullable String value(String key) {
+        final Entry entry = entries.get(key);
+        return entry == null ? null : entry.value;
+    }
+
+    /**
+     * Where a key was given.
+     *
+     * @param key the key
+     * @return its origin, {@link #DEFAULT} if it is not set
+     */
+    public String origin(String key) {
+        final Entry entry = entries.get(key);
+        return entry == null ? DEFAULT : entry.origin;
+    }
+
+    /**
+     * The keys that are set.
+     *
+     * @return the keys in natural order
+     */
+    public Set<String> keys() {
+        return entries.keySet();
+    }
+
+    /**
+     * Whether nothing is set.
+     *
+     * @return whether there are no keys
+     */
+    public boolean isEmpty() {
+        return entries.isEmpty();
+    }
+
+    /**
+     * The settings without their origins.
+     *
+     * @return an unmodifiable map in key order
+     */
+    public Map<String, String> toMap() {
+        final Map<String, String> map = new TreeMap<>();
+        entries.forEach((key, entry) -> map.put(key, entry.value));
+        return Collections.unmodifiableMap(map);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object object) {
+        return object instanceof AllocatorOptions other && entries.equals(other.entries);
+    }
+
+    @Override
+    public int hashCode() {
+        return entries.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        final StringBuilder text = new StringBuilder();
+        entries.forEach((key, entry) -> text.append(text.isEmpty() ? "" : ", ")
+                .append(key)
+                .append('=')
+                .append(entry.value)
+                .append(" (")
+                .append(entry.origin)
+                .append(')'));
+        return text.toString();
+    }
+}

@@ -1,0 +1,212 @@
+package allocator.spi;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Counters of an allocator at one moment, with the meaning of ONNX Runtime's keys and a few that it lacks. All sizes are
+ * bytes. What an allocator does not count is {@code 0}; {@code limit} is {@link #UNLIMITED} where there is none.
+ *
+ * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and
+ * {@code bytesInUse <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).
+ *
+ * @param limit the most that may be held, {@link #UNLIMITED} if there is no limit; key {@code Limit}
+ * @param bytesInUse live to callers, as handed out, padding included; key {@code InUse}
+ * @param requestedBytesInUse live to callers, as asked for; key {@code RequestedInUse}
+ * @param bytesHeld taken from the device and not returned, reserves included; key {@code TotalAllocated}
+ * @param freeBytes held but not in use; key {@code FreeBytes}
+ * @param largestFreeChunk the largest block that could be handed out without taking memory from the device; key
+ *     {@code LargestFreeChunk}
+ * @param peakBytesInUse the most that {@code bytesInUse} has been; key {@code MaxInUse}
+ * @param peakBytesHeld the most that {@code bytesHeld} has been; key {@code MaxTotalAllocated}
+ * @param maxAllocSize the largest block handed out, padding included; key {@code MaxAllocSize}
+ * @param numAllocs successful allocations so far, reserves included; key {@code NumAllocs}
+ * @param numReserves successful reserves so far; key {@code NumReserves}
+ * @param numFailedAllocs allocations and reserves that failed with {@link OutOfMemoryException}; key
+ *     {@code NumFailedAllocs}
+ * @param numArenaExtensions device allocations that the arena holds now: extensions made less regions returned, as ONNX
+ *     Runtime counts; key {@code NumArenaExtensions}
+ * @param numArenaShrinkages regions returned to the device so far; key {@code NumArenaShrinkages}
+ */
+public record AllocatorStats(
+        long limit,
+        long bytesInUse,
+        long requestedBytesInUse,
+        long bytesHeld,
+        long freeBytes,
+        long largestFreeChunk,
+        long peakBytesInUse,
+        long peakBytesHeld,
+        long maxAllocSize,
+        long numAllocs,
+        long numReserves,
+        long numFailedAllocs,
+        long numArenaExtensions,
+        long numArenaShrinkages) {
+
+    /** The {@link #limit} of an allocator without one. */
+    public static final long UNLIMITED = -1;
+
+    /** Statistics of an allocator that counts nothing. */
+    public static final AllocatorStats NONE = new Builder().build();
+
+    /**
+     * How much of the free memory cannot be handed out in one piece: {@code 1 - largestFreeChunk / freeBytes}.
+     *
+     * @return from 0, all in one piece or nothing free, to below 1
+     */
+    public double fragmentation() {
+        return freeBytes == 0 ? 0 : 1 - (double) largestFreeChunk / freeBytes;
+    }
+
+    /**
+     * The same counters under ONNX Runtime's keys, as decimal strings.
+     *
+     * @return an unmodifiable map in the order of the components, every key present
+     */
+    public Map<String, String> toMap() {
+        final Map<String, String> map = new LinkedHashMap<>();
+        map.put("Limit", Long.toString(limit));
+        map.put("InUse", Long.toString(bytesInUse));
+        map.put("RequestedInUse", Long.toString(requestedBytesInUse));
+        map.put("TotalAllocated", Long.toString(bytesHeld));
+        map.put("FreeBytes", Long.toString(freeBytes));
+        map.put("LargestFreeChunk", Long.toString(largestFreeChunk));
+        map.put("MaxInUse", Long.toString(peakBytesInUse));
+        map.put("MaxTotalAllocated", Long.toString(peakBytesHeld));
+        map.put("MaxAllocSize", Long.toString(maxAllocSize));
+        map.put("NumAllocs", Long.toString(numAllocs));
+        map.put("NumReserves", Long.toString(numReserves));
+        map.put("NumFailedAllocs", Long.toString(numFailedAllocs));
+        map.put("NumArenaExtensions", Long.toString(numArenaExtensions));
+        map.put("NumArenaShrinkages", Long.toString(numArenaShrinkages));
+        return Collections.unmodifiableMap(map);
+    }
+
+    /** Collects counters; what is not set is {@code 0}, the limit {@link #UNLIMITED}. Not for use by several threads. */
+    public static final class Builder {
+        private long limit = UNLIMITED;
+        private long bytesInUse;
+        private long requestedBytesInUse;
+        private long bytesHeld;
+        private long freeBytes;
+        private long largestFreeChunk;
+        private long peakBytesInUse;
+        private long peakBytesHeld;
+        private long maxAllocSize;
+        private long numAllocs;
+        private long numReserves;
+        private long numFailedAllocs;
+        private long numArenaExtensions;
+        private long numArenaShrinkages;
+
+        /** Begins with nothing counted. */
+        public Builder() {}
+
+        /**
+         * Sets the limit.
+         *
+         * @param value bytes, or {@link #UNLIMITED}
+         * @return this builder
+         */
+        public Builder limit(long value) {
+            limit = value;
+            return this;
+        }
+
+        /**
+         * Sets what is live to callers.
+         *
+         * @param allocated bytes handed out, padding included
+         * @param requested bytes asked for
+         * @param peak the most that {@code allocated} has been
+         * @return this builder
+         */
+        public Builder inUse(long allocated, long requested, long peak) {
+            bytesInUse = allocated;
+            requestedBytesInUse = requested;
+            peakBytesInUse = peak;
+            return this;
+        }
+
+        /**
+         * Sets what is taken from the device.
+         *
+         * @param held bytes held now
+         * @param peak the most that {@code held} has been
+         * @return this builder
+         */
+        public Builder held(long held, long peak) {
+            bytesHeld = held;
+            peakBytesHeld = peak;
+            return this;
+        }
+
+        /**
+         * Sets what is held but not in use.
+         *
+         * @param bytes all of it
+         * @param largest the largest piece
+         * @return this builder
+         */
+        public Builder free(long bytes, long largest) {
+            freeBytes = bytes;
+            largestFreeChunk = largest;
+            return this;
+        }
+
+        /**
+         * Sets the counts of calls.
+         *
+         * @param allocs successful allocations, reserves included
+         * @param reserves successful reserves
+         * @param failed failed allocations and reserves
+         * @param maxSize the largest block handed out
+         * @return this builder
+         */
+        public Builder calls(long allocs, long reserves, long failed, long maxSize) {
+            numAllocs = allocs;
+            numReserves = reserves;
+            numFailedAllocs = failed;
+            maxAllocSize = maxSize;
+            return this;
+        }
+
+        /**
+         * Sets the counts of an arena.
+         *
+         * @param extensions regions held now
+         * @param shrinkages regions returned so far
+         * @return this builder
+         */
+        public Builder regions(long extensions, long shrinkages) {
+            numArenaExtensions = extensions;
+            numArenaShrinkages = shrinkages;
+            return this;
+        }
+
+        /**
+         * Makes the record.
+         *
+         * @return the statistics
+         */
+        public AllocatorStats build() {
+            return new AllocatorStats(
+                    limit,
+                    bytesInUse,
+                    requestedBytesInUse,
+                    bytesHeld,
+                    freeBytes,
+                    largestFreeChunk,
+                    peakBytesInUse,
+                    peakBytesHeld,
+                    maxAllocSize,
+                    numAllocs,
+                    numReserves,
+                    numFailedAllocs,
+                    numArenaExtensions,
+                    numArenaShrinkages);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+package allocator.spi;
+
+import org.jspecify.annotations.Nullable;
+
+/** Thrown when a device or its driver fails for another reason than lack of memory. */
+public class DeviceException extends AllocatorException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Makes the exception.
+     *
+     * @param message the call that failed and the driver's own name for the failure
+     * @param cause what the binding threw, or {@code null}
+     */
+    public DeviceException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,24 @@
+package allocator.spi;
+
+import java.util.Locale;
+
+/** The kind of a device. The constants stand in the order of ONNX Runtime's device types: CPU 0, GPU 1, FPGA 2, NPU 3. */
+public enum DeviceType {
+    /** A host processor. */
+    CPU,
+    /** A graphics processor. */
+    GPU,
+    /** A field-programmable gate array. */
+    FPGA,
+    /** A neural processor. */
+    NPU;
+
+    /**
+     * The name as it stands in options and run settings, such as {@code gpu} in {@code gpu:0}.
+     *
+     * @return the constant's name in lower case
+     */
+    public String id() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,16 @@
+package allocator.spi;
+
+/** Thrown for a free of an allocation that is free already. An allocator can tell only until the address is handed out again. */
+public final class DoubleFreeException extends InvalidFreeException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Makes the exception.
+     *
+     * @param address the address
+     * @param detail what is known about it, to follow the address in the message
+     */
+    public DoubleFreeException(long address, String detail) {
+        super(address, detail);
+    }
+}

@@ -1,0 +1,157 @@
+package allocator.spi;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A hardware device as one provider serves it, with the memory it offers there in up to three slots: the device's
+ * default memory, memory that the host can reach as well, and memory for read-only data.
+ *
+ * <p>Immutable. Made by {@link #on}. A factory lists the same devices, in the same order, each time it is asked (F-02).
+ */
+public final class EpDevice {
+    private final HardwareDevice hardware;
+    private final @Nullable MemoryInfo defaultMemory;
+    private final @Nullable MemoryInfo hostAccessibleMemory;
+    private final @Nullable MemoryInfo readOnlyMemory;
+
+    private EpDevice(Builder builder) {
+        hardware = builder.hardware;
+        defaultMemory = builder.defaultMemory;
+        hostAccessibleMemory = builder.hostAccessibleMemory;
+        readOnlyMemory = builder.readOnlyMemory;
+    }
+
+    /**
+     * Begins the description of a device.
+     *
+     * @param hardware the hardware
+     * @return a builder with empty slots
+     */
+    public static Builder on(HardwareDevice hardware) {
+        return new Builder(hardware);
+    }
+
+    /**
+     * The hardware.
+     *
+     * @return the hardware
+     */
+    public HardwareDevice hardware() {
+        return hardware;
+    }
+
+    /**
+     * The device's default memory.
+     *
+     * @return the slot's info, or empty
+     */
+    public Optional<MemoryInfo> defaultMemory() {
+        return Optional.ofNullable(defaultMemory);
+    }
+
+    /**
+     * Host memory that the device can reach.
+     *
+     * @return the slot's info, or empty
+     */
+    public Optional<MemoryInfo> hostAccessibleMemory() {
+        return Optional.ofNullable(hostAccessibleMemory);
+    }
+
+    /**
+     * Memory for data that is written once and then read. It is never shared among sessions.
+     *
+     * @return the slot's info, or empty
+     */
+    public Optional<MemoryInfo> readOnlyMemory() {
+        return Optional.ofNullable(readOnlyMemory);
+    }
+
+    /**
+     * The filled slots in the order default, host-accessible, read-only.
+     *
+     * @return at most three infos
+     */
+    public List<MemoryInfo> memoryInfos() {
+        return Stream.of(defaultMemory, hostAccessibleMemory, readOnlyMemory)
+                .filter(Objects::nonNull)
+                .toList();
+    }
+
+    @Override
+    public boolean equals(@Nullable Object object) {
+        return object instanceof EpDevice other
+                && hardware.equals(other.hardware)
+                && memoryInfos().equals(other.memoryInfos());
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(hardware, memoryInfos());
+    }
+
+    @Override
+    public String toString() {
+        final List<String> memory = new ArrayList<>();
+        memoryInfos().forEach(info -> memory.add(info.toString()));
+        return hardware.name() + " " + memory;
+    }
+
+    /** Collects the slots of an {@link EpDevice}. Not safe for use by several threads. */
+    public static final class Builder {
+        private final HardwareDevice hardware;
+        private @Nullable MemoryInfo defaultMemory;
+        private @Nullable MemoryInfo hostAccessibleMemory;
+        private @Nullable MemoryInfo readOnlyMemory;
+
+        private Builder(HardwareDevice hardware) {
+            this.hardware = Objects.requireNonNull(hardware, "hardware");
+        }
+
+        /**
+         * Fills the slot that the info belongs to: read-only by its allocator type, otherwise by its memory type.
+         *
+         * @param info the memory; its type is {@link AllocatorType#DEVICE} or {@link AllocatorType#READ_ONLY}
+         * @return this builder
+         * @throws IllegalArgumentException if the slot is taken or the info has the reserved type
+         *     {@link AllocatorType#ARENA}; the builder is then as before
+         */
+        public Builder memory(MemoryInfo info) {
+            switch (info.allocatorType()) {
+                case READ_ONLY -> readOnlyMemory = fill(readOnlyMemory, info);
+                case DEVICE -> {
+                    if (info.memoryType() == MemoryType.DEFAULT) {
+                        defaultMemory = fill(defaultMemory, info);
+                    } else {
+                        hostAccessibleMemory = fill(hostAccessibleMemory, info);
+                    }
+                }
+                case ARENA ->
+                    throw new IllegalArgumentException(info + " has the allocator type ARENA, which is reserved for the"
+                            + " runtime; use DEVICE and keep the arena inside the allocator");
+            }
+            return this;
+        }
+
+        private static MemoryInfo fill(@Nullable MemoryInfo slot, MemoryInfo info) {
+            if (slot != null) {
+                throw new IllegalArgumentException(info + " needs the slot that " + slot + " has");
+            }
+            return info;
+        }
+
+        /**
+         * Makes the device.
+         *
+         * @return the device with the slots filled so far
+         */
+        public EpDevice build() {
+            return new EpDevice(this);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+package allocator.spi;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A provider of allocators: the service of this module, Java's counterpart of ONNX Runtime's {@code OrtEpFactory}.
+ *
+ * <p>A provider module declares {@code provides allocator.spi.EpFactory with ...}. Loading and constructing a factory
+ * touches no hardware and no native library (F-01); that happens in {@link #discoverDevices} at the earliest. An
+ * environment makes one factory from each provider and closes it when the provider is unregistered.
+ *
+ * <p>Safe for use by any thread. A method may block on the provider's locks and on the device; it never calls back into
+ * the runtime.
+ */
+public interface EpFactory extends AutoCloseable {
+    /**
+     * The provider's identity: exact, case-sensitive, the same on every call, and unique in an environment. It stands in
+     * option keys, so it has no blanks: {@code ep_factory.<name>.arena.max_mem} and, in lower case,
+     * {@code ep.<name>.arena.max_mem}.
+     *
+     * @return the name, not blank
+     */
+    String name();
+
+    /**
+     * Who makes the provider.
+     *
+     * @return the vendor's name, for a person to read
+     */
+    String vendor();
+
+    /**
+     * The provider's own version.
+     *
+     * @return the version, for a person to read
+     */
+    String version();
+
+    /**
+     * Looks for the hardware that this provider serves.
+     *
+     * <p>Missing hardware or a missing driver is not an error: the answer then lists no device and says why (F-03). The
+     * answer may be remembered; the devices and their order do not change while the factory is open (F-02). At most one
+     * slot over all devices has any one location and read-only property.
+     *
+     * @return what was found
+     */
+    DeviceDiscovery discoverDevices();
+
+    /**
+     * The keys that {@link #createAllocator} understands, with defaults and accepted values. A key that is not here is
+     * refused by {@code createAllocator} (O-02).
+     *
+     * @return the keys; empty if there are none
+     */
+    default List<OptionKey<?>> optionKeys() {
+        return List.of();
+    }
+
+    /**
+     * Creates the allocator of a memory that this factory lists, or gives out a further reference to it.
+     *
+     * <p>A provider may return the same shared instance again and again; it then counts users for each memory, and each
+     * successful call is one reference that is given back by one {@link #releaseAllocator} (F-04). Options that arrive
+     * when a shared instance exists cannot change it; {@link Allocator#effectiveOptions} then tells the difference
+     * (O-05). With {@link OptionKey#EXCLUSIVE} the caller gets an instance of its own (O-06). The caller owns the reference, the provider the allocator.
+     *
+     * @implSpec The allocator's {@link Allocator#info} equals {@code info} (F-05) and its allocator type is never
+     *     {@link AllocatorType#ARENA} (F-06). If this method throws, nothing was created and no reference counted
+     *     (F-08).
+     * @param info one of the infos of {@link #discoverDevices}
+     * @param options the settings asked for; every key is checked before anything is created
+     * @return the allocator, open and ready
+     * @throws UnsupportedMemoryException if this factory does not list {@code info}
+     * @throws InvalidOptionException if a key is unknown or a value is not accepted
+     * @throws OutOfMemoryException if the device has no memory for it
+     * @throws DeviceException if the driver fails otherwise
+     * @throws AllocatorClosedException if this factory is closed
+     */
+    Allocator createAllocator(MemoryInfo info, AllocatorOptions options);
+
+    /**
+     * Gives one reference back. When the last one is back the allocator is closed and its memory returned to the device
+     * (F-04); addresses it gave out are then dead.
+     *
+     * @param allocator what {@link #createAllocator} of this factory returned
+     * @throws UnknownAllocatorException if this factory did not create the allocator, or every reference is back
+     *     already; nothing changes then (F-07)
+     * @throws DeviceException if the driver failed to take the memory back; the reference counts as given back all the
+     *     same
+     */
+    void releaseAllocator(Allocator allocator);
+
+    /**
+     * Whether {@link #createSyncStream} works for a memory.
+     *
+     * @param info one of the infos of {@link #discoverDevices}
+     * @return {@code false} unless overridden
+     */
+    default boolean isStreamAware(MemoryInfo info) {
+        return false;
+    }
+
+    /**
+     * Creates a stream on the device of a memory. The caller closes it.
+     *
+     * @param info one of the infos of {@link #discoverDevices}
+     * @return a new stream
+     * @throws UnsupportedMemoryException if there are no streams for {@code info}
+     * @throws DeviceException if the driver fails
+     * @throws AllocatorClosedException if this factory is closed
+     */
+    default SyncStream createSyncStream(MemoryInfo info) {
+        throw new UnsupportedMemoryException(name() + " has no streams for " + info);
+    }
+
+    /**
+     * Copies to, from and among this provider's memories.
+     *
+     * @return the transfer, which lives as long as this factory; empty if there is none
+     */
+    default Optional<DataTransfer> dataTransfer() {
+        return Optional.empty();
+    }
+
+    /**
+     * Ends the provider. The runtime calls it after every allocator is released and every stream closed. A second call
+     * does nothing.
+     *
+     * @throws IllegalStateException if references or streams are still out; the factory stays open then (F-09)
+     */
+    @Override
+    default void close() {}
+}

@@ -1,0 +1,24 @@
+package allocator.spi;
+
+/** Thrown for a free of something that is not the start of a live allocation; nothing changes. */
+public abstract sealed class InvalidFreeException extends AllocatorException
+        permits ForeignAddressException, InteriorAddressException, DoubleFreeException {
+    private static final long serialVersionUID = 1L;
+
+    /** The address that was refused. */
+    private final long address;
+
+    InvalidFreeException(long address, String reason) {
+        super("free of 0x" + Long.toHexString(address) + ": " + reason, null);
+        this.address = address;
+    }
+
+    /**
+     * The address that was refused.
+     *
+     * @return the address
+     */
+    public long address() {
+        return address;
+    }
+}

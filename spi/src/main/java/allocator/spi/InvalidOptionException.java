@@ -1,0 +1,123 @@
+package allocator.spi;
+
+import java.util.Collection;
+import java.util.Comparator;
+
+/** Thrown for a setting that is not understood; says which, from where, and what would be accepted (O-01, O-02). */
+public final class InvalidOptionException extends AllocatorException {
+    private static final long serialVersionUID = 1L;
+
+    /** The key as given. */
+    private final String key;
+
+    /** The value as given. */
+    private final String value;
+
+    /** What would be accepted. */
+    private final String accepted;
+
+    /** Where it was given. */
+    private final String origin;
+
+    /**
+     * Makes the exception.
+     *
+     * @param key the key
+     * @param value the value as given
+     * @param accepted what would be accepted
+     * @param origin where it was given
+     */
+    public InvalidOptionException(String key, String value, String accepted, String origin) {
+        this(
+                key,
+                value,
+                accepted,
+                origin,
+                "option " + key + "='" + value + "' (from " + origin + ") is not " + accepted);
+    }
+
+    private InvalidOptionException(String key, String value, String accepted, String origin, String message) {
+        super(message, null);
+        this.key = key;
+        this.value = value;
+        this.accepted = accepted;
+        this.origin = origin;
+    }
+
+    /**
+     * For a key that nobody knows.
+     *
+     * @param key the key
+     * @param value its value
+     * @param origin where it was given
+     * @param known the keys that are understood
+     * @return the exception, with the known key that is spelt most like {@code key} in its message
+     */
+    public static InvalidOptionException unknownKey(String key, String value, String origin, Collection<String> known) {
+        final String accepted = known.isEmpty() ? "no options" : String.join(", ", known);
+        final String nearest = known.stream()
+                .min(Comparator.comparingInt(candidate -> distance(key, candidate)))
+                .map(candidate -> "; did you mean " + candidate + "?")
+                .orElse("");
+        return new InvalidOptionException(
+                key,
+                value,
+                accepted,
+                origin,
+                "unknown option " + key + "='" + value + "' (from " + origin + ")" + nearest + " Known: " + accepted);
+    }
+
+    /** The number of letters to insert, delete or replace (Levenshtein). */
+    private static int distance(String a, String b) {
+        int[] row = new int[b.length() + 1];
+        for (int j = 0; j <= b.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= a.length(); i++) {
+            final int[] next = new int[b.length() + 1];
+            next[0] = i;
+            for (int j = 1; j <= b.length(); j++) {
+                final int replaced = row[j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+                next[j] = Math.min(replaced, 1 + Math.min(row[j], next[j - 1]));
+            }
+            row = next;
+        }
+        return row[b.length()];
+    }
+
+    /**
+     * The key.
+     *
+     * @return the key as given
+     */
+    public String key() {
+        return key;
+    }
+
+    /**
+     * The value.
+     *
+     * @return the value as given
+     */
+    public String value() {
+        return value;
+    }
+
+    /**
+     * What would be accepted.
+     *
+     * @return the accepted values, or the known keys if the key is unknown
+     */
+    public String accepted() {
+        return accepted;
+    }
+
+    /**
+     * Where the setting was given.
+     *
+     * @return the origin
+     */
+    public String origin() {
+        return origin;
+    }
+}

@@ -1,0 +1,50 @@
+package allocator.spi;
+
+/** Thrown for a size that no memory could have: negative, or so large that rounding it overflows. */
+public final class InvalidSizeException extends AllocatorException {
+    private static final long serialVersionUID = 1L;
+
+    /** The size that was refused. */
+    private final long byteSize;
+
+    /**
+     * Makes the exception.
+     *
+     * @param byteSize the size
+     * @param reason why it is refused
+     */
+    public InvalidSizeException(long byteSize, String reason) {
+        super("size " + byteSize + " " + reason, null);
+        this.byteSize = byteSize;
+    }
+
+    /**
+     * For a size below zero.
+     *
+     * @param byteSize the size
+     * @return the exception
+     */
+    public static InvalidSizeException negative(long byteSize) {
+        return new InvalidSizeException(byteSize, "is negative");
+    }
+
+    /**
+     * For a size that cannot be rounded up.
+     *
+     * @param byteSize the size
+     * @param granularity the multiple to round up to
+     * @return the exception
+     */
+    public static InvalidSizeException overflow(long byteSize, long granularity) {
+        return new InvalidSizeException(byteSize, "overflows when it is rounded up to a multiple of " + granularity);
+    }
+
+    /**
+     * The size that was refused.
+     *
+     * @return bytes
+     */
+    public long byteSize() {
+        return byteSize;
+    }
+}

@@ -1,0 +1,212 @@
+package allocator.spi;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+
+/**
+ * A key that an allocator understands: its name, default, accepted values and how they are read. Immutable.
+ *
+ * @param <T> type of the value
+ */
+public final class OptionKey<T> {
+    /** Sizes of arenas are rounded up to a multiple of this many bytes (O-03). */
+    public static final long SIZE_GRANULARITY = 256;
+
+    /** The largest accepted size: the largest multiple of {@link #SIZE_GRANULARITY} that fits. */
+    public static final long MAX_SIZE = Long.MAX_VALUE / SIZE_GRANULARITY * SIZE_GRANULARITY;
+
+    /**
+     * Asks for an instance that nobody else gets, even where the provider shares one (O-06). A provider that shares
+     * instances understands it; the runtime sets it for allocators whose own settings must apply.
+     */
+    public static final OptionKey<Boolean> EXCLUSIVE =
+            flag("arena.exclusive", false, "1: a new instance of its own, instead of the one that users share");
+
+    private final String name;
+    private final T defaultValue;
+    private final String accepted;
+    private final String description;
+    private final Function<String, T> reader;
+    private final Function<T, String> writer;
+
+    private OptionKey(
+            String name,
+            T defaultValue,
+            String accepted,
+            String description,
+            Function<String, T> reader,
+            Function<T, String> writer) {
+        this.name = name;
+        this.defaultValue = defaultValue;
+        this.accepted = accepted;
+        this.description = description;
+        this.reader = reader;
+        this.writer = writer;
+    }
+
+    /**
+     * A size above zero, rounded up to {@link #SIZE_GRANULARITY} (O-03).
+     *
+     * @param name the key, such as {@code arena.initial_chunk_size_bytes}
+     * @param defaultBytes the default, itself a valid value
+     * @param description what it does, for a person
+     * @return the key
+     */
+    public static OptionKey<Long> size(String name, long defaultBytes, String description) {
+        return new OptionKey<>(
+                name,
+                roundUp(defaultBytes),
+                "a size in bytes from 1 to " + MAX_SIZE,
+                description,
+                text -> roundUp(between(text, 1, MAX_SIZE)),
+                String::valueOf);
+    }
+
+    /**
+     * A number of bytes that is taken as it is.
+     *
+     * @param name the key
+     * @param defaultBytes the default, itself a valid value
+     * @param description what it does and what zero means, for a person
+     * @return the key
+     */
+    public static OptionKey<Long> bytes(String name, long defaultBytes, String description) {
+        return new OptionKey<>(
+                name,
+                defaultBytes,
+                "a number of bytes from 0 to " + Long.MAX_VALUE,
+                description,
+                text -> between(text, 0, Long.MAX_VALUE),
+                String::valueOf);
+    }
+
+    /**
+     * A switch: {@code 0} or {@code 1}.
+     *
+     * @param name the key
+     * @param defaultValue the default
+     * @param description what it does, for a person
+     * @return the key
+     */
+    public static OptionKey<Boolean> flag(String name, boolean defaultValue, String description) {
+        return new OptionKey<>(
+                name,
+                defaultValue,
+                "0 (off) or 1 (on)",
+                description,
+                text -> between(text, 0, 1) == 1,
+                value -> value ? "1" : "0");
+    }
+
+    /**
+     * One of several named values.
+     *
+     * @param name the key
+     * @param defaultValue the default, one of {@code values}
+     * @param values every accepted text and its value; the first text in natural order that has a value is how the value
+     *     is written
+     * @param description what it does, for a person
+     * @param <E> type of the value
+     * @return the key
+     */
+    public static <E> OptionKey<E> choice(String name, E defaultValue, Map<String, E> values, String description) {
+        final Map<String, E> sorted = new TreeMap<>(values);
+        return new OptionKey<>(
+                name,
+                defaultValue,
+                "one of " + String.join(", ", sorted.keySet()),
+                description,
+                text -> {
+                    final E value = sorted.get(text);
+                    if (value == null) {
+                        throw new IllegalArgumentException();
+                    }
+                    return value;
+                },
+                value -> sorted.entrySet().stream()
+                        .filter(entry -> entry.getValue().equals(value))
+                        .map(Map.Entry::getKey)
+                        .findFirst()
+                        .orElseThrow());
+    }
+
+    private static long between(String text, long min, long max) {
+        final long value = Long.parseLong(text);
+        if (value < min || value > max) {
+            throw new IllegalArgumentException();
+        }
+        return value;
+    }
+
+    private static long roundUp(long byteSize) {
+        return (byteSize + SIZE_GRANULARITY - 1) / SIZE_GRANULARITY * SIZE_GRANULARITY;
+    }
+
+    /**
+     * The key.
+     *
+     * @return the name, such as {@code arena.max_mem}
+     */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * What applies where the key is not given.
+     *
+     * @return the default
+     */
+    public T defaultValue() {
+        return defaultValue;
+    }
+
+    /**
+     * The accepted values, as they stand in error messages.
+     *
+     * @return such as {@code a size in bytes from 1 to 9223372036854775552}
+     */
+    public String accepted() {
+        return accepted;
+    }
+
+    /**
+     * What the key does.
+     *
+     * @return a line for a person
+     */
+    public String description() {
+        return description;
+    }
+
+    /**
+     * Reads a value.
+     *
+     * @param text the value as given; digits only, no blanks
+     * @param origin where it was given, for the message
+     * @return the value
+     * @throws InvalidOptionException if the text is not accepted; it names key, value, accepted values and origin
+     */
+    public T parse(String text, String origin) {
+        try {
+            return reader.apply(text);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidOptionException(name, text, accepted, origin);
+        }
+    }
+
+    /**
+     * Writes a value as {@link #parse} reads it.
+     *
+     * @param value a value of this key
+     * @return the text
+     */
+    public String format(T value) {
+        return writer.apply(value);
+    }
+
+    @Override
+    public String toString() {
+        return name + " (" + accepted + "; default " + format(defaultValue) + ")";
+    }
+}

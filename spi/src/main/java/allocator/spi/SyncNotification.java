@@ -1,0 +1,112 @@
+package allocator.spi;
+
+import java.util.Objects;
+import java.util.concurrent.ConcurrentMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A point in the work of a stream that other streams, or the host, can wait for. A provider adds the device's part, such
+ * as an event; the bookkeeping of {@link SyncStream} is done here.
+ *
+ * <p>Activate it once the work to wait for is submitted; then wait as often as needed. Activating again moves the point.
+ * Safe for use by any thread.
+ */
+public abstract class SyncNotification implements AutoCloseable {
+    private final SyncStream stream;
+    private volatile @Nullable ConcurrentMap<Long, Long> knowledge;
+
+    /**
+     * Makes a notification that is not yet activated.
+     *
+     * @param stream the stream whose work is waited for
+     */
+    protected SyncNotification(SyncStream stream) {
+        this.stream = Objects.requireNonNull(stream, "stream");
+    }
+
+    /**
+     * The stream whose work is waited for.
+     *
+     * @return the stream
+     */
+    public final SyncStream stream() {
+        return stream;
+    }
+
+    /**
+     * Marks the point: everything submitted to the stream so far. The stream's {@link SyncStream#syncId} rises by one.
+     *
+     * <p>The id rises before the device records the event, so that memory freed by another thread in between is never
+     * taken to be covered by it.
+     *
+     * @throws DeviceException if the driver fails; the notification is as before and the sync id is used up
+     */
+    public final void activate() {
+        final long syncId = stream.nextSyncId();
+        final ConcurrentMap<Long, Long> known = stream.knowledge(syncId);
+        record();
+        knowledge = known;
+    }
+
+    /**
+     * Makes later work on {@code consumer} wait for the point, without blocking the host.
+     *
+     * @param consumer the stream that waits, of a device that can wait for this one
+     * @throws IllegalStateException if this notification was never activated
+     * @throws DeviceException if the driver fails; {@code consumer} then knows no more than before
+     */
+    public final void waitOnDevice(SyncStream consumer) {
+        final ConcurrentMap<Long, Long> known = requireActivated();
+        enqueueWait(consumer);
+        consumer.learn(known);
+    }
+
+    /**
+     * Waits for the point on the host. Blocks.
+     *
+     * @throws IllegalStateException if this notification was never activated
+     * @throws DeviceException if the driver fails or the work did
+     */
+    public final void waitOnHost() {
+        requireActivated();
+        await();
+    }
+
+    private ConcurrentMap<Long, Long> requireActivated() {
+        final ConcurrentMap<Long, Long> known = knowledge;
+        if (known == null) {
+            throw new IllegalStateException("a notification of " + stream + " is waited for before it was activated");
+        }
+        return known;
+    }
+
+    /**
+     * Records the point on the device.
+     *
+     * @throws DeviceException if the driver fails
+     */
+    protected abstract void record();
+
+    /**
+     * Makes later work on {@code consumer} wait for the recorded point.
+     *
+     * @param consumer the stream that waits
+     * @throws DeviceException if the driver fails
+     */
+    protected abstract void enqueueWait(SyncStream consumer);
+
+    /**
+     * Blocks until the recorded point is reached.
+     *
+     * @throws DeviceException if the driver fails or the work did
+     */
+    protected abstract void await();
+
+    /**
+     * Gives the device's part back. Streams that wait already are not disturbed. A second call does nothing.
+     *
+     * @throws DeviceException if the driver fails; the notification is closed all the same
+     */
+    @Override
+    public abstract void close();
+}
