@@ -1,0 +1,4 @@
+package allocator.onnxruntime;
+
+/** Placeholder. */
+public final class OnnxRuntimeAllocators {}
