@@ -28,7 +28,12 @@ public final class InvalidOptionException extends AllocatorException {
      * @param origin where it was given
      */
     public InvalidOptionException(String key, String value, String accepted, String origin) {
-        this(key, value, accepted, origin, "option " + key + "='" + value + "' (from " + origin + ") is not " + accepted);
+        this(
+                key,
+                value,
+                accepted,
+                origin,
+                "option " + key + "='" + value + "' (from " + origin + ") is not " + accepted);
     }
 
     private InvalidOptionException(String key, String value, String accepted, String origin, String message) {
@@ -48,8 +53,7 @@ public final class InvalidOptionException extends AllocatorException {
      * @param known the keys that are understood
      * @return the exception, with the known key that is spelt most like {@code key} in its message
      */
-    public static InvalidOptionException unknownKey(
-            String key, String value, String origin, Collection<String> known) {
+    public static InvalidOptionException unknownKey(String key, String value, String origin, Collection<String> known) {
         final String accepted = known.isEmpty() ? "no options" : String.join(", ", known);
         final String nearest = known.stream()
                 .min(Comparator.comparingInt(candidate -> distance(key, candidate)))

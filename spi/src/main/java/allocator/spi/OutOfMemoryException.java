@@ -52,14 +52,7 @@ public final class OutOfMemoryException extends AllocatorException {
          */
         public static Shortage ofDevice(MemoryInfo memory, long requested, long deviceFree) {
             return new Shortage(
-                    memory,
-                    requested,
-                    requested,
-                    AllocatorStats.UNLIMITED,
-                    UNKNOWN,
-                    UNKNOWN,
-                    UNKNOWN,
-                    deviceFree);
+                    memory, requested, requested, AllocatorStats.UNLIMITED, UNKNOWN, UNKNOWN, UNKNOWN, deviceFree);
         }
 
         private String describe() {

@@ -70,7 +70,7 @@ public abstract class SyncStream implements AutoCloseable {
      *     others; {@code 0} if none. A stream has always waited for itself: {@link Long#MAX_VALUE}
      */
     public final long lastWaitedSyncId(SyncStream producer) {
-        if (producer == this) {
+        if (producer.id == id) {
             return Long.MAX_VALUE;
         }
         return waited.getOrDefault(producer.id, 0L);

@@ -1,0 +1,139 @@
+package allocator.architecture.tests;
+
+import static java.util.stream.Collectors.toSet;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.lang.module.ModuleDescriptor;
+import java.lang.module.ModuleDescriptor.Requires;
+import java.lang.module.ModuleDescriptor.Requires.Modifier;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Who may require whom, and how modules, packages and artifacts are named. */
+class DependencyRulesTest {
+    private static final String PREFIX = "java.";
+    private static final String SPI = "java.allocator.spi";
+    private static final String RUNTIME = "java.allocator.runtime";
+    private static final String KIT = "java.allocator.conformance";
+
+    static List<ModuleDescriptor> modules() {
+        return ReactorModule.descriptors();
+    }
+
+    /** The modules whose names are ours to give; a repackaged library keeps its own. */
+    static List<ModuleDescriptor> ownModules() {
+        return modules().stream()
+                .filter(module -> module.name().startsWith(PREFIX))
+                .toList();
+    }
+
+    static List<ReactorModule> reactor() {
+        return ReactorModule.all();
+    }
+
+    @Test
+    void spiNeedsNothingButJavaBaseAtRunTime() {
+        assertThat(module(SPI).requires())
+                .filteredOn(requires -> !requires.modifiers().contains(Modifier.STATIC))
+                .extracting(Requires::name)
+                .containsExactly("java.base");
+        assertThat(module(SPI).requires())
+                .filteredOn(requires -> requires.modifiers().contains(Modifier.STATIC))
+                .extracting(Requires::name)
+                .isSubsetOf("org.jspecify");
+    }
+
+    @ParameterizedTest
+    @MethodSource("modules")
+    void noModuleRequiresAProvider(ModuleDescriptor module) {
+        assertThat(required(module)).doesNotContainAnyElementsOf(providers());
+    }
+
+    @ParameterizedTest
+    @MethodSource("modules")
+    void providersAndTheKitDoWithoutTheRuntime(ModuleDescriptor module) {
+        if (providers().contains(module.name()) || module.name().equals(KIT)) {
+            assertThat(required(module)).doesNotContain(RUNTIME);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("reactor")
+    void nothingDependsOnTheBenchmarks(ReactorModule module) {
+        assertThat(module.dependencies()).doesNotContain("java-allocator-bench");
+    }
+
+    @ParameterizedTest
+    @MethodSource("ownModules")
+    void packagesLieAtOrBelowTheNameOfTheirModule(ModuleDescriptor module) {
+        String root = module.name().substring(PREFIX.length());
+        assertThat(module.packages()).allSatisfy(name -> assertThat(name + ".").startsWith(root + "."));
+    }
+
+    /** The compiler lets such a package pass; the virtual machine refuses to start with it. */
+    @ParameterizedTest
+    @MethodSource("reactor")
+    void noPackageStartsWithJava(ReactorModule module) {
+        assertThat(List.of("src/main/java/java", "src/test/java/java"))
+                .allSatisfy(folder -> assertThat(module.path().resolve(folder)).doesNotExist());
+    }
+
+    @ParameterizedTest
+    @MethodSource("reactor")
+    void servicesAreDeclaredInModuleInfoOnly(ReactorModule module) throws IOException {
+        Path sources = module.path().resolve("src/main");
+        if (Files.exists(sources)) {
+            try (var files = Files.walk(sources)) {
+                assertThat(files.filter(file -> file.endsWith("META-INF/services")))
+                        .isEmpty();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("reactor")
+    void namesFollowTheFolder(ReactorModule module) {
+        assertThat(module.artifactId()).isEqualTo("java-allocator-" + module.shortName());
+        module.descriptor()
+                .map(ModuleDescriptor::name)
+                .filter(name -> name.startsWith(PREFIX))
+                .ifPresent(name -> assertThat(name)
+                        .isEqualTo("java.allocator." + module.shortName().replace('-', '.')));
+    }
+
+    /** So that Maven builds every module before it tests them here. */
+    @Test
+    void thisModuleDependsOnEveryOther() {
+        var modules = reactor().stream()
+                .filter(module -> module.descriptor().isPresent())
+                .map(ReactorModule::artifactId)
+                .toList();
+        assertThat(new ReactorModule("modules/architecture-tests").dependencies())
+                .containsAll(modules);
+    }
+
+    private static Set<String> required(ModuleDescriptor module) {
+        return module.requires().stream().map(Requires::name).collect(toSet());
+    }
+
+    private static Set<String> providers() {
+        return reactor().stream()
+                .filter(ReactorModule::isProvider)
+                .flatMap(module -> module.descriptor().stream())
+                .map(ModuleDescriptor::name)
+                .collect(toSet());
+    }
+
+    private static ModuleDescriptor module(String name) {
+        return modules().stream()
+                .filter(module -> module.name().equals(name))
+                .findFirst()
+                .orElseThrow();
+    }
+}

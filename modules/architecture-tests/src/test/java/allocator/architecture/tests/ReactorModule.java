@@ -1,0 +1,110 @@
+package allocator.architecture.tests;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.module.ModuleDescriptor;
+import java.lang.module.ModuleFinder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import javax.xml.parsers.DocumentBuilderFactory;
+import javax.xml.parsers.ParserConfigurationException;
+import org.w3c.dom.Document;
+import org.w3c.dom.Element;
+import org.w3c.dom.Node;
+import org.w3c.dom.NodeList;
+import org.xml.sax.SAXException;
+
+/**
+ * A Maven module of the root pom.
+ *
+ * @param folder its path below the root, for instance {@code modules/arena}
+ */
+record ReactorModule(String folder) {
+    static final Path ROOT = root();
+
+    /** Every Maven module, in the order of the root pom. */
+    static List<ReactorModule> all() {
+        return texts(pom(ROOT), "modules", "module").map(ReactorModule::new).toList();
+    }
+
+    /** The descriptors of all modules that have one. */
+    static List<ModuleDescriptor> descriptors() {
+        return all().stream().flatMap(module -> module.descriptor().stream()).toList();
+    }
+
+    Path path() {
+        return ROOT.resolve(folder);
+    }
+
+    /** The last word of the folder: {@code cpu-reference} for {@code providers/cpu-reference}. */
+    String shortName() {
+        return path().getFileName().toString();
+    }
+
+    boolean isProvider() {
+        return folder.startsWith("providers/");
+    }
+
+    String artifactId() {
+        return texts(pom(path()), "project", "artifactId").findFirst().orElseThrow();
+    }
+
+    /** The artifacts that the module's pom depends on, in any scope. */
+    Set<String> dependencies() {
+        return texts(pom(path()), "dependency", "artifactId").collect(Collectors.toSet());
+    }
+
+    /** The compiled descriptor; empty if the sources declare no module. */
+    Optional<ModuleDescriptor> descriptor() {
+        if (Files.notExists(path().resolve("src/main/java/module-info.java"))) {
+            return Optional.empty();
+        }
+        return ModuleFinder.of(path().resolve("target/classes")).findAll().stream()
+                .map(reference -> reference.descriptor())
+                .findFirst()
+                .or(() -> {
+                    throw new IllegalStateException(folder + " is not built: run this test with ./mvnw verify");
+                });
+    }
+
+    private static Path root() {
+        var folder = Path.of("").toAbsolutePath();
+        while (Files.notExists(folder.resolve("mvnw"))) {
+            folder = folder.getParent();
+        }
+        return folder;
+    }
+
+    private static Document pom(Path folder) {
+        try {
+            return DocumentBuilderFactory.newDefaultInstance()
+                    .newDocumentBuilder()
+                    .parse(folder.resolve("pom.xml").toFile());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (SAXException | ParserConfigurationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The texts of all elements {@code name} directly below an element {@code parent}. */
+    private static Stream<String> texts(Document pom, String parent, String name) {
+        NodeList nodes = pom.getElementsByTagName(name);
+        return IntStream.range(0, nodes.getLength())
+                .mapToObj(nodes::item)
+                .filter(node -> ((Element) node.getParentNode()).getTagName().equals(parent))
+                .map(Node::getTextContent)
+                .map(String::strip);
+    }
+
+    @Override
+    public String toString() {
+        return folder;
+    }
+}

@@ -1,0 +1,130 @@
+package allocator.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class AllocatorOptionsTest {
+    private static final OptionKey<Long> SIZE =
+            OptionKey.size("arena.initial_chunk_size_bytes", 1 << 20, "first region");
+    private static final OptionKey<Long> BYTES = OptionKey.bytes("arena.max_mem", 0, "limit, 0 for none");
+    private static final OptionKey<Boolean> FLAG = OptionKey.flag("arena.use_cuda_mempool", false, "pool");
+    private static final OptionKey<Integer> CHOICE = OptionKey.choice(
+            "arena.extend_strategy", 0, Map.of("0", 0, "kNextPowerOfTwo", 0, "1", 1, "kSameAsRequested", 1), "growth");
+    private static final List<OptionKey<?>> KEYS = List.of(SIZE, BYTES, FLAG, CHOICE);
+
+    private static AllocatorOptions set(OptionKey<?> key, String value) {
+        return AllocatorOptions.of(Map.of(key.name(), value), "session");
+    }
+
+    @Test
+    void whatIsNotSetHasItsDefault() {
+        assertThat(AllocatorOptions.EMPTY.get(SIZE)).isEqualTo(1 << 20);
+        assertThat(AllocatorOptions.EMPTY.get(FLAG)).isFalse();
+        assertThat(AllocatorOptions.EMPTY.origin(SIZE.name())).isEqualTo(AllocatorOptions.DEFAULT);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 256", "255, 256", "256, 256", "257, 512", "1000000, 1000192", "2147483648, 2147483648"})
+    void sizesAreRoundedUpToTheGranularity(String text, long byteSize) {
+        assertThat(set(SIZE, text).get(SIZE)).isEqualTo(byteSize);
+    }
+
+    @Test
+    void theLargestSizeIsAcceptedAndTheNextIsNot() {
+        assertThat(set(SIZE, Long.toString(OptionKey.MAX_SIZE)).get(SIZE)).isEqualTo(OptionKey.MAX_SIZE);
+        assertRefused(SIZE, Long.toString(OptionKey.MAX_SIZE + 1));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"-1", "0", "9223372036854775807", "9223372036854775808", "", " ", "1 ", "100abc", "1e6", "0x10"})
+    void badSizesAreRefusedByKeyValueRangeAndOrigin(String text) {
+        assertRefused(SIZE, text);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-1", "", "true", "2", "on"})
+    void badFlagsAreRefused(String text) {
+        assertRefused(FLAG, text);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"-1", "2", "", "knextpoweroftwo"})
+    void badChoicesAreRefused(String text) {
+        assertRefused(CHOICE, text);
+    }
+
+    @Test
+    void choicesHaveSeveralNamesAndAreWrittenByTheFirst() {
+        assertThat(set(CHOICE, "kSameAsRequested").get(CHOICE)).isEqualTo(1);
+        assertThat(set(CHOICE, "kSameAsRequested").resolve(KEYS).value(CHOICE.name()))
+                .isEqualTo("1");
+    }
+
+    @Test
+    void bytesTakeZeroAndEverythingAbove() {
+        assertThat(set(BYTES, "0").get(BYTES)).isZero();
+        assertThat(set(BYTES, "9223372036854775807").get(BYTES)).isEqualTo(Long.MAX_VALUE);
+        assertRefused(BYTES, "-1");
+    }
+
+    private static void assertRefused(OptionKey<?> key, String text) {
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> set(key, text).requireValid(KEYS))
+                .satisfies(e -> {
+                    assertThat(e.key()).isEqualTo(key.name());
+                    assertThat(e.value()).isEqualTo(text);
+                    assertThat(e.accepted()).isEqualTo(key.accepted());
+                    assertThat(e.origin()).isEqualTo("session");
+                })
+                .withMessage("option %s='%s' (from session) is not %s", key.name(), text, key.accepted());
+    }
+
+    @Test
+    void anUnknownKeyIsAnsweredWithTheNearestKnownOne() {
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() ->
+                        AllocatorOptions.of(Map.of("arena.max_memory", "1")).requireValid(KEYS))
+                .withMessageContaining("arena.max_memory='1'")
+                .withMessageContaining("explicit call")
+                .withMessageContaining("did you mean arena.max_mem?");
+    }
+
+    @Test
+    void anUnknownKeyWithoutKnownOnesSaysSo() {
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> AllocatorOptions.of(Map.of("a", "1")).requireValid(List.of()))
+                .withMessageContaining("no options");
+    }
+
+    @Test
+    void strongerSettingsWinKeyByKeyAndKeepTheirOrigin() {
+        final AllocatorOptions environment =
+                AllocatorOptions.of(Map.of(SIZE.name(), "512", BYTES.name(), "1"), "environment");
+        final AllocatorOptions session = AllocatorOptions.of(Map.of(BYTES.name(), "2"), "session");
+        final AllocatorOptions merged = environment.overriddenBy(session);
+        assertThat(merged.get(SIZE)).isEqualTo(512);
+        assertThat(merged.get(BYTES)).isEqualTo(2);
+        assertThat(merged.origin(SIZE.name())).isEqualTo("environment");
+        assertThat(merged.origin(BYTES.name())).isEqualTo("session");
+    }
+
+    @Test
+    void resolvedSettingsHaveEveryKeyInItsEffectiveForm() {
+        final AllocatorOptions resolved = set(SIZE, "1000").resolve(KEYS);
+        assertThat(resolved.toMap())
+                .containsEntry(SIZE.name(), "1024")
+                .containsEntry(BYTES.name(), "0")
+                .containsEntry(FLAG.name(), "0")
+                .hasSize(KEYS.size());
+        assertThat(resolved.origin(SIZE.name())).isEqualTo("session");
+        assertThat(resolved.origin(FLAG.name())).isEqualTo(AllocatorOptions.DEFAULT);
+    }
+}

@@ -1,0 +1,145 @@
+package allocator.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import allocator.spi.OutOfMemoryException.Shortage;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The value types: what they check and what they derive. */
+class ValuesTest {
+    private static final HardwareDevice CARD = new HardwareDevice(DeviceType.GPU, 0x10de, 1, "Card", Map.of());
+    private static final MemoryInfo DEVICE = info("Cuda", MemoryType.DEFAULT, AllocatorType.DEVICE);
+    private static final MemoryInfo PINNED = info("CudaPinned", MemoryType.HOST_ACCESSIBLE, AllocatorType.DEVICE);
+    private static final MemoryInfo READ_ONLY = info("CudaReadOnly", MemoryType.DEFAULT, AllocatorType.READ_ONLY);
+
+    private static MemoryInfo info(String name, MemoryType memoryType, AllocatorType allocatorType) {
+        return new MemoryInfo(name, new MemoryLocation(DeviceType.GPU, 0x10de, 0, memoryType), 256, allocatorType);
+    }
+
+    @Test
+    void identityIsTheLocationAlone() {
+        final MemoryInfo renamed = new MemoryInfo("Other", DEVICE.location(), 64, AllocatorType.READ_ONLY);
+        assertThat(DEVICE.isSameMemoryAs(renamed)).isTrue();
+        assertThat(DEVICE.isSameMemoryAs(PINNED)).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, -1, 3, 255, Long.MIN_VALUE, Long.MAX_VALUE})
+    void alignmentIsAPowerOfTwo(long byteAlignment) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new MemoryInfo("Cuda", DEVICE.location(), byteAlignment, AllocatorType.DEVICE));
+    }
+
+    @Test
+    void infosReadAsNameAndPlace() {
+        assertThat(List.of(DEVICE, PINNED, READ_ONLY))
+                .extracting(MemoryInfo::toString)
+                .containsExactly(
+                        "Cuda (gpu:0)", "CudaPinned (gpu:0 host-accessible)", "CudaReadOnly (gpu:0 read-only)");
+    }
+
+    @Test
+    void infosFindTheirSlotsWhateverTheirOrder() {
+        final EpDevice device = EpDevice.on(CARD)
+                .memory(READ_ONLY)
+                .memory(PINNED)
+                .memory(DEVICE)
+                .build();
+        assertThat(device.defaultMemory()).contains(DEVICE);
+        assertThat(device.hostAccessibleMemory()).contains(PINNED);
+        assertThat(device.readOnlyMemory()).contains(READ_ONLY);
+        assertThat(device.memoryInfos()).containsExactly(DEVICE, PINNED, READ_ONLY);
+    }
+
+    @Test
+    void aSlotIsFilledOnce() {
+        final EpDevice.Builder builder = EpDevice.on(CARD).memory(DEVICE);
+        assertThatIllegalArgumentException().isThrownBy(() -> builder.memory(DEVICE));
+        assertThat(builder.build().memoryInfos()).containsExactly(DEVICE);
+    }
+
+    @Test
+    void theArenaTypeIsReserved() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> EpDevice.on(CARD).memory(info("A", MemoryType.DEFAULT, AllocatorType.ARENA)))
+                .withMessageContaining("reserved");
+    }
+
+    @Test
+    void nothingFoundMustBeExplained() {
+        assertThatIllegalArgumentException().isThrownBy(() -> new DeviceDiscovery(List.of(), List.of()));
+        assertThat(DeviceDiscovery.none("no driver").notes()).containsExactly("no driver");
+    }
+
+    @Test
+    void statisticsHaveEveryKeyOfTheOriginal() {
+        final AllocatorStats stats = new AllocatorStats.Builder()
+                .limit(1)
+                .inUse(2, 3, 4)
+                .held(5, 6)
+                .free(8, 2)
+                .calls(9, 10, 11, 12)
+                .regions(13, 14)
+                .build();
+        assertThat(stats.toMap())
+                .containsExactlyInAnyOrderEntriesOf(Map.ofEntries(
+                        Map.entry("Limit", "1"),
+                        Map.entry("InUse", "2"),
+                        Map.entry("RequestedInUse", "3"),
+                        Map.entry("MaxInUse", "4"),
+                        Map.entry("TotalAllocated", "5"),
+                        Map.entry("MaxTotalAllocated", "6"),
+                        Map.entry("FreeBytes", "8"),
+                        Map.entry("LargestFreeChunk", "2"),
+                        Map.entry("NumAllocs", "9"),
+                        Map.entry("NumReserves", "10"),
+                        Map.entry("NumFailedAllocs", "11"),
+                        Map.entry("MaxAllocSize", "12"),
+                        Map.entry("NumArenaExtensions", "13"),
+                        Map.entry("NumArenaShrinkages", "14")));
+        assertThat(stats.fragmentation()).isEqualTo(0.75);
+        assertThat(AllocatorStats.NONE.fragmentation()).isZero();
+        assertThat(AllocatorStats.NONE.limit()).isEqualTo(AllocatorStats.UNLIMITED);
+    }
+
+    @Test
+    void exhaustionTellsItsNumbers() {
+        final OutOfMemoryException e = new OutOfMemoryException(
+                "No chunk", new Shortage(DEVICE, 100, 256, 4096, 3840, 4096, 0, -1), "dump", null);
+        assertThat(e)
+                .hasMessage("No chunk [Cuda (gpu:0): 100 bytes requested (256 rounded), limit 4096, in use 3840,"
+                        + " held 4096, largest free chunk 0]");
+        assertThat(e.dump()).isEqualTo("dump");
+    }
+
+    @Test
+    void exhaustionSurvivesSerialization() throws Exception {
+        final OutOfMemoryException e = new OutOfMemoryException("No chunk", Shortage.ofDevice(DEVICE, 1, 2), "d", null);
+        final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(e);
+        }
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+            final OutOfMemoryException copy = (OutOfMemoryException) in.readObject();
+            assertThat(copy.shortage()).isEqualTo(e.shortage());
+            assertThat(copy.dump()).isEqualTo("d");
+        }
+    }
+
+    @Test
+    void rangesHaveBytesOnlyAtAnAddress() {
+        assertThat(new MemoryRange(DEVICE, 0, 0).byteSize()).isZero();
+        assertThatIllegalArgumentException().isThrownBy(() -> new MemoryRange(DEVICE, 0, 1));
+        assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> new MemoryRange(DEVICE, 1, -1));
+    }
+}
