@@ -29,7 +29,7 @@ public record ArenaSettings(
         long initialGrowthChunkBytes,
         long maxPowerOfTwoExtendBytes) {
 
-    /** How ONNX Runtime's arena grows. The constants stand in the order of its numbers. */
+    /** How ONNX Runtime's arena grows. */
     public enum ExtendStrategy {
         /** Each region is twice as large as the one before. */
         NEXT_POWER_OF_TWO,
@@ -129,7 +129,7 @@ public record ArenaSettings(
     Map<String, Long> toCreateArenaCfgV2() {
         final Map<String, Long> map = new LinkedHashMap<>();
         map.put("max_mem", maxMemory);
-        map.put("arena_extend_strategy", (long) strategy.ordinal());
+        map.put("arena_extend_strategy", Long.valueOf(EXTEND_STRATEGY.format(strategy)));
         map.put("initial_chunk_size_bytes", initialChunkBytes);
         map.put("max_dead_bytes_per_chunk", maxDeadBytesPerChunk);
         map.put("initial_growth_chunk_size_bytes", initialGrowthChunkBytes);

@@ -127,7 +127,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         failed.increment();
         final AllocatorStats stats = stats();
         return new OutOfMemoryException(
-                cause == null ? "ONNX Runtime has no memory" : String.valueOf(cause.getMessage()),
+                cause == null ? "ONNX Runtime has no memory" : cause.reason(),
                 new Shortage(
                         info(),
                         byteSize,
@@ -155,8 +155,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         final long status = api.allocatorFree(allocator, address);
         if (status != 0) {
             throw new DoubleFreeException(
-                    address,
-                    String.valueOf(api.failure(Function.ALLOCATOR_FREE, status).getMessage()));
+                    address, api.failure(Function.ALLOCATOR_FREE, status).reason());
         }
     }
 

@@ -1,4 +1,6 @@
 package allocator.onnxruntime;
 
-/** Placeholder. */
-public final class OnnxRuntimeAllocators {}
+/** Gives sessions of ONNX Runtime an allocator of this project. */
+final class OnnxRuntimeAllocators {
+    private OnnxRuntimeAllocators() {}
+}

@@ -33,4 +33,9 @@ public final class OnnxRuntimeException extends DeviceException {
     public int code() {
         return code;
     }
+
+    /** The message, which every exception of this class has. */
+    String reason() {
+        return String.valueOf(getMessage());
+    }
 }

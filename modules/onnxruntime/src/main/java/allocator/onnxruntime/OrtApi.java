@@ -13,7 +13,6 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
-import java.util.EnumMap;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -79,21 +78,20 @@ final class OrtApi {
     private static final int MAX_TEXT = 1 << 16;
 
     private final OrtVersion version;
-    private final Map<Function, MemorySegment> functions = new EnumMap<>(Function.class);
+    private final MemorySegment table;
     private final MemorySegment allocatorAlloc;
     private final MemorySegment allocatorFree;
 
     private OrtApi(OrtVersion version, MemorySegment table) {
         this.version = version;
+        this.table = table;
         for (final Function function : Function.values()) {
-            final MemorySegment pointer = table.getAtIndex(ADDRESS, function.position);
-            if (pointer.address() == 0) {
+            if (table.getAtIndex(ADDRESS, function.position).address() == 0) {
                 throw new OnnxRuntimeException("ONNX Runtime " + version.text() + " has no function " + function);
             }
-            functions.put(function, pointer);
         }
-        allocatorAlloc = functions.get(Function.ALLOCATOR_ALLOC);
-        allocatorFree = functions.get(Function.ALLOCATOR_FREE);
+        allocatorAlloc = table.getAtIndex(ADDRESS, Function.ALLOCATOR_ALLOC.position);
+        allocatorFree = table.getAtIndex(ADDRESS, Function.ALLOCATOR_FREE.position);
     }
 
     /** The one table of this process; the library is loaded by the Java binding on first use and stays. */
@@ -187,7 +185,7 @@ final class OrtApi {
     // Calls. Each returns a status, which is null for success, unless its name says otherwise.
 
     private MemorySegment pointer(Function function) {
-        return functions.get(function);
+        return table.getAtIndex(ADDRESS, function.position);
     }
 
     private static long callLong(MethodHandle handle, MemorySegment function) {
@@ -379,12 +377,19 @@ final class OrtApi {
         try {
             final int code = (int) INT_OF_1.invokeExact(pointer(Function.GET_ERROR_CODE), status);
             final long message = (long) LONG_OF_1.invokeExact(pointer(Function.GET_ERROR_MESSAGE), status);
-            final String text = text(message);
+            final String text = withoutSource(text(message));
             release(Function.RELEASE_STATUS, status);
             return new OnnxRuntimeException("ONNX Runtime refused " + function + ": " + text, code, null);
         } catch (Throwable e) {
             throw unexpected(e);
         }
+    }
+
+    /** Drops the place in ONNX Runtime's source, file, line and function, which stands before some messages. */
+    private static String withoutSource(String message) {
+        final String text = message.strip();
+        final int close = text.startsWith("/") ? text.indexOf(") ") : -1;
+        return close < 0 ? text : text.substring(close + 2).strip();
     }
 
     /** A downcall throws nothing of its own: what comes here is an error of the JVM. */
