@@ -27,6 +27,18 @@
 @REM   MVNW_VERBOSE - true: enable verbose log; others: silence the output
 @REM ----------------------------------------------------------------------------
 
+@REM java.allocator: Maven itself must run on the project's JDK; .mvn/find-jdk.sh is the same for other systems.
+@SETLOCAL
+@SET "__MVNW_JDK__="
+@CALL :try_jdk "%JAVA_HOME%"
+@FOR /F "delims=" %%J IN ('where java 2^>NUL') DO @CALL :try_jdk "%%~dpJ.."
+@FOR /D %%D IN ("%ProgramFiles%\Eclipse Adoptium\jdk-25*" "%ProgramFiles%\Java\jdk-25*" "%ProgramFiles%\Microsoft\jdk-25*" "%ProgramFiles%\Zulu\zulu-25*" "%ProgramFiles%\Amazon Corretto\jdk25*" "%USERPROFILE%\.jdks\*25*") DO @CALL :try_jdk "%%~D"
+@IF NOT DEFINED __MVNW_JDK__ (
+  @echo JDK 25 not found: install one, for instance Eclipse Temurin 25, or set JAVA_HOME to it. >&2
+  @exit /b 1
+)
+@SET "JAVA_HOME=%__MVNW_JDK__%"
+
 @IF "%__MVNW_ARG0_NAME__%"=="" (SET __MVNW_ARG0_NAME__=%~nx0)
 @SET __MVNW_CMD__=
 @SET __MVNW_ERROR__=
@@ -43,6 +55,10 @@
 @IF NOT "%__MVNW_CMD__%"=="" ("%__MVNW_CMD__%" %*)
 @echo Cannot start maven from wrapper >&2 && exit /b 1
 @GOTO :EOF
+
+:try_jdk
+@IF NOT DEFINED __MVNW_JDK__ IF EXIST "%~1\bin\javac.exe" FINDSTR /R /B /C:"JAVA_VERSION=.25[^0-9]" "%~1\release" >NUL 2>NUL && SET "__MVNW_JDK__=%~f1"
+@EXIT /B 0
 : end batch / begin powershell #>
 
 $ErrorActionPreference = "Stop"
