@@ -55,10 +55,11 @@ public class AllocFreePair {
             open = Subject.open(subject);
         }
 
-        /** Closes the subject, after the threads have freed their blocks. */
-        @TearDown(Level.Trial)
-        public void close() {
-            open.close();
+        /** Closes the subject once every thread has freed its blocks: JMH ends shared states while threads still end theirs. */
+        private void leave() {
+            if (threads.decrementAndGet() == 0) {
+                open.close();
+            }
         }
     }
 
@@ -86,10 +87,11 @@ public class AllocFreePair {
 
         /** Frees what lives. */
         @TearDown(Level.Trial)
-        public void drain() {
+        public void drain(Shared shared) {
             for (final long block : blocks) {
                 allocator.free(block);
             }
+            shared.leave();
         }
 
         private void play(int count) {
