@@ -3,7 +3,7 @@ import org.jspecify.annotations.NullMarked;
 /**
  * Our allocators under a live ONNX Runtime session, and ONNX Runtime's allocators under our contract.
  *
- * <p>Start at OnnxRuntimeAllocators to give sessions an allocator, and at
+ * <p>Start at {@link allocator.onnxruntime.OnnxRuntimeAllocators} to give sessions an allocator of this project, and at
  * {@link allocator.onnxruntime.OnnxRuntimeFactory} to use ONNX Runtime's own arena like any other provider. Calls native
  * code through {@code java.lang.foreign}: name this module and {@code com.microsoft.onnxruntime} in
  * {@code --enable-native-access}.
@@ -17,6 +17,7 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.onnxruntime {
     requires transitive java.allocator.spi;
     requires transitive com.microsoft.onnxruntime;
+    requires jdk.jfr;
     requires static org.jspecify;
 
     exports allocator.onnxruntime;

@@ -11,7 +11,6 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.util.function.Supplier;
 
 /**
  * ONNX Runtime's environment, of which a process has one, and its one place for a registered allocator of CPU memory.
@@ -87,20 +86,25 @@ final class NativeEnvironment {
 
     // Registering.
 
+    /** Something that makes a session. */
+    interface Work<T, E extends Exception> {
+        T run() throws E;
+    }
+
     /** Runs {@code work} while {@code allocator}, an {@code OrtAllocator}, is what new sessions get. */
-    synchronized <T> T whileRegistered(long allocator, Supplier<T> work) {
+    synchronized <T, E extends Exception> T whileRegistered(long allocator, Work<T, E> work) throws E {
         api.call(Function.REGISTER_ALLOCATOR, handle, allocator);
         return registered(work);
     }
 
-    private synchronized <T> T whileArenaRegistered(long arenaConfig, Supplier<T> work) {
+    private synchronized <T> T whileArenaRegistered(long arenaConfig, Work<T, RuntimeException> work) {
         api.call(Function.CREATE_AND_REGISTER_ALLOCATOR, handle, arenaInfo, arenaConfig);
         return registered(work);
     }
 
-    private <T> T registered(Supplier<T> work) {
+    private <T, E extends Exception> T registered(Work<T, E> work) throws E {
         try {
-            return work.get();
+            return work.run();
         } finally {
             api.call(Function.UNREGISTER_ALLOCATOR, handle, deviceInfo);
             if (installed != 0) {

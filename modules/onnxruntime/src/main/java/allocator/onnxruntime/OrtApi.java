@@ -47,6 +47,8 @@ final class OrtApi {
         CREATE_ARENA_CFG_V2(164),
         REGISTER_ALLOCATOR(176),
         UNREGISTER_ALLOCATOR(177),
+        CREATE_KEY_VALUE_PAIRS(295),
+        ADD_KEY_VALUE_PAIR(296),
         GET_KEY_VALUE_PAIRS(298),
         RELEASE_KEY_VALUE_PAIRS(300),
         ALLOCATOR_GET_STATS(319),
@@ -204,11 +206,14 @@ final class OrtApi {
         }
     }
 
-    /** Calls a function that returns no status. */
+    /** Releases an object; the null pointer is ignored. */
     void release(Function function, long a) {
-        if (a == 0) {
-            return;
+        if (a != 0) {
+            callVoid(function, a);
         }
+    }
+
+    private void callVoid(Function function, long a) {
         try {
             final long ignored = (long) LONG_OF_1.invokeExact(pointer(function), a);
         } catch (Throwable e) {
@@ -362,6 +367,27 @@ final class OrtApi {
             release(Function.RELEASE_KEY_VALUE_PAIRS, pairs);
         }
         return map;
+    }
+
+    /** Makes an {@code OrtKeyValuePairs}, which the caller owns. */
+    long createPairs(Map<String, String> pairs) {
+        try (Arena scratch = Arena.ofConfined()) {
+            final MemorySegment out = scratch.allocate(JAVA_LONG);
+            callVoid(Function.CREATE_KEY_VALUE_PAIRS, out.address());
+            final long result = out.get(JAVA_LONG, 0);
+            for (final Map.Entry<String, String> pair : pairs.entrySet()) {
+                try {
+                    final long ignored = (long) LONG_OF_3.invokeExact(
+                            pointer(Function.ADD_KEY_VALUE_PAIR),
+                            result,
+                            scratch.allocateFrom(pair.getKey()).address(),
+                            scratch.allocateFrom(pair.getValue()).address());
+                } catch (Throwable e) {
+                    throw unexpected(e);
+                }
+            }
+            return result;
+        }
     }
 
     // Statuses.

@@ -1,17 +1,15 @@
 package allocator.onnxruntime;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** The C library's {@code malloc}, to ask whether the system would give memory before code asks that cannot be refused. */
+/** The C library's {@code malloc}. */
 final class SystemMemory {
-    private static final MethodHandle MALLOC = handle("malloc", FunctionDescriptor.of(ADDRESS, JAVA_LONG));
-    private static final MethodHandle FREE = handle("free", FunctionDescriptor.ofVoid(ADDRESS));
+    private static final MethodHandle MALLOC = handle("malloc", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle FREE = handle("free", FunctionDescriptor.ofVoid(JAVA_LONG));
 
     private SystemMemory() {}
 
@@ -21,14 +19,28 @@ final class SystemMemory {
         return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), descriptor);
     }
 
-    /** Whether {@code malloc} gives {@code byteSize} bytes now. They are freed at once. */
-    static boolean canAllocate(long byteSize) {
+    /** A block of {@code byteSize} bytes, or 0 if the system has none. */
+    static long allocate(long byteSize) {
         try {
-            final MemorySegment block = (MemorySegment) MALLOC.invokeExact(byteSize);
-            FREE.invokeExact(block);
-            return block.address() != 0;
+            return (long) MALLOC.invokeExact(byteSize);
         } catch (Throwable e) {
-            throw new IllegalStateException("malloc or free failed", e);
+            throw new IllegalStateException("malloc failed", e);
         }
+    }
+
+    /** Frees what {@link #allocate} returned. */
+    static void free(long address) {
+        try {
+            FREE.invokeExact(address);
+        } catch (Throwable e) {
+            throw new IllegalStateException("free failed", e);
+        }
+    }
+
+    /** Whether the system would give {@code byteSize} bytes now. */
+    static boolean canAllocate(long byteSize) {
+        final long block = allocate(byteSize);
+        free(block);
+        return block != 0;
     }
 }
