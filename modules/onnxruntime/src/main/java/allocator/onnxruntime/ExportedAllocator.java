@@ -193,7 +193,7 @@ final class ExportedAllocator {
                 budget.giveBack(byteSize);
             }
         } catch (Throwable e) {
-            LOG.log(Level.ERROR, "free of 0x" + Long.toHexString(address) + " by " + session + " failed", e);
+            LOG.log(Level.ERROR, "{0}: free of 0x{1} failed: {2}", session, Long.toHexString(address), e);
         }
     }
 

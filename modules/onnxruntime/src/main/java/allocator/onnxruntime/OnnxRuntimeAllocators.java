@@ -102,7 +102,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * Opens a session of a model in a file.
      *
      * @param model the file
-     * @param options ONNX Runtime's options; {@code session.use_env_allocators} is set while the session is made
+     * @param options ONNX Runtime's options; {@code session.use_env_allocators} is set to {@code 1}
      * @param settings what is particular to its memory
      * @return the session, to be closed by the caller
      * @throws OrtException as {@link #openSession(Path)}
@@ -121,7 +121,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      *
      * @param model the model's bytes
      * @param modelName what to call the model
-     * @param options ONNX Runtime's options; {@code session.use_env_allocators} is set while the session is made
+     * @param options ONNX Runtime's options; {@code session.use_env_allocators} is set to {@code 1}
      * @param settings what is particular to its memory
      * @return the session, to be closed by the caller
      * @throws OrtException as {@link #openSession(Path)}
@@ -158,16 +158,15 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     private static OrtSession make(Callable<OrtSession> create, SessionOptions options) throws OrtException {
-        final String before = options.getConfigEntries().get(SessionConfig.USE_ENV_ALLOCATORS);
-        options.addConfigEntry(SessionConfig.USE_ENV_ALLOCATORS, "1");
+        if (!"1".equals(options.getConfigEntries().get(SessionConfig.USE_ENV_ALLOCATORS))) {
+            options.addConfigEntry(SessionConfig.USE_ENV_ALLOCATORS, "1");
+        }
         try {
             return create.call();
         } catch (OrtException | RuntimeException e) {
             throw e;
         } catch (Exception e) {
             throw new IllegalStateException(e);
-        } finally {
-            options.addConfigEntry(SessionConfig.USE_ENV_ALLOCATORS, before == null ? "0" : before);
         }
     }
 
