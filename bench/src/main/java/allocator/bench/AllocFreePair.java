@@ -39,7 +39,7 @@ public class AllocFreePair {
     @State(Scope.Benchmark)
     public static class Shared {
         /** What is measured, a name of {@link Subject}. */
-        @Param({"ort", "malloc", "arena", "cpu-reference"})
+        @Param({"ort", "arena", "cpu-reference", "runtime", "malloc"})
         public String subject = "";
 
         /** What is done: {@code large}, {@code replay} or {@code small}. */

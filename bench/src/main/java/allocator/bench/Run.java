@@ -18,6 +18,7 @@ import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
+import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
  * Runs {@link AllocFreePair} in rounds and writes a table. In each round every subject runs once, in a JVM of its own, so
@@ -44,15 +45,20 @@ public final class Run {
     /** The rounds of a cell. */
     private static final class Cell {
         private final List<Double> nanos = new ArrayList<>();
+        private final List<Double> cpuNanos = new ArrayList<>();
         private final List<Double> heapBytes = new ArrayList<>();
 
         double nanos() {
             return median(nanos);
         }
+
+        double cpuNanos() {
+            return median(cpuNanos);
+        }
     }
 
     private Run(Map<String, String> options) {
-        subjects = list(options.getOrDefault("subjects", "ort,arena,cpu-reference,malloc"));
+        subjects = list(options.getOrDefault("subjects", "ort,arena,cpu-reference,runtime,malloc"));
         workloads = list(options.getOrDefault("workloads", "large,replay,small"));
         threads = list(options.getOrDefault("threads", "1,2")).stream()
                 .map(Integer::valueOf)
@@ -120,15 +126,28 @@ public final class Run {
                 .measurementIterations(iterations)
                 .measurementTime(TimeValue.seconds(1))
                 .addProfiler(GCProfiler.class)
+                .addProfiler(CpuTimeProfiler.class)
+                .verbosity(VerboseMode.SILENT)
                 .shouldFailOnError(true);
-        return new Runner(options.build()).run();
+        final Collection<RunResult> results = new Runner(options.build()).run();
+        System.out.printf(
+                Locale.ROOT,
+                "%s %s %s, %d threads: %.1f ns%n",
+                benchmark,
+                workload,
+                subject,
+                threadCount,
+                results.iterator().next().getPrimaryResult().getScore());
+        return results;
     }
 
     private static void add(Cell cell, Collection<RunResult> results) {
         for (final RunResult result : results) {
             cell.nanos.add(result.getPrimaryResult().getStatistics().getPercentile(50));
             result.getSecondaryResults().forEach((name, value) -> {
-                if (name.endsWith("gc.alloc.rate.norm")) {
+                if (name.endsWith(CpuTimeProfiler.RESULT)) {
+                    cell.cpuNanos.add(value.getStatistics().getPercentile(50));
+                } else if (name.endsWith("gc.alloc.rate.norm")) {
                     cell.heapBytes.add(value.getScore());
                 }
             });
@@ -150,23 +169,27 @@ public final class Run {
                 iterations));
         text.append(String.format(
                 Locale.ROOT,
-                "downcall  %.1f ns for an empty native call, of which a pair of ort and of malloc has two%n%n",
-                downcall.nanos()));
+                "downcall  %.1f ns for an empty native call, of which a pair of ort and of malloc has two%n",
+                downcall.cpuNanos()));
+        text.append(
+                "columns   ns/pair: time that passed; cpu ns: processor time of the whole process; medians of rounds\n\n");
         text.append(String.format(
                 Locale.ROOT,
-                "%-9s %7s  %-14s %8s %17s %9s %11s%n",
+                "%-9s %7s  %-14s %8s %17s %7s %8s %7s %11s%n",
                 "workload",
                 "threads",
                 "subject",
                 "ns/pair",
                 "(low-high)",
                 "of ort",
+                "cpu ns",
+                "of ort",
                 "heap B/pair"));
         cells.forEach((key, cell) -> {
             final Cell baseline = cells.get(new Key(key.workload, key.threads, BASELINE));
             text.append(String.format(
                     Locale.ROOT,
-                    "%-9s %7d  %-14s %8.1f %17s %9s %11.3f%n",
+                    "%-9s %7d  %-14s %8.1f %17s %7s %8.1f %7s %11.3f%n",
                     key.workload,
                     key.threads,
                     key.subject,
@@ -177,6 +200,8 @@ public final class Run {
                             cell.nanos.stream().min(Double::compare).orElse(Double.NaN),
                             cell.nanos.stream().max(Double::compare).orElse(Double.NaN)),
                     baseline == null ? "" : String.format(Locale.ROOT, "%.2fx", cell.nanos() / baseline.nanos()),
+                    cell.cpuNanos(),
+                    baseline == null ? "" : String.format(Locale.ROOT, "%.2fx", cell.cpuNanos() / baseline.cpuNanos()),
                     median(cell.heapBytes)));
         });
         return text.toString();
@@ -184,17 +209,18 @@ public final class Run {
 
     private static String csv(Map<Key, Cell> cells) {
         final StringBuilder text =
-                new StringBuilder("workload,threads,subject,round,ns_per_pair,heap_bytes_per_pair\n");
+                new StringBuilder("workload,threads,subject,round,ns_per_pair,cpu_ns_per_pair,heap_bytes_per_pair\n");
         cells.forEach((key, cell) -> {
             for (int round = 0; round < cell.nanos.size(); round++) {
                 text.append(String.format(
                         Locale.ROOT,
-                        "%s,%d,%s,%d,%.2f,%.4f%n",
+                        "%s,%d,%s,%d,%.2f,%.2f,%.4f%n",
                         key.workload,
                         key.threads,
                         key.subject,
                         round + 1,
                         cell.nanos.get(round),
+                        cell.cpuNanos.get(round),
                         cell.heapBytes.get(round)));
             }
         });

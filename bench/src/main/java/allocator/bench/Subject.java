@@ -1,5 +1,9 @@
 package allocator.bench;
 
+import allocator.arena.ArenaAllocator;
+import allocator.arena.ArenaConfig;
+import allocator.arena.BfcArena;
+import allocator.runtime.Environment;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
@@ -20,6 +24,8 @@ interface Subject extends AutoCloseable {
      *
      * <ul>
      *   <li>{@code ort}: ONNX Runtime's CPU arena with its default settings, through its C API, frees unchecked
+     *   <li>{@code arena}: our arena with its default settings, over {@code malloc}
+     *   <li>{@code runtime}: that of {@code cpu-reference} through an environment, as applications use it
      *   <li>{@code malloc}: the C library, the least that a block from native code can cost
      *   <li>{@code cpu-reference}: our provider of CPU memory with its default settings
      * </ul>
@@ -28,6 +34,8 @@ interface Subject extends AutoCloseable {
         return switch (name) {
             case "ort" -> ofProvider("onnxruntime", Map.of("ort.check_frees", "0"));
             case "malloc" -> of(new MallocAllocator());
+            case "arena" -> ofArena();
+            case "runtime" -> ofRuntime();
             default -> ofProvider(name, Map.of());
         };
     }
@@ -47,6 +55,40 @@ interface Subject extends AutoCloseable {
             @Override
             public void close() {
                 // Nothing is held.
+            }
+        };
+    }
+
+    private static Subject ofArena() {
+        final BfcArena arena = new BfcArena(new MallocAllocator(), ArenaConfig.DEFAULT);
+        final Allocator allocator = new ArenaAllocator(arena, AllocatorOptions.EMPTY);
+        return new Subject() {
+            @Override
+            public Allocator allocator() {
+                return allocator;
+            }
+
+            @Override
+            public void close() {
+                arena.close();
+            }
+        };
+    }
+
+    private static Subject ofRuntime() {
+        final Environment environment = Environment.builder()
+                .excludeModules("java.allocator.onnxruntime")
+                .build();
+        final Allocator allocator = environment.sharedAllocators().getFirst();
+        return new Subject() {
+            @Override
+            public Allocator allocator() {
+                return allocator;
+            }
+
+            @Override
+            public void close() {
+                environment.close();
             }
         };
     }
