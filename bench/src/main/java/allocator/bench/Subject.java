@@ -77,7 +77,7 @@ interface Subject extends AutoCloseable {
 
     private static Subject ofRuntime() {
         final Environment environment = Environment.builder()
-                .excludeModules("java.allocator.onnxruntime")
+                .allowModules("java.allocator.cpu.reference")
                 .build();
         final Allocator allocator = environment.sharedAllocators().getFirst();
         return new Subject() {
