@@ -1,8 +1,10 @@
 package allocator.bench;
 
+import ai.onnxruntime.OrtEnvironment;
 import allocator.arena.ArenaAllocator;
 import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
+import allocator.onnxruntime.OnnxRuntimeAllocators;
 import allocator.runtime.Environment;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
@@ -26,6 +28,8 @@ interface Subject extends AutoCloseable {
      *   <li>{@code ort}: ONNX Runtime's CPU arena with its default settings, through its C API, frees unchecked
      *   <li>{@code arena}: our arena with its default settings, over {@code malloc}
      *   <li>{@code runtime}: that of {@code cpu-reference} through an environment, as applications use it
+     *   <li>{@code upcall}: that of {@code cpu-reference} as ONNX Runtime calls it: each call goes from Java to native code
+     *       and from there to Java again
      *   <li>{@code malloc}: the C library, the least that a block from native code can cost
      *   <li>{@code cpu-reference}: our provider of CPU memory with its default settings
      * </ul>
@@ -36,6 +40,7 @@ interface Subject extends AutoCloseable {
             case "malloc" -> of(new MallocAllocator());
             case "arena" -> ofArena();
             case "runtime" -> ofRuntime();
+            case "upcall" -> ofUpcall();
             default -> ofProvider(name, Map.of());
         };
     }
@@ -89,6 +94,26 @@ interface Subject extends AutoCloseable {
             @Override
             public void close() {
                 environment.close();
+            }
+        };
+    }
+
+    private static Subject ofUpcall() {
+        final OnnxRuntimeAllocators installation = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                .provider("cpu-reference")
+                .install();
+        // The allocator that the environment shares is the installed one.
+        final Subject shared = ofProvider("onnxruntime", Map.of("ort.source", "shared", "ort.check_frees", "0"));
+        return new Subject() {
+            @Override
+            public Allocator allocator() {
+                return shared.allocator();
+            }
+
+            @Override
+            public void close() {
+                shared.close();
+                installation.close();
             }
         };
     }

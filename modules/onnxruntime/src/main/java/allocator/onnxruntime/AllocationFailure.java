@@ -9,13 +9,14 @@ import java.util.Optional;
  * @param session the session's name, as given when it was opened
  * @param model the model's name
  * @param byteSize what was asked for
- * @param thread the thread that asked
+ * @param thread the name of the thread that asked
+ * @param threadId that thread's identity
  * @param cause what the allocator threw
  * @param dump the session's memory at that moment, in several lines for a person: session, model, budget, what lives by
  *     size, the allocator's statistics
  */
 public record AllocationFailure(
-        String session, String model, long byteSize, String thread, Throwable cause, String dump) {
+        String session, String model, long byteSize, String thread, long threadId, Throwable cause, String dump) {
 
     /**
      * The numbers behind the refusal, if it was for lack of memory.

@@ -29,6 +29,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A free of something that is not live here is reported and goes no further.
  */
 final class ExportedAllocator {
+    /** What every refusal says to ONNX Runtime, and ONNX Runtime in the message of its exception. */
+    static final String REFUSED = "refused memory; the cause of this exception has the numbers";
+
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
     private static final EventType ALLOCATION = EventType.getEventType(SessionEvents.Allocation.class);
     private static final EventType FREE = EventType.getEventType(SessionEvents.Free.class);
@@ -69,9 +72,7 @@ final class ExportedAllocator {
         this.session = session;
         this.model = model;
         struct = ExportedStruct.create(
-                this,
-                OrtApi.get().version().api(),
-                "the allocator of " + session + " refused memory; the cause of this exception has the numbers");
+                this, OrtApi.get().version().api(), "the allocator of " + session + " " + REFUSED);
     }
 
     /** The {@code OrtAllocator}. */
@@ -234,7 +235,13 @@ final class ExportedAllocator {
         try {
             refusals.increment();
             final AllocationFailure failure = new AllocationFailure(
-                    session, model, byteSize, Thread.currentThread().getName(), cause, dump(cause));
+                    session,
+                    model,
+                    byteSize,
+                    Thread.currentThread().getName(),
+                    Thread.currentThread().threadId(),
+                    cause,
+                    dump(cause));
             synchronized (failures) {
                 if (failures.size() == MAX_FAILURES) {
                     failures.removeFirst();
@@ -277,11 +284,11 @@ final class ExportedAllocator {
 
     /** The oldest failure on this thread that nobody has fetched, or else the oldest of all. */
     Optional<AllocationFailure> takeFailure() {
-        final String thread = Thread.currentThread().getName();
+        final long thread = Thread.currentThread().threadId();
         synchronized (failures) {
             for (final Iterator<AllocationFailure> all = failures.iterator(); all.hasNext(); ) {
                 final AllocationFailure failure = all.next();
-                if (failure.thread().equals(thread)) {
+                if (failure.threadId() == thread) {
                     all.remove();
                     return Optional.of(failure);
                 }

@@ -54,6 +54,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private final Budget budget;
     private final ExportedAllocator shared;
     private final List<AllocatorSession> sessions = new ArrayList<>();
+    private int opening;
     private boolean isClosed;
 
     private OnnxRuntimeAllocators(
@@ -136,12 +137,25 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             throws OrtException {
         synchronized (this) {
             requireOpen();
+            opening++;
         }
-        final ExportedAllocator memory = new ExportedAllocator(
-                settings.decorator().apply(allocator),
-                new Budget(budget, settings.budget()),
-                settings.name().orElse(model),
-                model);
+        try {
+            final ExportedAllocator memory = new ExportedAllocator(
+                    settings.decorator().apply(allocator),
+                    new Budget(budget, settings.budget()),
+                    settings.name().orElse(model),
+                    model);
+            return open(memory, create, options);
+        } finally {
+            synchronized (this) {
+                opening--;
+            }
+        }
+    }
+
+    private AllocatorSession open(ExportedAllocator memory, Callable<OrtSession> create, SessionOptions options)
+            throws OrtException {
+        boolean isOpen = false;
         try {
             final AllocatorSession session = new AllocatorSession(
                     registry.whileRegistered(memory.struct(), () -> make(create, options)), memory);
@@ -149,11 +163,14 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 sessions.removeIf(OnnxRuntimeAllocators::endIfOver);
                 sessions.add(session);
             }
+            isOpen = true;
             return session;
         } catch (OrtException e) {
-            final OrtException explained = explained(e, memory);
-            memory.close();
-            throw explained;
+            throw explained(e, memory);
+        } finally {
+            if (!isOpen && memory.obstacle() == null) {
+                memory.close();
+            }
         }
     }
 
@@ -180,7 +197,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     /** Gives {@code e} the refusal behind it as its cause, if there is one. */
     static OrtException explained(OrtException e, ExportedAllocator memory) {
-        if (e.getCause() == null) {
+        if (e.getCause() == null && String.valueOf(e.getMessage()).contains(ExportedAllocator.REFUSED)) {
             memory.takeFailure().ifPresent(failure -> {
                 final OrtException ignored = (OrtException) e.initCause(failure.cause());
             });
@@ -267,6 +284,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     public synchronized void close() {
         if (isClosed) {
             return;
+        }
+        if (opening > 0) {
+            throw new IllegalStateException("a session is being opened");
         }
         sessions.removeIf(OnnxRuntimeAllocators::endIfOver);
         for (final AllocatorSession session : sessions) {
