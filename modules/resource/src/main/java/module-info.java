@@ -1,0 +1,15 @@
+import org.jspecify.annotations.NullMarked;
+
+/**
+ * Memory resources that compose: sources of host and device memory, decorators that each add one concern, blocks that
+ * know the device work that uses them, and owning typed buffers.
+ *
+ * <p>A resource over host memory needs {@code --enable-native-access=java.allocator.resource}.
+ */
+@NullMarked
+module java.allocator.resource {
+    requires transitive java.allocator.spi;
+    requires static org.jspecify;
+
+    exports allocator.resource;
+}
