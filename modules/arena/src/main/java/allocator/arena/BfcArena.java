@@ -59,6 +59,9 @@ public final class BfcArena {
 
     private static final long NO_ADDRESS = 0;
 
+    /** Up to how many chunks every mutation is checked, where assertions are on. */
+    private static final int CHECKED_ALWAYS = 64;
+
     private final Allocator upstream;
     private final MemoryInfo info;
     private final ArenaConfig config;
@@ -382,7 +385,7 @@ public final class BfcArena {
             throw notLive(region, address);
         }
         counters.freed(Units.toBytes(placement.units(chunk)), placement.chunks.requested(chunk));
-        placement.free(chunk);
+        placement.free(region, chunk);
         assert isConsistentNowAndThen();
     }
 
@@ -786,11 +789,12 @@ public final class BfcArena {
         }
     }
 
-    /** Checks so often that it costs each mutation about the same, however many chunks there are. */
+    /** Checks a small arena always, and a large one so rarely that it costs each mutation a few chunks' worth. */
     private boolean isConsistentNowAndThen() {
         if (--untilCheck < 0) {
             checkConsistency();
-            untilCheck = placement.chunks.count() / 8;
+            final int count = placement.chunks.count();
+            untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
         }
         return true;
     }
