@@ -243,6 +243,7 @@ public final class TrackedBlock {
             } else {
                 replace(replaced, lastWrite);
                 lastWrite = event;
+                mine.isPoisoned = false; // what was lost on this stream is before the event
                 for (StreamUse use : uses) {
                     replace(replaced, use.lastRead);
                     use.lastRead = null;
