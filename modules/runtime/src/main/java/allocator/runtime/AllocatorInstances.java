@@ -65,13 +65,21 @@ final class AllocatorInstances {
             }
         }
 
-        /** Forgets a user that can allocate no more. What it freed for others, or others for it, stays counted. */
-        void remove(LiveBlocks blocks) {
+        /**
+         * Forgets a user that can allocate no more and seems to have no live blocks. The last user is forgotten only if
+         * nobody's blocks are live: users may have freed one another's, so that a single count can mislead.
+         *
+         * @return whether the user is forgotten
+         */
+        boolean remove(LiveBlocks blocks) {
             lock.lock();
             try {
-                if (users.remove(blocks)) {
-                    carried += blocks.count();
+                if (users.size() == 1 && !isIdle()) {
+                    return false;
                 }
+                users.remove(blocks);
+                carried += blocks.count();
+                return true;
             } finally {
                 lock.unlock();
             }

@@ -117,15 +117,13 @@ public final class Environment implements AutoCloseable {
     }
 
     private String describeUnused(String key) {
-        final InvalidOptionException unknown = InvalidOptionException.unknownKey(
-                key,
-                settings.getOrDefault(key, ""),
-                Settings.ENVIRONMENT,
-                providers.values().stream()
-                        .flatMap(provider -> provider.keys().stream()
-                                .map(known -> RegisteredProvider.environmentPrefix(provider.name()) + known.name()))
-                        .toList());
-        return "no registered provider has it: " + unknown.getMessage();
+        final List<String> known = providers.values().stream()
+                .flatMap(provider -> provider.keys().stream()
+                        .map(other -> RegisteredProvider.environmentPrefix(provider.name()) + other.name()))
+                .toList();
+        return "no registered provider has it: "
+                + InvalidOptionException.unknownKey(key, settings.getOrDefault(key, ""), Settings.ENVIRONMENT, known)
+                        .getMessage();
     }
 
     /**
@@ -149,14 +147,7 @@ public final class Environment implements AutoCloseable {
     }
 
     private ProviderReport register(ProviderCandidate candidate) {
-        for (final String name : providers.keySet()) {
-            if (name.equalsIgnoreCase(candidate.name())) {
-                throw new IllegalStateException("EP library is already registered under " + name
-                        + (name.equals(candidate.name())
-                                ? ""
-                                : ": " + candidate.name() + " differs from it in case only"));
-            }
-        }
+        providers.values().forEach(present -> present.requireDistinctFrom(candidate));
         final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
         share(provider);
         providers.put(provider.name(), provider);
@@ -196,8 +187,8 @@ public final class Environment implements AutoCloseable {
      * @param provider the provider's name
      * @throws IllegalArgumentException if no provider of that name is registered
      * @throws StillInUseException if sessions, streams or memory depend on it; nothing changes then
-     * @throws ProviderException if the provider refused to be closed; it stays registered then, if its shared allocators
-     *     could be made again
+     * @throws ProviderException if the provider refused to be closed; it stays registered then, with shared allocators
+     *     made anew from the environment's settings
      */
     public void unregister(String provider) {
         locked(() -> {
@@ -222,14 +213,26 @@ public final class Environment implements AutoCloseable {
                 "provider " + provider.name() + " cannot be unregistered");
         final Failures failed = new Failures();
         shared.end(ending, failed);
-        providers.remove(provider.name());
         try {
             provider.close();
         } catch (RuntimeException e) {
             failed.add(e);
+            restore(provider, failed);
+            failed.throwIfAny();
         }
+        providers.remove(provider.name());
         Log.info("unregistered " + provider.name());
         failed.throwIfAny();
+    }
+
+    /** Shares a provider's allocators again after it refused to be closed, or else drops it. */
+    private void restore(RegisteredProvider provider, Failures failed) {
+        try {
+            share(provider);
+        } catch (RuntimeException e) {
+            failed.add(e);
+            providers.remove(provider.name());
+        }
     }
 
     /** The environment's allocators of some kind, if nobody uses them; they allocate no more then. */
@@ -409,7 +412,13 @@ public final class Environment implements AutoCloseable {
             sessions.remove(session);
             throw e;
         }
-        warnAboutSettings(session);
+        try {
+            warnAboutSettings(session);
+        } catch (RuntimeException e) {
+            final Failures failed = new Failures();
+            failed.onUndo(session::close);
+            throw failed.undo(e);
+        }
         return session;
     }
 
@@ -421,7 +430,8 @@ public final class Environment implements AutoCloseable {
         final List<ProviderDevice> devices = choose(options.wanted());
         final Map<String, AllocatorOptions> own = ownSettings(options);
         final boolean usesEnvironment = options.isSet(SessionOptions.USE_ENV_ALLOCATORS);
-        final Set<String> used = devices.stream().map(ProviderDevice::provider).collect(Collectors.toSet());
+        final Set<String> used =
+                devices.stream().map(ProviderDevice::provider).collect(Collectors.toCollection(TreeSet::new));
         own.forEach((provider, given) -> {
             if (!given.isEmpty() && !used.contains(provider)) {
                 notes.add("not in force, since the session has no device of " + provider + ": " + given);
@@ -449,10 +459,12 @@ public final class Environment implements AutoCloseable {
                     .filter(allocator -> planned.add(allocator.info().location()))
                     .forEach(allocator -> parts.add(existing(allocator, AllocatorOptions.EMPTY)));
         }
+        used.addAll(parts.stream().map(Session.Part::providerName).toList());
         final Session session = new Session(
                 this,
                 options.name().isEmpty() ? "session-" + lastSession.incrementAndGet() : options.name(),
                 devices,
+                used,
                 options.isSet(SessionOptions.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS));
         sessions.add(session);
         return session;
@@ -664,13 +676,13 @@ public final class Environment implements AutoCloseable {
         }
 
         /**
-         * Leaves provider modules out, for instance one of two that have the same provider name.
+         * Leaves providers out, for instance one of two that have the same name.
          *
-         * @param modules module names
+         * @param modulesOrClasses names of modules, or of factory classes
          * @return this builder
          */
-        public Builder excludeModules(String... modules) {
-            search.exclude(List.of(modules));
+        public Builder exclude(String... modulesOrClasses) {
+            search.exclude(List.of(modulesOrClasses));
             return this;
         }
 

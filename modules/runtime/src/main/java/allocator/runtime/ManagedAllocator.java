@@ -17,6 +17,7 @@ import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
@@ -131,6 +132,7 @@ public final class ManagedAllocator implements Allocator {
      * @throws AllocatorClosedException as {@link #alloc}
      */
     public long allocOnStream(long byteSize, SyncStream stream) {
+        Objects.requireNonNull(stream, "stream");
         final StreamAwareAllocator aware = streamAware;
         if (aware == null || byteSize <= 0) {
             return alloc(byteSize);
@@ -426,7 +428,7 @@ public final class ManagedAllocator implements Allocator {
     private boolean isReleasedByThisCall() {
         releasing.writeLock().lock();
         try {
-            final boolean won = state == DRAINING;
+            final boolean won = state == DRAINING && reference.instance().remove(blocks);
             if (won) {
                 state = RELEASED;
             }
@@ -437,7 +439,6 @@ public final class ManagedAllocator implements Allocator {
     }
 
     private void release() {
-        reference.instance().remove(blocks);
         try {
             reference.release();
         } finally {

@@ -8,9 +8,9 @@ import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleFinder;
 import java.lang.module.ModuleReference;
 import java.lang.module.ResolutionException;
+import java.lang.module.ResolvedModule;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -31,6 +31,8 @@ import java.util.stream.Stream;
 final class ProviderDirectory {
     private final Path directory;
     private final ProviderSearch search;
+    private final ModuleLayer parent =
+            Optional.ofNullable(ProviderDirectory.class.getModule().getLayer()).orElseGet(ModuleLayer::boot);
     private final Map<String, ModuleReference> modules = new LinkedHashMap<>();
 
     ProviderDirectory(Path directory, ProviderSearch search) {
@@ -40,23 +42,22 @@ final class ProviderDirectory {
 
     /** Adds what the directory holds to {@code found}. */
     void search(ProviderSearch.Found found) {
+        final int failuresBefore = found.failures().size();
         readJars(found);
         final Set<String> providers = new LinkedHashSet<>();
-        modules.forEach((name, module) -> {
-            final List<String> classes = providedClasses(module);
-            if (!classes.isEmpty()) {
-                search.refusal(name)
-                        .ifPresentOrElse(
-                                refusal -> fail(classes.getFirst(), name, refusal, found), () -> providers.add(name));
-            }
-        });
+        modules.forEach((name, module) -> providedClasses(module)
+                .forEach(className -> search.refusal(name, className)
+                        .ifPresentOrElse(why -> fail(className, name, why, found), () -> providers.add(name))));
         if (!providers.isEmpty()) {
             load(providers, found);
-        } else if (found.failures().stream().noneMatch(report -> report.origin().startsWith(directory.toString()))) {
-            found.failures()
-                    .add(ProviderReport.failed(
-                            directory.toString(), "", directory.toString(), "the directory holds no provider module"));
+        } else if (found.failures().size() == failuresBefore) {
+            failDirectory("holds no provider module", found);
         }
+    }
+
+    private void failDirectory(String why, ProviderSearch.Found found) {
+        found.failures()
+                .add(ProviderReport.failed(directory.toString(), "", directory.toString(), "the directory " + why));
     }
 
     private static List<String> providedClasses(ModuleReference module) {
@@ -69,40 +70,50 @@ final class ProviderDirectory {
 
     /** Reads each jar by itself, since a finder over the directory fails as a whole if one jar is broken. */
     private void readJars(ProviderSearch.Found found) {
-        final List<Path> jars = new ArrayList<>();
+        final List<Path> jars;
         try (Stream<Path> files = Files.list(directory)) {
-            files.filter(file -> file.getFileName().toString().endsWith(".jar"))
+            jars = files.filter(file -> file.getFileName().toString().endsWith(".jar"))
                     .sorted()
-                    .forEach(jars::add);
+                    .toList();
         } catch (IOException e) {
-            found.failures()
-                    .add(ProviderReport.failed(directory.toString(), "", directory.toString(), "cannot be read: " + e));
+            failDirectory("cannot be read: " + e, found);
             return;
         }
         final Set<String> doubled = new LinkedHashSet<>();
         for (final Path jar : jars) {
             try {
-                ModuleFinder.of(jar).findAll().forEach(module -> {
-                    final String name = module.descriptor().name();
-                    final ModuleReference other = modules.putIfAbsent(name, module);
-                    if (other != null) {
-                        doubled.add(name);
-                        found.failures()
-                                .add(ProviderReport.failed(
-                                        jar.getFileName().toString(),
-                                        name,
-                                        jar.toString(),
-                                        "module " + name + " is in two jars, the other is " + origin(other)
-                                                + ": neither is used"));
-                    }
-                });
+                ModuleFinder.of(jar).findAll().forEach(module -> add(module, jar, doubled, found));
             } catch (FindException e) {
-                found.failures()
-                        .add(ProviderReport.failed(
-                                jar.getFileName().toString(), "", jar.toString(), ProviderSearch.describe(e)));
+                failJar(jar, "", ProviderSearch.describe(e), found);
             }
         }
         modules.keySet().removeAll(doubled);
+    }
+
+    private void add(ModuleReference module, Path jar, Set<String> doubled, ProviderSearch.Found found) {
+        final String name = module.descriptor().name();
+        final Optional<ModuleReference> running =
+                parent.configuration().findModule(name).map(ResolvedModule::reference);
+        if (running.isPresent()) {
+            // The application's own copy is used, so that types are the same on both sides.
+            if (!providedClasses(module).isEmpty()) {
+                failJar(jar, name, "module " + name + " is loaded already, from " + origin(running.get()), found);
+            }
+            return;
+        }
+        final ModuleReference other = modules.putIfAbsent(name, module);
+        if (other != null) {
+            doubled.add(name);
+            failJar(
+                    jar,
+                    name,
+                    "module " + name + " is in two jars, the other is " + origin(other) + ": neither is used",
+                    found);
+        }
+    }
+
+    private static void failJar(Path jar, String module, String why, ProviderSearch.Found found) {
+        found.failures().add(ProviderReport.failed(jar.getFileName().toString(), module, jar.toString(), why));
     }
 
     private void fail(String className, String module, String why, ProviderSearch.Found found) {
@@ -116,26 +127,26 @@ final class ProviderDirectory {
     }
 
     private static String origin(ModuleReference module) {
-        return module.location().map(location -> Path.of(location).toString()).orElse("unknown");
+        return module.location()
+                .map(location ->
+                        "file".equals(location.getScheme()) ? Path.of(location).toString() : location.toString())
+                .orElse("unknown");
     }
 
     private void load(Set<String> providers, ProviderSearch.Found found) {
-        final ModuleLayer parent = Optional.ofNullable(
-                        ProviderDirectory.class.getModule().getLayer())
-                .orElseGet(ModuleLayer::boot);
         final ModuleFinder finder = finder();
         final Set<String> resolvable = new LinkedHashSet<>();
         for (final String provider : providers) {
             resolvable.add(provider);
             try {
-                define(finder, parent, resolvable);
+                define(finder, resolvable);
             } catch (FindException | ResolutionException | LayerInstantiationException e) {
                 resolvable.remove(provider);
                 fail(classOf(provider), provider, ProviderSearch.describe(e), found);
             }
         }
         if (!resolvable.isEmpty()) {
-            final ModuleLayer.Controller controller = define(finder, parent, resolvable);
+            final ModuleLayer.Controller controller = define(finder, resolvable);
             enableNativeAccess(controller);
             construct(controller.layer(), resolvable, found);
         }
@@ -156,7 +167,7 @@ final class ProviderDirectory {
         };
     }
 
-    private static ModuleLayer.Controller define(ModuleFinder finder, ModuleLayer parent, Set<String> roots) {
+    private ModuleLayer.Controller define(ModuleFinder finder, Set<String> roots) {
         final Configuration configuration = parent.configuration().resolve(finder, ModuleFinder.of(), roots);
         return ModuleLayer.defineModulesWithManyLoaders(
                 configuration, List.of(parent), ProviderDirectory.class.getClassLoader());
@@ -201,7 +212,8 @@ final class ProviderDirectory {
                 final Module module = provider.type().getModule();
                 if (layer.equals(module.getLayer())) {
                     seen.add(provider.type().getName());
-                    if (roots.contains(module.getName())) {
+                    if (search.refusal(module.getName(), provider.type().getName())
+                            .isEmpty()) {
                         search.construct(provider, module.getName(), origin(module.getName()), found);
                     }
                 }

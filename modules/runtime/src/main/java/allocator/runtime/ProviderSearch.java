@@ -13,6 +13,8 @@ import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
 final class ProviderSearch {
     /** A service loader that fails this often in a row is taken not to advance any more. */
     private static final int MAX_FAILURES_IN_A_ROW = 64;
+
+    private static final Pattern BROKEN = Pattern.compile("(?:Provider|Unable to load|NoClassDefFoundError:) (\\S+)");
 
     /** Causes may go round in a circle. */
     private static final int MAX_CAUSES = 16;
@@ -53,14 +57,14 @@ final class ProviderSearch {
         allowed.addAll(modules);
     }
 
-    void exclude(List<String> modules) {
-        excluded.addAll(modules);
+    void exclude(List<String> modulesOrClasses) {
+        excluded.addAll(modulesOrClasses);
     }
 
-    /** Why a module may not load, or empty if it may. */
-    Optional<String> refusal(String module) {
-        if (excluded.contains(module)) {
-            return Optional.of("module " + module + " is excluded");
+    /** Why a factory may not load, or empty if it may. */
+    Optional<String> refusal(String module, String className) {
+        if (excluded.contains(module) || excluded.contains(className)) {
+            return Optional.of((excluded.contains(module) ? module : className) + " is excluded");
         }
         if (allowed != null && !allowed.contains(module)) {
             return Optional.of((module.isEmpty() ? "a provider without a module" : "module " + module)
@@ -108,7 +112,7 @@ final class ProviderSearch {
     /** Makes the factory if its module may load. */
     void construct(ServiceLoader.Provider<EpFactory> provider, String module, String origin, Found found) {
         final String className = provider.type().getName();
-        final Optional<String> refusal = refusal(module);
+        final Optional<String> refusal = refusal(module, className);
         if (refusal.isPresent()) {
             found.failures().add(ProviderReport.failed(className, module, origin, refusal.get()));
             return;
@@ -133,17 +137,10 @@ final class ProviderSearch {
                 .orElse("module path");
     }
 
-    /** The service loader names the class at the beginning of its message or in it; there is no better source. */
+    /** The class that a service loader complains about; its message is the only source. */
     private static String brokenName(Throwable e) {
-        final String message = Objects.requireNonNullElse(e.getMessage(), e.toString());
-        final String marker = "Provider ";
-        final int begin = message.indexOf(marker);
-        if (begin < 0) {
-            return message;
-        }
-        final String rest = message.substring(begin + marker.length());
-        final int end = rest.indexOf(' ');
-        return end < 0 ? rest : rest.substring(0, end);
+        final Matcher name = BROKEN.matcher(String.valueOf(e.getMessage()));
+        return name.find() ? name.group(1) : e.toString();
     }
 
     /** An exception with its causes, in one line. */

@@ -63,6 +63,24 @@ final class RegisteredProvider {
         return "ep." + provider.toLowerCase(Locale.ROOT) + ".";
     }
 
+    /**
+     * Requires that no option key could mean both this provider and another.
+     *
+     * @throws IllegalStateException if one could
+     */
+    void requireDistinctFrom(ProviderCandidate other) {
+        if (name().equals(other.name())) {
+            throw new IllegalStateException("EP library is already registered under " + name());
+        }
+        final String mine = sessionPrefix(name());
+        final String others = sessionPrefix(other.name());
+        if (mine.startsWith(others) || others.startsWith(mine)) {
+            throw new IllegalStateException("provider " + other.name() + " cannot be registered beside " + name()
+                    + ": option keys that begin with " + (mine.length() < others.length() ? mine : others)
+                    + " could mean either");
+        }
+    }
+
     private void requireDistinctKeys() {
         final Set<String> seen = new HashSet<>();
         for (final OptionKey<?> key : keys) {

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.UnaryOperator;
@@ -48,6 +49,12 @@ public final class Session implements AutoCloseable {
             Source source,
             AllocatorOptions requested,
             @Nullable AllocatorReference existing) {
+        String providerName() {
+            return existing != null
+                    ? existing.provider()
+                    : Objects.requireNonNull(provider).name();
+        }
+
         AllocatorReference reference() {
             return existing != null
                     ? existing
@@ -58,6 +65,7 @@ public final class Session implements AutoCloseable {
     private final Environment environment;
     private final String name;
     private final List<ProviderDevice> devices;
+    private final Set<String> providers;
     private final boolean reservesInitializers;
     private final ReentrantLock lock = new ReentrantLock();
     private final AtomicInteger unreleased = new AtomicInteger(1);
@@ -70,10 +78,21 @@ public final class Session implements AutoCloseable {
     private volatile @Nullable ManagedAllocator defaultAllocator;
     private volatile List<String> notes = List.of();
 
-    Session(Environment environment, String name, List<ProviderDevice> devices, boolean reservesInitializers) {
+    /**
+     * Makes a session without allocators yet.
+     *
+     * @param providers the names of all providers that its allocators will come from
+     */
+    Session(
+            Environment environment,
+            String name,
+            List<ProviderDevice> devices,
+            Set<String> providers,
+            boolean reservesInitializers) {
         this.environment = environment;
         this.name = name;
         this.devices = List.copyOf(devices);
+        this.providers = Set.copyOf(providers);
         this.reservesInitializers = reservesInitializers;
     }
 
@@ -238,7 +257,9 @@ public final class Session implements AutoCloseable {
      * @throws allocator.spi.DeviceException if the device failed at the end of the run
      */
     public <X extends Exception> RunReport run(RunOptions options, RunWork<X> work) throws X {
+        Objects.requireNonNull(options, "options");
         Objects.requireNonNull(work, "work");
+        requireOpen();
         final List<ManagedArena> toShrink = ShrinkList.resolve(options.shrinkList(), arenas());
         final Run run = begin();
         try {
@@ -264,7 +285,7 @@ public final class Session implements AutoCloseable {
     private Run begin() {
         lock.lock();
         try {
-            requireOpen();
+            requireOpenUnderLock();
             activeRuns++;
             return new Run(this);
         } finally {
@@ -273,6 +294,15 @@ public final class Session implements AutoCloseable {
     }
 
     private void requireOpen() {
+        lock.lock();
+        try {
+            requireOpenUnderLock();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void requireOpenUnderLock() {
         if (isClosed) {
             throw new AllocatorClosedException(name + " is closed");
         }
@@ -318,12 +348,7 @@ public final class Session implements AutoCloseable {
      * @throws allocator.spi.DeviceException if the driver fails
      */
     public ShrinkReport shrink(MemoryLocation location) {
-        lock.lock();
-        try {
-            requireOpen();
-        } finally {
-            lock.unlock();
-        }
+        requireOpen();
         return arena(allocator(location), location, name).shrink();
     }
 
@@ -414,8 +439,7 @@ public final class Session implements AutoCloseable {
 
     /** Whether this session depends on a provider. */
     boolean uses(String provider) {
-        return devices.stream().anyMatch(device -> device.provider().equals(provider))
-                || all().anyMatch(allocator -> allocator.reference().provider().equals(provider));
+        return providers.contains(provider);
     }
 
     /** What keeps the session, for a message. */

@@ -53,9 +53,7 @@ final class Settings {
         try {
             key.parse(value, origin);
         } catch (InvalidOptionException e) {
-            final InvalidOptionException named = new InvalidOptionException(name, value, e.accepted(), origin);
-            named.initCause(e);
-            throw named;
+            throw new InvalidOptionException(name, value, e.accepted(), origin);
         }
     }
 

@@ -112,32 +112,37 @@ final class SharedAllocators {
         if (old != null) {
             retire(old.allocator());
         }
-        created.report().settings().stream()
-                .filter(setting -> !setting.isInForce())
-                .forEach(setting -> Log.warning("shared allocator " + created + ": " + setting.key() + "="
-                        + setting.requested() + " is not in force: " + setting.why()));
         return created;
+    }
+
+    private static void logSettings(String provider, AllocatorReport report) {
+        final String allocator = "shared allocator " + report.memory() + " of " + provider;
+        Log.info(allocator + ": settings in force "
+                + report.settings().stream()
+                        .filter(setting -> setting.effective() != null)
+                        .map(setting -> setting.key() + "=" + setting.effective())
+                        .toList());
+        report.settings().stream()
+                .filter(setting -> !setting.isInForce())
+                .forEach(setting -> Log.warning(allocator + ": " + setting.key() + "=" + setting.requested()
+                        + " is not in force: " + setting.why()));
     }
 
     private ManagedAllocator put(
             RegisteredProvider provider, MemoryInfo info, AllocatorOptions wanted, boolean isExplicit) {
         final AllocatorReference reference = provider.create(info, wanted);
-        final Failures failures = new Failures();
-        failures.onUndo(reference::release);
+        final ManagedAllocator allocator = manage(reference, Source.CREATED, wanted);
         try {
             requireNotElsewhere(provider, info, reference.instance());
-            final ManagedAllocator allocator = manage(reference, Source.CREATED, wanted);
-            put(
-                    info.location(),
-                    new Slot(
-                            new Owned(provider.name(), info, allocator, isExplicit),
-                            slot(info.location()).registered()));
-            Log.info("shared allocator " + info + " of " + provider.name() + ": options in force "
-                    + allocator.effectiveOptions());
-            return allocator;
+            logSettings(provider.name(), allocator.report());
         } catch (RuntimeException e) {
+            final Failures failures = new Failures();
+            failures.onUndo(allocator::close);
             throw failures.undo(e);
         }
+        final ManagedAllocator registered = slot(info.location()).registered();
+        put(info.location(), new Slot(new Owned(provider.name(), info, allocator, isExplicit), registered));
+        return allocator;
     }
 
     private void requireNotElsewhere(
