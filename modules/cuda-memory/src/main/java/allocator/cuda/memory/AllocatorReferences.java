@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * The allocators that are out on one device, each with its users, and which of them are shared.
  *
  * <p>Safe for use by any thread. Making an allocator happens inside the lock, so that two users who come first at once
- * get the same one; closing one happens outside, by whoever gave the last reference back.
+ * get the same one; destroying one happens outside, by whoever gave the last reference back.
  */
 final class AllocatorReferences {
     private final IdentityHashMap<CudaAllocator, Users> usersOf = new IdentityHashMap<>();
@@ -54,7 +54,7 @@ final class AllocatorReferences {
         UNKNOWN,
         /** Others are out. */
         STILL_USED,
-        /** It was the last; the caller closes the allocator. */
+        /** It was the last; the caller destroys the allocator. */
         LAST
     }
 

@@ -4,7 +4,7 @@ import allocator.spi.Allocator;
 import allocator.spi.SyncStream;
 
 /** What a {@link CudaEpFactory} gives out and takes back. */
-public interface CudaAllocator extends Allocator, AutoCloseable {
+public interface CudaAllocator extends Allocator {
     /**
      * Lets every stream use what was freed on one, whose work is done. Does nothing unless overridden.
      *
@@ -20,6 +20,5 @@ public interface CudaAllocator extends Allocator, AutoCloseable {
      * @throws allocator.spi.DeviceException if the driver failed to take memory back; the allocator is closed all the
      *     same
      */
-    @Override
-    void close();
+    void destroy();
 }

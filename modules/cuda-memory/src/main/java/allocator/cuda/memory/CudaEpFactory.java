@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * references, streams and context.
  *
  * <p>Lock order: the factory's lifecycle (shared by all calls, exclusive in {@link #close}), then one device's
- * references, then an allocator's own locks. Allocators and streams are closed outside the references' lock, and no
+ * references, then an allocator's own locks. Allocators are destroyed and streams closed outside the references' lock, and no
  * allocator calls back.
  */
 public abstract class CudaEpFactory implements EpFactory {
@@ -224,7 +224,7 @@ public abstract class CudaEpFactory implements EpFactory {
                         return;
                     }
                     case LAST -> {
-                        ((CudaAllocator) allocator).close();
+                        ((CudaAllocator) allocator).destroy();
                         return;
                     }
                     case UNKNOWN -> {}

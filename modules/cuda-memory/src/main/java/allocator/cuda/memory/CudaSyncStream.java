@@ -39,7 +39,12 @@ public final class CudaSyncStream extends SyncStream {
         handle = device.driver().streamCreate(device.ordinal());
     }
 
-    CudaDevice device() {
+    /**
+     * The device that does the stream's work.
+     *
+     * @return the device
+     */
+    public CudaDevice device() {
         return device;
     }
 
@@ -72,8 +77,22 @@ public final class CudaSyncStream extends SyncStream {
         return new IllegalStateException(this + " is closed");
     }
 
-    /** For a stream whose {@link #tryUse} failed: waits for its end, and says whether its work is known to be done. */
-    boolean awaitEnd() {
+    /**
+     * Whether {@link #close} has begun. What is allocated on the stream before this answers {@code true} is untied by the
+     * close.
+     *
+     * @return whether the stream takes no more calls
+     */
+    public boolean isClosed() {
+        return guard.isClosed();
+    }
+
+    /**
+     * Waits until a stream that {@link #isClosed} has ended.
+     *
+     * @return whether its work is known to be done; otherwise what was used on it may still be in use
+     */
+    public boolean awaitEnd() {
         boolean interrupted = false;
         while (true) {
             try {

@@ -192,7 +192,7 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
     }
 
     @Override
-    public final void close() {
+    public final void destroy() {
         if (!guard.close()) {
             return;
         }

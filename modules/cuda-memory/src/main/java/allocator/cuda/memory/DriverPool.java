@@ -477,7 +477,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     }
 
     @Override
-    public void close() {
+    public void destroy() {
         if (!guard.close()) {
             return;
         }
