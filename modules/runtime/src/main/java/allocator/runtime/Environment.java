@@ -9,6 +9,7 @@ import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
+import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import allocator.spi.UnsupportedMemoryException;
 import java.nio.file.Path;
@@ -96,6 +97,24 @@ public final class Environment implements AutoCloseable {
                 .sorted(Comparator.comparingInt((ProviderDevice device) -> PREFERENCE.indexOf(device.type()))
                         .thenComparing(ProviderDevice::provider))
                 .toList());
+    }
+
+    /**
+     * The keys that a registered provider understands, with defaults and accepted values.
+     *
+     * @param provider the provider's name
+     * @return the keys; empty if there are none
+     * @throws IllegalArgumentException if no provider of that name is registered
+     */
+    public List<OptionKey<?>> optionKeys(String provider) {
+        return locked(() -> {
+            final RegisteredProvider registered = providers.get(provider);
+            if (registered == null) {
+                throw new IllegalArgumentException(
+                        "no provider " + provider + " is registered. Registered: " + providers.keySet());
+            }
+            return registered.keys();
+        });
     }
 
     /**
@@ -559,8 +578,11 @@ public final class Environment implements AutoCloseable {
         report.notes().forEach(note -> Log.warning(session + ": " + note));
         for (final AllocatorReport allocator : report.allocators()) {
             Log.debug(session + ": " + allocator);
+            // Settings speak of arenas; that they pass read-only memory by is as it should be.
             allocator.settings().stream()
                     .filter(setting -> !setting.isInForce() && setting.origin().equals(Settings.SESSION))
+                    .filter(setting ->
+                            setting.effective() != null || !allocator.memory().isReadOnly())
                     .forEach(setting -> Log.warning(session + ": " + setting.key() + "=" + setting.requested()
                             + " is not in force on " + allocator.memory() + ": " + setting.why()));
         }
