@@ -4,8 +4,13 @@ package allocator.cuda.driver;
 public final class CudaException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    /** What was called. */
     private final CudaFunction function;
+
+    /** The driver's result code. */
     private final int result;
+
+    /** CUDA's name of it. */
     private final String resultName;
 
     /**
