@@ -43,7 +43,7 @@ final class ProgressBar implements AutoCloseable {
                 + filled.repeat(cells)
                 + empty.repeat(WIDTH - cells)
                 + String.format(" %3.0f %%  ", 100 * Math.clamp(done, 0, 1))
-                + what);
+                + what.substring(0, Math.min(what.length(), TEXT_WIDTH)));
         err.flush();
     }
 
