@@ -65,7 +65,7 @@ class ProcessEndTest {
         final Process process =
                 new ProcessBuilder(command).redirectErrorStream(true).start();
         final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertTrue(process.waitFor(60, TimeUnit.SECONDS), output);
+        assertTrue(process.waitFor(5, TimeUnit.MINUTES), output);
         assertEquals(0, process.exitValue(), output);
         assertTrue(output.contains(option.isEmpty() ? "ran 1" : "refused: the Java binding"), output);
     }
