@@ -570,7 +570,8 @@ public final class Environment implements AutoCloseable {
         for (final AllocatorReport allocator : report.allocators()) {
             Log.debug(session + ": " + allocator);
             allocator.settings().stream()
-                    .filter(setting -> !setting.isInForce() && setting.origin().equals(Settings.SESSION))
+                    .filter(setting -> setting.origin().equals(Settings.SESSION) && setting.effective() != null)
+                    .filter(setting -> !setting.isInForce())
                     .forEach(setting -> Log.warning(session + ": " + setting.key() + "=" + setting.requested()
                             + " is not in force on " + allocator.memory() + ": " + setting.why()));
         }
