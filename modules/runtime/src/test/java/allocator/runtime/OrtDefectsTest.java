@@ -135,7 +135,8 @@ class OrtDefectsTest {
     @Test
     void defect8_arenaKeysOfASessionApply() {
         try (Session session = open("ep.cuda.arena.max_mem", "4096")) {
-            assertThat(session.allocator().effectiveOptions().value("arena.max_mem")).isEqualTo("4096");
+            assertThat(session.allocator().effectiveOptions().value("arena.max_mem"))
+                    .isEqualTo("4096");
             assertThatThrownBy(() -> session.allocator().alloc(4097)).isInstanceOf(OutOfMemoryException.class);
         }
     }
@@ -157,7 +158,8 @@ class OrtDefectsTest {
     void defect9_anyMemoryIsShrunkAtAnyTime() {
         try (Session session = open()) {
             session.allocator().free(session.allocator().alloc(8));
-            assertThat(session.allocator().asArena().orElseThrow().shrink().bytesReleased()).isEqualTo(100);
+            assertThat(session.allocator().asArena().orElseThrow().shrink().bytesReleased())
+                    .isEqualTo(100);
             assertThat(session.shrink(PINNED).bytesReleased()).isZero();
             assertThat(environment.shrink(PINNED).bytesReleased()).isZero();
         }
@@ -201,7 +203,9 @@ class OrtDefectsTest {
             final Future<Long> waiting = threads.submit(() -> slow.allocator().alloc(8));
             blocked.await();
             try (Session other = open()) {
-                other.run(RunOptions.DEFAULT, run -> run.allocator().free(run.allocator().alloc(8)));
+                other.run(
+                        RunOptions.DEFAULT,
+                        run -> run.allocator().free(run.allocator().alloc(8)));
                 environment.shrink(GPU);
             }
             release.countDown();
@@ -232,7 +236,8 @@ class OrtDefectsTest {
                 .build()) {
             configured.register(other);
             try (Session session = configured.openSession(SessionOptions.DEFAULT)) {
-                assertThat(session.allocator().effectiveOptions().value("arena.max_mem")).isEqualTo("4096");
+                assertThat(session.allocator().effectiveOptions().value("arena.max_mem"))
+                        .isEqualTo("4096");
             }
         }
     }
@@ -278,7 +283,9 @@ class OrtDefectsTest {
     @Test
     void memoryOfEarlierRunsIsGivenBackByARunThatShrinks() {
         try (Session session = open("ep.cuda.arena.max_mem", "100000")) {
-            session.run(RunOptions.DEFAULT, run -> run.allocator().free(run.allocator().alloc(8)));
+            session.run(
+                    RunOptions.DEFAULT,
+                    run -> run.allocator().free(run.allocator().alloc(8)));
             assertThat(session.allocator().stats().bytesHeld()).isEqualTo(100);
             final RunReport report = session.run(
                     RunOptions.builder().option(RunOptions.SHRINK_KEY, "gpu:0").build(),

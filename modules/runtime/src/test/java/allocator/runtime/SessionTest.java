@@ -372,7 +372,7 @@ class SessionTest {
                         .singleElement()
                         .satisfies(setting -> {
                             assertThat(setting.effective()).isNull();
-                            assertThat(setting.why()).isEqualTo("the provider does not tell what is in force");
+                            assertThat(setting.why()).isEqualTo("the provider tells no settings of this memory");
                         });
             }
         }
