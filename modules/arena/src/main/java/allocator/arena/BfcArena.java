@@ -385,7 +385,7 @@ public final class BfcArena {
             throw notLive(region, address);
         }
         counters.freed(Units.toBytes(placement.units(chunk)), placement.chunks.requested(chunk));
-        placement.free(chunk);
+        placement.free(region, chunk);
         assert isConsistentNowAndThen();
     }
 
