@@ -1,7 +1,7 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * Arenas that suballocate regions of any upstream allocator: best fit with coalescing, and bump allocation.
+ * Arenas that suballocate regions of any upstream allocator: best fit with coalescing, as ONNX Runtime does it.
  *
  * <p>Pure bookkeeping on addresses: nothing here touches the memory that it hands out.
  */
@@ -9,4 +9,6 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.arena {
     requires transitive java.allocator.spi;
     requires static org.jspecify;
+
+    exports allocator.arena;
 }

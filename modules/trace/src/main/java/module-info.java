@@ -3,7 +3,9 @@ import org.jspecify.annotations.NullMarked;
 /** Allocation traces: the format, a streaming reader, a recorder, and replay through a session. */
 @NullMarked
 module java.allocator.trace {
-    requires java.allocator.runtime;
+    requires transitive java.allocator.runtime;
     requires transitive java.allocator.spi;
     requires static org.jspecify;
+
+    exports allocator.trace;
 }

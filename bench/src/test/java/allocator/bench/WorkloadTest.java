@@ -1,0 +1,60 @@
+package allocator.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import allocator.bench.Workload.Kind;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class WorkloadTest {
+    @Test
+    void theGeneratorIsSplitMix64() {
+        final SplitMix64 random = new SplitMix64(1000);
+
+        assertEquals(0x3c1eba8b4dccc148L, random.next());
+        assertEquals(0xd07a9d82d4f4bbafL, random.next());
+        assertEquals(0xc5fe6a1c2fc9b651L, random.next());
+        assertEquals(0x4f50d8f6e14fcfa7L, random.next());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "LARGE, 0, 565715329, 9dae76319f2571c2",
+        "LARGE, 1, 560384391, 1f14932a216431fc",
+        "SMALL, 0, 14303772, c168b989e4e45277",
+        "SMALL, 1, 14327581, b787d53c0936ad0a"
+    })
+    void steadyWorkloadsAreTheDefinedOnes(Kind kind, int thread, long peakLive, String checksum) {
+        final Workload workload = Workload.of(kind, thread);
+
+        long sum = 0;
+        for (int i = 0; i < workload.events().length; i += 2) {
+            sum = sum * 31 + workload.events()[i] * 7L + workload.sizes()[i + 1];
+        }
+        assertEquals(checksum, Long.toHexString(sum));
+        assertEquals(peakLive, workload.peakLiveBytes());
+        assertEquals(1_000_000, workload.pairs());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 767, 23833515, 4238571ba4824a87", "1, 745, 25795395, 4b9fd287c33009a7"})
+    void theReplayWorkloadIsTheDefinedOne(int thread, int pairs, long peakLive, String checksum) {
+        final Workload workload = Workload.of(Kind.REPLAY, thread);
+
+        final int[] sizeOf = new int[workload.slots()];
+        long sum = 0;
+        for (int i = 0; i < workload.events().length; i++) {
+            final int slot = workload.events()[i];
+            final int size = workload.sizes()[i];
+            final int event = size > 0 ? slot : ~slot;
+            if (size > 0) {
+                sizeOf[slot] = size;
+            }
+            sum = sum * 31 + Integer.toUnsignedLong(event) * 7 + sizeOf[slot];
+        }
+        assertEquals(checksum, Long.toHexString(sum));
+        assertEquals(peakLive, workload.peakLiveBytes());
+        assertEquals(pairs, workload.pairs());
+    }
+}

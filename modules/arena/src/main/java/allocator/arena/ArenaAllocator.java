@@ -1,0 +1,88 @@
+package allocator.arena;
+
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryInfo;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import java.util.Objects;
+
+/**
+ * An arena as an allocator of the contract. Providers extend it where their memory can do more, such as be seen by the
+ * host.
+ */
+public class ArenaAllocator implements ShrinkableAllocator {
+    private final BfcArena arena;
+    private final AllocatorOptions effectiveOptions;
+
+    /**
+     * Makes the allocator.
+     *
+     * @param arena the arena, which this allocator closes
+     * @param effectiveOptions the settings in force, {@linkplain AllocatorOptions#resolve resolved} for every key
+     */
+    public ArenaAllocator(BfcArena arena, AllocatorOptions effectiveOptions) {
+        this.arena = Objects.requireNonNull(arena, "arena");
+        this.effectiveOptions = Objects.requireNonNull(effectiveOptions, "effectiveOptions");
+    }
+
+    /**
+     * The arena inside.
+     *
+     * @return the arena, for snapshots and figures
+     */
+    public final BfcArena arena() {
+        return arena;
+    }
+
+    @Override
+    public final long alloc(long byteSize) {
+        return arena.alloc(byteSize);
+    }
+
+    @Override
+    public final void free(long address) {
+        arena.free(address);
+    }
+
+    @Override
+    public final MemoryInfo info() {
+        return arena.info();
+    }
+
+    @Override
+    public final int spiLevel() {
+        return SpiLevel.SHRINK;
+    }
+
+    @Override
+    public final long reserve(long byteSize) {
+        return arena.reserve(byteSize);
+    }
+
+    @Override
+    public final AllocatorStats stats() {
+        return arena.stats();
+    }
+
+    @Override
+    public final AllocatorOptions effectiveOptions() {
+        return effectiveOptions;
+    }
+
+    @Override
+    public final ShrinkReport shrink() {
+        return arena.shrink();
+    }
+
+    /**
+     * Returns everything to the device, as {@link BfcArena#close} does. Called by the provider when the last reference is
+     * released.
+     *
+     * @return what was still live
+     */
+    public final CloseReport close() {
+        return arena.close();
+    }
+}

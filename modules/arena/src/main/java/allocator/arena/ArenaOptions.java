@@ -1,0 +1,53 @@
+package allocator.arena;
+
+import allocator.spi.OptionKey;
+import java.util.List;
+import java.util.Map;
+
+/** The option keys of an arena, under ONNX Runtime's names and with its defaults. */
+public final class ArenaOptions {
+    private static final long KIB = 1024;
+    private static final long MIB = 1024 * KIB;
+
+    /** {@code arena.extend_strategy}. */
+    public static final OptionKey<ExtendStrategy> EXTEND_STRATEGY = OptionKey.choice(
+            "arena.extend_strategy",
+            ExtendStrategy.POWER_OF_TWO,
+            Map.of(
+                    "0", ExtendStrategy.POWER_OF_TWO,
+                    "1", ExtendStrategy.SAME_AS_REQUESTED,
+                    "kNextPowerOfTwo", ExtendStrategy.POWER_OF_TWO,
+                    "kSameAsRequested", ExtendStrategy.SAME_AS_REQUESTED),
+            "how large the next region is: doubling (0) or as large as the request (1)");
+
+    /** {@code arena.initial_chunk_size_bytes}. */
+    public static final OptionKey<Long> INITIAL_CHUNK_SIZE_BYTES =
+            OptionKey.size("arena.initial_chunk_size_bytes", MIB, "size of the first region when doubling");
+
+    /** {@code arena.max_dead_bytes_per_chunk}. */
+    public static final OptionKey<Long> MAX_DEAD_BYTES_PER_CHUNK = OptionKey.size(
+            "arena.max_dead_bytes_per_chunk", 128 * MIB, "the excess from which on a chunk is always split");
+
+    /** {@code arena.initial_growth_chunk_size_bytes}. */
+    public static final OptionKey<Long> INITIAL_GROWTH_CHUNK_SIZE_BYTES = OptionKey.size(
+            "arena.initial_growth_chunk_size_bytes", 2 * MIB, "size of the next region after a shrink when doubling");
+
+    /** {@code arena.max_power_of_two_extend_bytes}. */
+    public static final OptionKey<Long> MAX_POWER_OF_TWO_EXTEND_BYTES =
+            OptionKey.size("arena.max_power_of_two_extend_bytes", 1024 * MIB, "where doubling ends");
+
+    /** {@code arena.max_mem}. */
+    public static final OptionKey<Long> MAX_MEM =
+            OptionKey.bytes("arena.max_mem", 0, "the most that the arena may hold, reserves included; 0 is no limit");
+
+    /** All of them. */
+    public static final List<OptionKey<?>> KEYS = List.of(
+            EXTEND_STRATEGY,
+            INITIAL_CHUNK_SIZE_BYTES,
+            MAX_DEAD_BYTES_PER_CHUNK,
+            INITIAL_GROWTH_CHUNK_SIZE_BYTES,
+            MAX_POWER_OF_TWO_EXTEND_BYTES,
+            MAX_MEM);
+
+    private ArenaOptions() {}
+}

@@ -1,0 +1,851 @@
+package allocator.arena;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidFreeException;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OptionKey;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The best-fit-with-coalescing arena, on addresses: takes regions from an upstream allocator, hands out chunks of them,
+ * and keeps what is freed for the next request.
+ *
+ * <p>Where memory comes from within the regions is decided by {@link Placement}; this class adds the limit, growth,
+ * reserves, shrinking, statistics, errors and locks. It behaves chunk for chunk as ONNX Runtime's arena, less its faults:
+ * the limit holds for regions and reserves together, a bad free is refused, a stream's memory is handed on only after an
+ * event that was recorded when it was free already.
+ *
+ * <p><b>Locks.</b> One guards all state and is never held while the upstream allocator or a stream is called. The other,
+ * taken first, serializes whatever takes memory from the device or hands regions back; so what is asked for is known to
+ * fit under the limit, and who finds a free chunk never waits for the device.
+ *
+ * <p><b>Memory that cannot be returned.</b> Where the upstream allocator fails to take memory back, that memory is not
+ * used again, as the device's view of it is unknown; it stays counted as held, is listed by {@link #snapshot}, and the
+ * next shrink and the close try again.
+ *
+ * <p>Safe for use by any thread.
+ */
+public final class BfcArena {
+    private static final Logger LOG = System.getLogger(BfcArena.class.getName());
+
+    /** What is left of a region's size after the device refused it. */
+    private static final float BACK_OFF = 0.9f;
+
+    /** The least size to fall back to: below it, rounding would undo the step. */
+    private static final long LEAST_BACK_OFF = 8192;
+
+    private static final long MAX_REGION = Units.toBytes(Chunks.MAX_REGION_UNITS);
+
+    private static final long NO_ADDRESS = 0;
+
+    /** Up to how many chunks every mutation is checked, where assertions are on. */
+    private static final int CHECKED_ALWAYS = 64;
+
+    private final Allocator upstream;
+    private final MemoryInfo info;
+    private final ArenaConfig config;
+
+    /** Held by who takes memory from the device or returns regions. Before {@link #lock}. */
+    private final ReentrantLock growth = new ReentrantLock();
+
+    /** Guards everything below. */
+    private final ReentrantLock lock = new ReentrantLock();
+
+    private final Placement placement;
+    private final Counters counters = new Counters();
+    private final Blocks reserves = new Blocks();
+    private final Blocks unreturned = new Blocks();
+
+    /** Bytes on their way back to the upstream allocator: held still, but in no table. */
+    private long returning;
+
+    /** What doubling asks for next. */
+    private long nextRegionBytes;
+
+    private boolean isClosed;
+
+    /** Mutations until the next check, where assertions are on. */
+    private long untilCheck;
+
+    /**
+     * Makes an arena that holds nothing yet.
+     *
+     * @param upstream gives the regions and the reserves; the arena does not close it
+     * @param config the settings
+     * @throws IllegalArgumentException if the memory's alignment is above {@link OptionKey#SIZE_GRANULARITY}, to which
+     *     the arena aligns
+     */
+    public BfcArena(Allocator upstream, ArenaConfig config) {
+        this.upstream = Objects.requireNonNull(upstream, "upstream");
+        this.config = Objects.requireNonNull(config, "config");
+        info = upstream.info();
+        if (info.byteAlignment() > Units.BYTES) {
+            throw new IllegalArgumentException(
+                    "an arena aligns to " + Units.BYTES + " bytes, " + info + " asks for " + info.byteAlignment());
+        }
+        placement = new Placement(Units.ceil(config.maxDeadBytesPerChunk()));
+        nextRegionBytes = Math.min(
+                Units.toBytes(Units.ceil(Math.min(config.limit(), OptionKey.MAX_SIZE))), config.initialChunkBytes());
+    }
+
+    /**
+     * The memory that the arena serves.
+     *
+     * @return the upstream allocator's info
+     */
+    public MemoryInfo info() {
+        return info;
+    }
+
+    /**
+     * The settings.
+     *
+     * @return the configuration
+     */
+    public ArenaConfig config() {
+        return config;
+    }
+
+    // ---- allocating
+
+    /**
+     * Allocates memory for no stream in particular; it is never memory that a stream still owns.
+     *
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @return the address
+     * @throws InvalidSizeException if the size is negative or cannot be rounded up
+     * @throws OutOfMemoryException if the limit or the device cannot satisfy the request
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public long alloc(long byteSize) {
+        return allocate(byteSize, null);
+    }
+
+    /**
+     * Allocates memory for a stream, which may be memory that the stream freed before.
+     *
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @param stream the stream
+     * @return the address
+     * @throws InvalidSizeException if the size is negative or cannot be rounded up
+     * @throws OutOfMemoryException if the limit or the device cannot satisfy the request
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public long allocOnStream(long byteSize, SyncStream stream) {
+        return allocate(byteSize, Objects.requireNonNull(stream, "stream"));
+    }
+
+    private long allocate(long byteSize, @Nullable SyncStream stream) {
+        if (byteSize < 0) {
+            throw InvalidSizeException.negative(byteSize);
+        }
+        if (byteSize > OptionKey.MAX_SIZE) {
+            throw InvalidSizeException.overflow(byteSize, Units.BYTES);
+        }
+        final long address;
+        lock.lock();
+        try {
+            requireOpen();
+            if (byteSize == 0) {
+                return NO_ADDRESS;
+            }
+            address = tryTake(byteSize, stream);
+        } finally {
+            lock.unlock();
+        }
+        return address == NO_ADDRESS ? takeFromNewRegion(byteSize, stream) : address;
+    }
+
+    /** Takes a free chunk, if there is one. Under the lock. */
+    private long tryTake(long byteSize, @Nullable SyncStream stream) {
+        final int chunk = placement.take(Units.ceil(byteSize), byteSize, placement.asker(stream));
+        if (chunk == Chunks.NONE) {
+            return NO_ADDRESS;
+        }
+        counters.allocated(Units.toBytes(placement.units(chunk)), byteSize);
+        assert isConsistentNowAndThen();
+        return placement.address(chunk);
+    }
+
+    private long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
+        growth.lock();
+        try {
+            final long growthBefore;
+            final long regionBytes;
+            lock.lock();
+            try {
+                requireOpen();
+                final long address = tryTake(byteSize, stream);
+                if (address != NO_ADDRESS) {
+                    return address;
+                }
+                growthBefore = nextRegionBytes;
+                regionBytes = planRegion(byteSize, stream);
+            } finally {
+                lock.unlock();
+            }
+            return extend(regionBytes, byteSize, stream, growthBefore);
+        } finally {
+            growth.unlock();
+        }
+    }
+
+    /** How large a region to ask for; moves growth on. Under both locks. */
+    private long planRegion(long byteSize, @Nullable SyncStream stream) {
+        final long rounded = Units.toBytes(Units.ceil(byteSize));
+        final long available = Units.toBytes(Units.floor(config.limit() - counters.held()));
+        if (rounded > available) {
+            throw outOfMemory(limitReached(available, rounded), byteSize, rounded, stream, false, null);
+        }
+        if (rounded > MAX_REGION || placement.regions.isFull()) {
+            throw outOfMemory(deviceRefused(rounded), byteSize, rounded, stream, false, null);
+        }
+        placement.prepareRegion();
+        if (config.extendStrategy() == ExtendStrategy.SAME_AS_REQUESTED) {
+            return rounded;
+        }
+        final boolean grows = rounded > nextRegionBytes;
+        while (rounded > nextRegionBytes) {
+            nextRegionBytes = nextRegionBytes > MAX_REGION / 2 ? MAX_REGION : nextRegionBytes * 2;
+        }
+        final long planned = Math.min(Math.min(nextRegionBytes, available), MAX_REGION);
+        if (!grows) {
+            final long cap = config.maxPowerOfTwoExtendBytes();
+            nextRegionBytes = nextRegionBytes < cap / 2 ? nextRegionBytes * 2 : cap;
+        }
+        return planned;
+    }
+
+    /** Gets a region of {@code regionBytes}, or of as much less as the request needs, and takes from it. */
+    private long extend(long regionBytes, long byteSize, @Nullable SyncStream stream, long growthBefore) {
+        final long rounded = Units.toBytes(Units.ceil(byteSize));
+        long asked = regionBytes;
+        while (true) {
+            final long base;
+            try {
+                base = upstream.alloc(asked);
+            } catch (OutOfMemoryException e) {
+                final long less = Units.toBytes(Units.ceil((long) (asked * BACK_OFF)));
+                if (less < rounded || less < LEAST_BACK_OFF) {
+                    throw refused(e, byteSize, rounded, stream, false);
+                }
+                asked = less;
+                continue;
+            } catch (Throwable e) {
+                lock.lock();
+                try {
+                    nextRegionBytes = growthBefore;
+                } finally {
+                    lock.unlock();
+                }
+                throw e;
+            }
+            final long address = addRegion(base, asked, byteSize, stream);
+            LOG.log(
+                    Level.DEBUG,
+                    "{0}: extended by {1} bytes at 0x{2} for {3} bytes",
+                    info,
+                    asked,
+                    Long.toHexString(base),
+                    byteSize);
+            return address;
+        }
+    }
+
+    private long addRegion(long base, long regionBytes, long byteSize, @Nullable SyncStream stream) {
+        lock.lock();
+        try {
+            counters.returned(unreturned.removeOverlapping(base, regionBytes));
+            placement.attach(
+                    new Region(placement.regions.freeId(), base, Units.floor(regionBytes), counters.extensions() == 0));
+            counters.extended(regionBytes);
+            return tryTake(byteSize, stream);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Allocates memory outside the regions: exactly {@code byteSize} bytes of the upstream allocator, under the same limit.
+     * It goes back to the upstream allocator when it is freed; {@link #shrink} does not touch it.
+     *
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @return the address, to be freed with {@link #free}
+     * @throws InvalidSizeException if the size is negative or cannot be rounded up
+     * @throws OutOfMemoryException if the limit or the device cannot satisfy the request
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public long reserve(long byteSize) {
+        if (byteSize < 0) {
+            throw InvalidSizeException.negative(byteSize);
+        }
+        if (byteSize > OptionKey.MAX_SIZE) {
+            throw InvalidSizeException.overflow(byteSize, Units.BYTES);
+        }
+        growth.lock();
+        try {
+            lock.lock();
+            try {
+                requireOpen();
+                final long available = config.limit() - counters.held();
+                if (byteSize > available) {
+                    throw outOfMemory(limitReached(available, byteSize), byteSize, byteSize, null, true, null);
+                }
+            } finally {
+                lock.unlock();
+            }
+            return byteSize == 0 ? NO_ADDRESS : reserveUpstream(byteSize);
+        } finally {
+            growth.unlock();
+        }
+    }
+
+    private long reserveUpstream(long byteSize) {
+        final long address;
+        try {
+            address = upstream.alloc(byteSize);
+        } catch (OutOfMemoryException e) {
+            throw refused(e, byteSize, byteSize, null, true);
+        }
+        lock.lock();
+        try {
+            counters.returned(unreturned.removeOverlapping(address, byteSize));
+            reserves.put(address, byteSize);
+            counters.reserved(byteSize);
+            assert isConsistentNowAndThen();
+        } finally {
+            lock.unlock();
+        }
+        return address;
+    }
+
+    // ---- freeing
+
+    /**
+     * Frees an allocation or a reserve. What a stream took stays with the stream, until the stream is released or another
+     * one has waited for an event that is recorded from now on.
+     *
+     * @param address what the allocation returned; {@code 0} does nothing
+     * @throws InvalidFreeException if it is not the start of a live allocation; nothing changes then
+     * @throws DeviceException if the upstream allocator fails to take a reserve back; it is free all the same
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public void free(long address) {
+        final long reserveBytes;
+        lock.lock();
+        try {
+            requireOpen();
+            final Region region = placement.regions.find(address);
+            if (region != null) {
+                freeChunk(region, address);
+                return;
+            }
+            if (address == NO_ADDRESS) {
+                return;
+            }
+            reserveBytes = reserves.remove(address);
+            if (reserveBytes < 0) {
+                throw outsideRegions(address);
+            }
+            counters.freed(reserveBytes, reserveBytes);
+            returning += reserveBytes;
+        } finally {
+            lock.unlock();
+        }
+        final RuntimeException failure = giveBack(address, reserveBytes, false);
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    private void freeChunk(Region region, long address) {
+        final int chunk = liveChunk(region, address);
+        if (chunk == Chunks.NONE) {
+            throw notLive(region, address);
+        }
+        counters.freed(Units.toBytes(placement.units(chunk)), placement.chunks.requested(chunk));
+        placement.free(region, chunk);
+        assert isConsistentNowAndThen();
+    }
+
+    /** The chunk in use that starts at {@code address}, {@link Chunks#NONE} if none does. */
+    private int liveChunk(Region region, long address) {
+        final long offset = address - region.base;
+        if (!Units.isWhole(offset)) {
+            return Chunks.NONE;
+        }
+        final int chunk = region.startingAt(placement.chunks, Units.floor(offset));
+        return chunk == Chunks.NONE || placement.chunks.isFree(chunk) ? Chunks.NONE : chunk;
+    }
+
+    private InvalidFreeException notLive(Region region, long address) {
+        final long offset = address - region.base;
+        final int chunk = region.containing(placement.chunks, Units.floor(offset));
+        final long start = placement.address(chunk);
+        final long byteSize = Units.toBytes(placement.units(chunk));
+        final String where = byteSize + " bytes at 0x" + Long.toHexString(start) + " of " + info;
+        if (!placement.chunks.isFree(chunk)) {
+            return new InteriorAddressException(
+                    address, "it lies " + (address - start) + " bytes inside a live allocation of " + where);
+        }
+        return Units.isWhole(offset)
+                ? new DoubleFreeException(address, "it is free already, in " + where)
+                : new ForeignAddressException(address, "it was never handed out; it lies in free memory, " + where);
+    }
+
+    private InvalidFreeException outsideRegions(long address) {
+        final Map.Entry<Long, Long> reserve = reserves.containing(address);
+        return reserve == null
+                ? new ForeignAddressException(address, "it is not of " + info)
+                : new InteriorAddressException(
+                        address,
+                        "it lies " + (address - reserve.getKey()) + " bytes inside a reserve of " + reserve.getValue()
+                                + " bytes of " + info);
+    }
+
+    /** Returns memory to the upstream allocator, and counts it as returned or remembers it. Under no lock. */
+    private @Nullable RuntimeException giveBack(long address, long byteSize, boolean isRegion) {
+        RuntimeException failure = null;
+        try {
+            upstream.free(address);
+        } catch (RuntimeException e) {
+            failure = e;
+            LOG.log(
+                    Level.WARNING,
+                    info + ": " + byteSize + " bytes at 0x" + Long.toHexString(address)
+                            + " could not be returned; they stay held and unused",
+                    e);
+        }
+        lock.lock();
+        try {
+            returning -= byteSize;
+            if (isRegion) {
+                counters.detached(failure == null);
+            }
+            if (failure == null) {
+                counters.returned(byteSize);
+            } else {
+                unreturned.put(address, byteSize);
+            }
+        } finally {
+            lock.unlock();
+        }
+        return failure;
+    }
+
+    // ---- streams
+
+    /**
+     * Ends the tie between a stream and its memory, used and free: any stream may use from now on what it freed and will
+     * free. To be called when the stream's work is done, at run end or close.
+     *
+     * @param stream the stream; nothing happens if it has no memory here
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public void releaseStream(SyncStream stream) {
+        Objects.requireNonNull(stream, "stream");
+        lock.lock();
+        try {
+            requireOpen();
+            placement.release(stream);
+            assert isConsistentNowAndThen();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    // ---- shrinking and closing
+
+    /**
+     * Returns every region without live allocations to the upstream allocator, except the first one where the settings keep
+     * it; growth starts anew. Waits first for the streams that own memory in those regions.
+     *
+     * @return what went back and what stays
+     * @throws DeviceException if a stream cannot be waited for, and nothing is returned then; or if the upstream allocator
+     *     fails to take a region back, after all others were returned
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public ShrinkReport shrink() {
+        growth.lock();
+        try {
+            final Map<Region, Long> idle = new LinkedHashMap<>();
+            final Set<SyncStream> owners = new LinkedHashSet<>();
+            final int kept;
+            lock.lock();
+            try {
+                requireOpen();
+                kept = findIdle(idle, owners);
+            } finally {
+                lock.unlock();
+            }
+            owners.forEach(BfcArena::waitFor);
+            final List<Region> detached = detachUnchanged(idle);
+            final Failures failures = new Failures();
+            retryUnreturned();
+            final long released = giveBackRegions(detached, failures);
+            failures.throwIfAny();
+            return report(released, detached.size(), kept);
+        } finally {
+            growth.unlock();
+        }
+    }
+
+    /** Notes the regions that may go, with the number of frees that they have seen, and whom to wait for. */
+    private int findIdle(Map<Region, Long> idle, Set<SyncStream> owners) {
+        int kept = 0;
+        for (final Region region : placement.regions.toList()) {
+            if (region.chunksInUse == 0) {
+                if (keeps(region)) {
+                    kept++;
+                } else {
+                    idle.put(region, region.frees);
+                    placement.addOwners(region, owners);
+                }
+            }
+        }
+        return kept;
+    }
+
+    private boolean keeps(Region region) {
+        return region.isFirst && config.keepFirstRegion() && config.extendStrategy() == ExtendStrategy.POWER_OF_TWO;
+    }
+
+    /** Waits for a stream's work; a closed stream has none. */
+    private static void waitFor(SyncStream stream) {
+        try {
+            stream.flush();
+        } catch (IllegalStateException e) {
+            LOG.log(Level.DEBUG, "{0} is closed, its work is done", stream);
+        }
+    }
+
+    /** Takes out those regions in which nothing was freed since they were noted: all work on them was waited for. */
+    private List<Region> detachUnchanged(Map<Region, Long> idle) {
+        final List<Region> detached = new ArrayList<>();
+        lock.lock();
+        try {
+            idle.forEach((region, frees) -> {
+                if (region.chunksInUse == 0 && region.frees == frees) {
+                    placement.detach(region);
+                    returning += region.byteSize();
+                    detached.add(region);
+                }
+            });
+            nextRegionBytes = config.initialGrowthChunkBytes();
+            assert isConsistentNowAndThen();
+        } finally {
+            lock.unlock();
+        }
+        return detached;
+    }
+
+    private long giveBackRegions(List<Region> detached, Failures failures) {
+        long released = 0;
+        for (final Region region : detached) {
+            final RuntimeException failure = giveBack(region.base, region.byteSize(), true);
+            failures.add(failure);
+            released += failure == null ? region.byteSize() : 0;
+        }
+        return released;
+    }
+
+    /** Tries once more to return what could not be returned before. */
+    private void retryUnreturned() {
+        final Blocks again = new Blocks();
+        lock.lock();
+        try {
+            unreturned.forEach(again::put);
+        } finally {
+            lock.unlock();
+        }
+        again.forEach((address, byteSize) -> {
+            try {
+                upstream.free(address);
+            } catch (InvalidFreeException e) {
+                LOG.log(Level.DEBUG, "{0}: the memory at 0x{1} was returned before", info, Long.toHexString(address));
+            } catch (RuntimeException e) {
+                LOG.log(Level.WARNING, info + ": still cannot return 0x" + Long.toHexString(address), e);
+                return;
+            }
+            lock.lock();
+            try {
+                counters.returned(Math.max(0, unreturned.remove(address)));
+            } finally {
+                lock.unlock();
+            }
+        });
+    }
+
+    private ShrinkReport report(long released, int regionsReleased, int kept) {
+        lock.lock();
+        try {
+            final ShrinkReport report = new ShrinkReport(
+                    released, regionsReleased, counters.held(), placement.regions.count() - kept, kept);
+            LOG.log(Level.DEBUG, "{0}: {1}", info, report);
+            return report;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Returns everything to the upstream allocator, live or not, after the streams that own memory here are done. All
+     * addresses are dead then. A second call does nothing.
+     *
+     * @return what was still live
+     * @throws DeviceException if a stream cannot be waited for or memory cannot be returned; everything else was returned
+     *     then, and the arena is closed all the same
+     */
+    public CloseReport close() {
+        growth.lock();
+        try {
+            final Set<SyncStream> owners = new LinkedHashSet<>();
+            final Blocks all = new Blocks();
+            final CloseReport report;
+            lock.lock();
+            try {
+                if (isClosed) {
+                    return new CloseReport(0, 0, 0);
+                }
+                isClosed = true;
+                report = emptyInto(all, owners);
+            } finally {
+                lock.unlock();
+            }
+            final Failures failures = new Failures();
+            owners.forEach(stream -> failures.run(() -> waitFor(stream)));
+            all.forEach((address, byteSize) -> failures.run(() -> upstream.free(address)));
+            failures.throwIfAny();
+            return report;
+        } finally {
+            growth.unlock();
+        }
+    }
+
+    /** Moves all that is held into {@code all}, with the streams to wait for. */
+    private CloseReport emptyInto(Blocks all, Set<SyncStream> owners) {
+        long live = reserves.count();
+        for (final Region region : placement.regions.toList()) {
+            live += region.chunksInUse;
+            placement.addOwners(region, owners);
+            all.put(region.base, region.byteSize());
+        }
+        reserves.forEach(all::put);
+        unreturned.forEach(all::put);
+        return new CloseReport(live, counters.requested(), all.totalBytes());
+    }
+
+    // ---- looking
+
+    /**
+     * The counters at this moment.
+     *
+     * @return the statistics
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public AllocatorStats stats() {
+        lock.lock();
+        try {
+            requireOpen();
+            return currentStats();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private AllocatorStats currentStats() {
+        return counters.toStats(limitForStats(), Units.toBytes(placement.largest()));
+    }
+
+    private long limitForStats() {
+        return config.maxMem() == 0 ? AllocatorStats.UNLIMITED : config.maxMem();
+    }
+
+    /**
+     * What the caller of a live allocation asked for.
+     *
+     * @param address what the allocation returned
+     * @return bytes
+     * @throws IllegalArgumentException if it is not the start of a live allocation
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public long requestedSize(long address) {
+        return sizeOf(address, true);
+    }
+
+    /**
+     * What a live allocation occupies, padding included.
+     *
+     * @param address what the allocation returned
+     * @return bytes
+     * @throws IllegalArgumentException if it is not the start of a live allocation
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public long allocatedSize(long address) {
+        return sizeOf(address, false);
+    }
+
+    private long sizeOf(long address, boolean isRequested) {
+        lock.lock();
+        try {
+            requireOpen();
+            final Region region = placement.regions.find(address);
+            final int chunk = region == null ? Chunks.NONE : liveChunk(region, address);
+            if (chunk != Chunks.NONE) {
+                return isRequested ? placement.chunks.requested(chunk) : Units.toBytes(placement.units(chunk));
+            }
+            final long reserved = reserves.sizeOf(address);
+            if (reserved < 0) {
+                throw new IllegalArgumentException(
+                        "0x" + Long.toHexString(address) + " is not a live allocation of " + info);
+            }
+            return reserved;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * The arena at this moment, in proportion to its chunks.
+     *
+     * @return regions, chunks and reserves
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public ArenaSnapshot snapshot() {
+        lock.lock();
+        try {
+            requireOpen();
+            return currentSnapshot();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private ArenaSnapshot currentSnapshot() {
+        return new ArenaSnapshot(
+                info,
+                config,
+                currentStats(),
+                nextRegionBytes,
+                placement.regions.toList().stream().map(placement::snapshot).toList(),
+                toList(reserves),
+                toList(unreturned));
+    }
+
+    private static List<ArenaSnapshot.Block> toList(Blocks blocks) {
+        final List<ArenaSnapshot.Block> list = new ArrayList<>();
+        blocks.forEach((address, byteSize) -> list.add(new ArenaSnapshot.Block(address, byteSize)));
+        return list;
+    }
+
+    /**
+     * What the arena's own tables take of the Java heap.
+     *
+     * @return bytes, about
+     */
+    public long bookkeepingBytes() {
+        lock.lock();
+        try {
+            return placement.bookkeepingBytes() + reserves.bookkeepingBytes() + unreturned.bookkeepingBytes();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Walks all structures and compares them with one another: for tests, in proportion to the number of chunks.
+     *
+     * @throws IllegalStateException if they contradict each other; it says where
+     */
+    public void checkConsistency() {
+        lock.lock();
+        try {
+            if (!isClosed) {
+                ConsistencyCheck.run(placement, counters, reserves.totalBytes(), unreturned.totalBytes() + returning);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Checks a small arena always, and a large one so rarely that it costs each mutation a few chunks' worth. */
+    private boolean isConsistentNowAndThen() {
+        if (--untilCheck < 0) {
+            checkConsistency();
+            final int count = placement.chunks.count();
+            untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
+        }
+        return true;
+    }
+
+    private void requireOpen() {
+        if (isClosed) {
+            throw new AllocatorClosedException("the arena of " + info + " is closed");
+        }
+    }
+
+    // ---- exhaustion
+
+    private static String limitReached(long available, long wanted) {
+        return "Available memory of " + available + " is smaller than requested bytes of " + wanted;
+    }
+
+    private static String deviceRefused(long wanted) {
+        return "Failed to allocate memory for requested buffer of size " + wanted;
+    }
+
+    private OutOfMemoryException refused(
+            OutOfMemoryException cause, long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve) {
+        lock.lock();
+        try {
+            return outOfMemory(deviceRefused(rounded), byteSize, rounded, stream, isReserve, cause);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Counts a failure and describes it. Under the lock. */
+    private OutOfMemoryException outOfMemory(
+            String reason,
+            long byteSize,
+            long rounded,
+            @Nullable SyncStream stream,
+            boolean isReserve,
+            @Nullable OutOfMemoryException cause) {
+        counters.failed();
+        final long largest = isReserve ? 0 : Units.toBytes(placement.largestFor(placement.asker(stream)));
+        final Shortage shortage = new Shortage(
+                info,
+                byteSize,
+                rounded,
+                limitForStats(),
+                counters.inUse(),
+                counters.held(),
+                largest,
+                cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
+        final String request = (isReserve ? "reserve of " : "allocation of ") + byteSize + " bytes (" + rounded
+                + " rounded) for " + (stream == null ? "no stream" : stream) + " failed";
+        return new OutOfMemoryException(reason, shortage, ArenaDump.of(currentSnapshot(), request), cause);
+    }
+}

@@ -1,0 +1,76 @@
+package allocator.arena;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** Allocations of the upstream allocator outside regions, by address: reserves, or memory that could not be returned. */
+final class Blocks {
+    /** The addresses, their highest bit turned over so that they are in unsigned order. */
+    private final TreeMap<Long, Long> sizes = new TreeMap<>();
+
+    void put(long address, long byteSize) {
+        sizes.put(ordered(address), byteSize);
+    }
+
+    private static long ordered(long address) {
+        return address ^ Long.MIN_VALUE;
+    }
+
+    /** Forgets the block that starts at {@code address}, and answers its size; -1 if there is none. */
+    long remove(long address) {
+        final Long byteSize = sizes.remove(ordered(address));
+        return byteSize == null ? -1 : byteSize;
+    }
+
+    /** The size of the block that starts at {@code address}, -1 if there is none. */
+    long sizeOf(long address) {
+        return sizes.getOrDefault(ordered(address), -1L);
+    }
+
+    /** The start and the size of the block in which {@code address} lies, {@code null} if it lies in none. */
+    Map.@Nullable Entry<Long, Long> containing(long address) {
+        final Map.Entry<Long, Long> entry = sizes.floorEntry(ordered(address));
+        return entry == null || address - ordered(entry.getKey()) >= entry.getValue()
+                ? null
+                : Map.entry(ordered(entry.getKey()), entry.getValue());
+    }
+
+    /** Forgets every block that overlaps the {@code byteSize} bytes at {@code address}, and answers their bytes. */
+    long removeOverlapping(long address, long byteSize) {
+        final long first = ordered(address);
+        final Map.Entry<Long, Long> before = sizes.lowerEntry(first);
+        long bytes = 0;
+        if (before != null && first - before.getKey() < before.getValue()) {
+            sizes.remove(before.getKey());
+            bytes += before.getValue();
+        }
+        final Map<Long, Long> inside = sizes.subMap(first, true, first + byteSize - 1, true);
+        bytes += inside.values().stream().mapToLong(Long::longValue).sum();
+        inside.clear();
+        return bytes;
+    }
+
+    int count() {
+        return sizes.size();
+    }
+
+    long totalBytes() {
+        return sizes.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** Calls {@code action} with the address and the size of each block. */
+    void forEach(BiConsumer<Long, Long> action) {
+        new TreeMap<>(sizes).forEach((key, byteSize) -> action.accept(ordered(key), byteSize));
+    }
+
+    void clear() {
+        sizes.clear();
+    }
+
+    /** Bytes of Java heap: about what a tree entry with two boxed numbers takes. */
+    long bookkeepingBytes() {
+        return 48 + 88L * sizes.size();
+    }
+}

@@ -1,0 +1,222 @@
+package allocator.arena;
+
+import java.util.Arrays;
+
+/**
+ * The records of all chunks, by handle.
+ *
+ * <pre>
+ *           63     62..60   59..36    35..0
+ *   word 0  free   unused   region    offset in the region, in units
+ *           63..32          31..0
+ *   word 1  previous        next      neighbours in the region by address, NONE at its ends
+ *           63..45          44..0
+ *   word 2  owner           in use: bytes requested; free: stamp
+ * </pre>
+ *
+ * <p>A chunk ends where the next one begins, so its size is not stored. The owner is a slot of {@link StreamSlots}, 0 for
+ * none; the stamp is the owner's sync id when the memory was freed. Only a free chunk with an owner has <em>clean</em>
+ * ends: units at its head and at its tail that the owner never used; see {@link Placement}. They are kept in a second
+ * table that exists once a stream was seen.
+ *
+ * <p>Handles are dense and reused, last retired first. Tables grow by pages: no record ever moves, and a growing arena
+ * never stops to copy.
+ */
+final class Chunks {
+    static final int NONE = -1;
+
+    /** The most units that a region may have. */
+    static final long MAX_REGION_UNITS = 1L << 36;
+
+    /** The most regions at one time. */
+    static final int MAX_REGIONS = 1 << 24;
+
+    /** The most owners at one time, no owner included. */
+    static final int MAX_OWNERS = 1 << 19;
+
+    /** A stamp that stands for itself and everything above: no wait is known to cover it. */
+    static final long MAX_STAMP = (1L << 45) - 1;
+
+    private static final int REGION_SHIFT = 36;
+    private static final long OFFSET_MASK = (1L << REGION_SHIFT) - 1;
+    private static final long FREE = 1L << 63;
+    private static final int OWNER_SHIFT = 45;
+    private static final long LOW_INT = 0xFFFF_FFFFL;
+
+    private static final int WORDS = 3;
+    private static final int PAGE_SHIFT = 8;
+    private static final int PAGE_RECORDS = 1 << PAGE_SHIFT;
+    private static final int PAGE_MASK = PAGE_RECORDS - 1;
+
+    private long[][] pages = new long[4][];
+    private long[][] cleanPages = new long[0][];
+    private int pageCount;
+
+    /** The last retired record, threaded through the next links; {@link #NONE} if there is none. */
+    private int retired = NONE;
+
+    private int retiredCount;
+
+    /** Records that were ever used. */
+    private int used;
+
+    private boolean tracksCleanEnds;
+
+    /** Makes room, so that the next {@code count} records are made without allocating. */
+    void ensureSpare(int count) {
+        while (retiredCount + (pageCount << PAGE_SHIFT) - used < count) {
+            if (pageCount == pages.length) {
+                pages = Arrays.copyOf(pages, pageCount + (pageCount >> 1) + 1);
+            }
+            final long[] page = new long[WORDS << PAGE_SHIFT];
+            if (tracksCleanEnds) {
+                addCleanPage(pageCount);
+            }
+            pages[pageCount++] = page;
+        }
+    }
+
+    /** From here on chunks have clean ends. */
+    void trackCleanEnds() {
+        for (int page = 0; page < pageCount && !tracksCleanEnds; page++) {
+            addCleanPage(page);
+        }
+        tracksCleanEnds = true;
+    }
+
+    private void addCleanPage(int page) {
+        if (cleanPages.length < pages.length) {
+            cleanPages = Arrays.copyOf(cleanPages, pages.length);
+        }
+        cleanPages[page] = new long[PAGE_RECORDS];
+    }
+
+    /** A new record of a free chunk without owner or neighbours. Call {@link #ensureSpare} before. */
+    int create(int region, long offset) {
+        final int chunk;
+        if (retired != NONE) {
+            chunk = retired;
+            retired = next(chunk);
+            retiredCount--;
+        } else {
+            chunk = used++;
+        }
+        final long[] page = pages[chunk >>> PAGE_SHIFT];
+        final int at = (chunk & PAGE_MASK) * WORDS;
+        page[at] = FREE | ((long) region << REGION_SHIFT) | offset;
+        page[at + 1] = -1L;
+        page[at + 2] = 0;
+        return chunk;
+    }
+
+    /** Gives a record back. */
+    void retire(int chunk) {
+        setNext(chunk, retired);
+        retired = chunk;
+        retiredCount++;
+    }
+
+    /** Chunks that exist. */
+    int count() {
+        return used - retiredCount;
+    }
+
+    private long word(int chunk, int word) {
+        return pages[chunk >>> PAGE_SHIFT][(chunk & PAGE_MASK) * WORDS + word];
+    }
+
+    private void setWord(int chunk, int word, long value) {
+        pages[chunk >>> PAGE_SHIFT][(chunk & PAGE_MASK) * WORDS + word] = value;
+    }
+
+    boolean isFree(int chunk) {
+        return word(chunk, 0) < 0;
+    }
+
+    int region(int chunk) {
+        return (int) (word(chunk, 0) >>> REGION_SHIFT) & (MAX_REGIONS - 1);
+    }
+
+    /** Units from the start of the region. */
+    long offset(int chunk) {
+        return word(chunk, 0) & OFFSET_MASK;
+    }
+
+    int next(int chunk) {
+        return (int) word(chunk, 1);
+    }
+
+    int previous(int chunk) {
+        return (int) (word(chunk, 1) >>> Integer.SIZE);
+    }
+
+    void setNext(int chunk, int next) {
+        setWord(chunk, 1, (word(chunk, 1) & ~LOW_INT) | (next & LOW_INT));
+    }
+
+    void setPrevious(int chunk, int previous) {
+        setWord(chunk, 1, (word(chunk, 1) & LOW_INT) | ((long) previous << Integer.SIZE));
+    }
+
+    /** Makes two chunks neighbours, {@code left} first; either may be {@link #NONE}. */
+    void link(int left, int right) {
+        if (left != NONE) {
+            setNext(left, right);
+        }
+        if (right != NONE) {
+            setPrevious(right, left);
+        }
+    }
+
+    int owner(int chunk) {
+        return (int) (word(chunk, 2) >>> OWNER_SHIFT);
+    }
+
+    /** Bytes that the caller asked for; of a chunk in use. */
+    long requested(int chunk) {
+        return word(chunk, 2) & MAX_STAMP;
+    }
+
+    /** The owner's sync id at the free, {@link #MAX_STAMP} at most; of a free chunk. */
+    long stamp(int chunk) {
+        return word(chunk, 2) & MAX_STAMP;
+    }
+
+    void setInUse(int chunk, int owner, long requested) {
+        setWord(chunk, 0, word(chunk, 0) & ~FREE);
+        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | requested);
+    }
+
+    void setFree(int chunk, int owner, long stamp) {
+        setWord(chunk, 0, word(chunk, 0) | FREE);
+        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | Math.min(stamp, MAX_STAMP));
+    }
+
+    /** Units at the start of a free chunk that its owner never used. */
+    long cleanHead(int chunk) {
+        return tracksCleanEnds ? cleanEnds(chunk) >>> Integer.SIZE : 0;
+    }
+
+    /** Units at the end of a free chunk that its owner never used. */
+    long cleanTail(int chunk) {
+        return tracksCleanEnds ? cleanEnds(chunk) & LOW_INT : 0;
+    }
+
+    private long cleanEnds(int chunk) {
+        return cleanPages[chunk >>> PAGE_SHIFT][chunk & PAGE_MASK];
+    }
+
+    /** Sets the clean ends of a free chunk with an owner. Ends beyond 2^32 - 1 units are remembered as that. */
+    void setCleanEnds(int chunk, long head, long tail) {
+        cleanPages[chunk >>> PAGE_SHIFT][chunk & PAGE_MASK] =
+                (Math.min(head, LOW_INT) << Integer.SIZE) | Math.min(tail, LOW_INT);
+    }
+
+    /** Bytes of Java heap that the tables take. */
+    long bookkeepingBytes() {
+        return HeapSize.ofReferences(pages.length)
+                + HeapSize.ofReferences(cleanPages.length)
+                + pageCount * HeapSize.ofLongs(WORDS << PAGE_SHIFT)
+                + (tracksCleanEnds ? pageCount * HeapSize.ofLongs(PAGE_RECORDS) : 0);
+    }
+}

@@ -1,0 +1,96 @@
+package allocator.arena;
+
+import allocator.spi.AllocatorStats;
+
+/**
+ * The counters of an arena, with ONNX Runtime's meaning.
+ *
+ * <pre>
+ *   held = bytes of regions + reserves + unreturned memory        in use = sizes of chunks in use + reserves
+ * </pre>
+ */
+final class Counters {
+    private long inUse;
+    private long requested;
+    private long held;
+    private long peakInUse;
+    private long peakHeld;
+    private long maxAllocSize;
+    private long allocs;
+    private long reserves;
+    private long failed;
+    private long extensions;
+    private long shrinkages;
+
+    long inUse() {
+        return inUse;
+    }
+
+    long requested() {
+        return requested;
+    }
+
+    long held() {
+        return held;
+    }
+
+    void allocated(long byteSize, long requestedSize) {
+        inUse += byteSize;
+        requested += requestedSize;
+        peakInUse = Math.max(peakInUse, inUse);
+        maxAllocSize = Math.max(maxAllocSize, byteSize);
+        allocs++;
+    }
+
+    void freed(long byteSize, long requestedSize) {
+        inUse -= byteSize;
+        requested -= requestedSize;
+    }
+
+    void reserved(long byteSize) {
+        hold(byteSize);
+        allocated(byteSize, byteSize);
+        reserves++;
+    }
+
+    void extended(long byteSize) {
+        hold(byteSize);
+        extensions++;
+    }
+
+    private void hold(long byteSize) {
+        held += byteSize;
+        peakHeld = Math.max(peakHeld, held);
+    }
+
+    /** A region is none any more; it went back unless that failed. */
+    void detached(boolean wentBack) {
+        extensions--;
+        shrinkages += wentBack ? 1 : 0;
+    }
+
+    /** Memory went back. */
+    void returned(long byteSize) {
+        held -= byteSize;
+    }
+
+    void failed() {
+        failed++;
+    }
+
+    /** Regions now. */
+    long extensions() {
+        return extensions;
+    }
+
+    AllocatorStats toStats(long limit, long largestFreeChunk) {
+        return new AllocatorStats.Builder()
+                .limit(limit)
+                .inUse(inUse, requested, peakInUse)
+                .held(held, peakHeld)
+                .free(held - inUse, largestFreeChunk)
+                .calls(allocs, reserves, failed, maxAllocSize)
+                .regions(extensions, shrinkages)
+                .build();
+    }
+}

@@ -1,0 +1,478 @@
+package allocator.arena;
+
+import allocator.arena.StreamSlots.Slot;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides which chunk serves a request, splits chunks and coalesces them. Knows neither locks nor limits nor the upstream
+ * allocator.
+ *
+ * <p><b>Best fit.</b> A request takes the least chunk in order of (size, address) that is large enough and that the asker
+ * may use. A chunk of twice the request or more, or with {@code maxDeadUnits} to spare, is split: the request gets the
+ * front, the rest stays free.
+ *
+ * <p><b>Owners.</b> Free memory is <em>untied</em>, or it is owned by the stream that freed it last and carries the
+ * stream's sync id of that moment, its stamp. Anybody may use untied memory; the owner may use its own; another stream
+ * may use it once it has waited for an event of the owner that is later than the stamp. What is handed on changes its
+ * owner when it is freed again.
+ *
+ * <p><b>Coalescing.</b> Free neighbours are one chunk, if they have the same owner or one of them is untied. Otherwise a
+ * stream that is alone in an arena would be worse off than no stream at all: what it frees could not rejoin the
+ * untouched rest of a region. The price would be that untied memory is lost to other streams; so an owned chunk
+ * remembers its <em>clean ends</em>, the units at its head and its tail that the owner never used. To whoever may not use
+ * the chunk, its clean ends are untied chunks like any other.
+ *
+ * <pre>
+ *   chunks      | in use | free, owner s, stamp 7              | in use | free, untied |
+ *   an owned one          | clean head | used by s | clean tail |
+ * </pre>
+ *
+ * <p>Invariants, checked by {@link ConsistencyCheck}: the chunks of a region cover it without gaps; two free neighbours
+ * have two different owners; a free chunk is entered once in its owner's index of free chunks, and each of its clean
+ * ends once in its owner's index of clean ends.
+ *
+ * <p>Costs: finding, freeing and splitting are logarithmic in the number of free chunks. The search of a stream looks at
+ * every other owner, and where it has waited for that owner at the chunks that are too fresh for it. Releasing a stream
+ * is in proportion to its free chunks; attaching and detaching a region to the region's.
+ */
+final class Placement {
+    private static final int NONE = Chunks.NONE;
+
+    /** The most entries that one operation makes in the indexes: three chunks, each with two clean ends. */
+    private static final int MAX_INSERTS = 9;
+
+    final Chunks chunks = new Chunks();
+    final Regions regions = new Regions();
+    final SortedTrees trees = new SortedTrees();
+    final StreamSlots slots = new StreamSlots(trees);
+
+    private final long maxDeadUnits;
+
+    /** The key of what {@link #find} found: the chunk's own, or that of one of its clean ends. */
+    private long foundKey;
+
+    Placement(long maxDeadUnits) {
+        this.maxDeadUnits = maxDeadUnits;
+    }
+
+    /** The asker for a stream, and for no stream. */
+    Slot asker(@Nullable SyncStream stream) {
+        if (stream == null) {
+            return slots.untied();
+        }
+        chunks.trackCleanEnds();
+        return slots.findOrAdd(stream);
+    }
+
+    // ---- what chunks are
+
+    private Region region(int chunk) {
+        return regions.get(chunks.region(chunk));
+    }
+
+    private long units(Region region, int chunk) {
+        final int next = chunks.next(chunk);
+        return (next == NONE ? region.units : chunks.offset(next)) - chunks.offset(chunk);
+    }
+
+    long units(int chunk) {
+        return units(region(chunk), chunk);
+    }
+
+    long address(int chunk) {
+        return region(chunk).address(chunks.offset(chunk));
+    }
+
+    private long key(Region region, int chunk) {
+        return SizeOrder.key(units(region, chunk), region.address(chunks.offset(chunk)));
+    }
+
+    private long key(int chunk) {
+        return key(region(chunk), chunk);
+    }
+
+    private long headKey(Region region, int chunk, long head) {
+        return SizeOrder.key(head, region.address(chunks.offset(chunk)));
+    }
+
+    private long tailKey(Region region, int chunk, long tail) {
+        return SizeOrder.key(tail, region.address(chunks.offset(chunk) + units(region, chunk) - tail));
+    }
+
+    // ---- taking
+
+    /**
+     * Takes memory for {@code asker}.
+     *
+     * @return the chunk, {@link #NONE} if the asker may use none that is large enough
+     */
+    int take(long units, long requested, Slot asker) {
+        final int found = find(units, asker);
+        if (found == NONE) {
+            return NONE;
+        }
+        prepare();
+        final Region region = region(found);
+        final int chunk = takeOut(region, found);
+        final long spare = units(region, chunk) - units;
+        if (spare >= units || spare >= maxDeadUnits) {
+            splitOff(region, chunk, units, spare);
+        }
+        chunks.setInUse(chunk, asker.number, requested);
+        region.chunksInUse++;
+        asker.chunksInUse++;
+        return chunk;
+    }
+
+    /** Makes room in the tables, so that no operation fails half way. */
+    private void prepare() {
+        chunks.ensureSpare(3);
+        trees.ensureSpare(MAX_INSERTS);
+    }
+
+    /** The best fit for {@code asker}: a chunk, or one with a clean end; {@link #foundKey} tells. */
+    private int find(long units, Slot asker) {
+        final long least = SizeOrder.first(units);
+        final int untied = slots.untied().free.ceiling(least);
+        foundKey = untied == NONE ? SizeOrder.END : key(untied);
+        return slots.count() == 1 ? untied : findAmongOwned(least, asker, untied);
+    }
+
+    private int findAmongOwned(long least, Slot asker, int untied) {
+        int best = untied;
+        for (int number = 1; number < slots.count(); number++) {
+            final Slot owner = slots.get(number);
+            if (!owner.free.isEmpty()) {
+                final long waited = waited(asker, owner);
+                best = findUsable(least, owner.free, waited, best);
+                best = owner == asker ? best : findCleanEnd(least, owner.cleanEnds, waited, best);
+            }
+        }
+        return best;
+    }
+
+    /** Below which stamp {@code asker} may use the memory of {@code owner}. */
+    private static long waited(Slot asker, Slot owner) {
+        if (asker == owner) {
+            return Long.MAX_VALUE;
+        }
+        if (asker.stream == null || owner.stream == null) {
+            return 0;
+        }
+        return Math.min(asker.stream.lastWaitedSyncId(owner.stream), Chunks.MAX_STAMP);
+    }
+
+    /** The first chunk of an owner with a stamp below {@code waited}, or else {@code best}, if that is less. */
+    private int findUsable(long least, FreeIndex free, long waited, int best) {
+        int chunk = waited == 0 ? NONE : free.ceiling(least);
+        while (chunk != NONE) {
+            final long key = key(chunk);
+            if (key >= foundKey) {
+                return best;
+            }
+            if (chunks.stamp(chunk) < waited) {
+                foundKey = key;
+                return chunk;
+            }
+            chunk = free.ceiling(key + 1);
+        }
+        return best;
+    }
+
+    /** The first clean end of a chunk with a stamp not below {@code waited}, or else {@code best}, if that is less. */
+    private int findCleanEnd(long least, FreeIndex cleanEnds, long waited, int best) {
+        long from = least;
+        for (int chunk = cleanEnds.ceiling(from); chunk != NONE; chunk = cleanEnds.ceiling(from)) {
+            final long key = cleanEndKey(region(chunk), chunk, from);
+            if (key >= foundKey) {
+                return best;
+            }
+            if (chunks.stamp(chunk) >= waited) {
+                foundKey = key;
+                return chunk;
+            }
+            from = key + 1;
+        }
+        return best;
+    }
+
+    /** The lesser key of a chunk's clean ends that is not below {@code from}. */
+    private long cleanEndKey(Region region, int chunk, long from) {
+        final long head = chunks.cleanHead(chunk);
+        final long tail = chunks.cleanTail(chunk);
+        final long headKey = head == 0 ? -1 : headKey(region, chunk, head);
+        final long tailKey = tail == 0 ? -1 : tailKey(region, chunk, tail);
+        return headKey >= from && (tailKey < from || headKey < tailKey) ? headKey : tailKey;
+    }
+
+    /** Takes what {@link #find} found from its shelf: the chunk, or the clean end as a chunk of its own. */
+    private int takeOut(Region region, int chunk) {
+        if (chunks.owner(chunk) == StreamSlots.UNTIED) {
+            slots.untied().free.remove(foundKey);
+            return chunk;
+        }
+        final boolean isWhole = foundKey == key(region, chunk);
+        unshelve(region, chunk);
+        return isWhole ? chunk : carve(region, chunk);
+    }
+
+    /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end. */
+    private int carve(Region region, int chunk) {
+        final int owner = chunks.owner(chunk);
+        final long stamp = chunks.stamp(chunk);
+        final long head = chunks.cleanHead(chunk);
+        final long tail = chunks.cleanTail(chunk);
+        final boolean isHead = head > 0 && headKey(region, chunk, head) == foundKey;
+        final int right = split(region, chunk, isHead ? head : units(region, chunk) - tail);
+        final int used = isHead ? right : chunk;
+        final int clean = isHead ? chunk : right;
+        chunks.setFree(used, owner, stamp);
+        chunks.setCleanEnds(used, isHead ? 0 : head, isHead ? tail : 0);
+        chunks.setFree(clean, StreamSlots.UNTIED, 0);
+        shelve(region, used);
+        return clean;
+    }
+
+    /** Splits a free chunk that is on no shelf after {@code units}; what is right of it, {@code spare} units, is shelved. */
+    private void splitOff(Region region, int chunk, long units, long spare) {
+        final int rest = split(region, chunk, units);
+        final int owner = chunks.owner(chunk);
+        if (owner != StreamSlots.UNTIED && chunks.cleanTail(chunk) < spare) {
+            chunks.setFree(rest, owner, chunks.stamp(chunk));
+            chunks.setCleanEnds(rest, Math.max(0, chunks.cleanHead(chunk) - units), chunks.cleanTail(chunk));
+        }
+        joinWithNext(region, rest);
+        shelve(region, rest);
+    }
+
+    /** Cuts a chunk after {@code units}; the new chunk on the right is free and untied. */
+    private int split(Region region, int chunk, long units) {
+        final int right = chunks.create(region.id, chunks.offset(chunk) + units);
+        final int next = chunks.next(chunk);
+        chunks.link(chunk, right);
+        chunks.link(right, next);
+        region.enter(chunks, right);
+        return right;
+    }
+
+    // ---- giving back
+
+    /** Frees a chunk in use. */
+    void free(Region region, int chunk) {
+        prepare();
+        region.chunksInUse--;
+        region.frees++;
+        final Slot owner = slots.get(chunks.owner(chunk));
+        owner.chunksInUse--;
+        final SyncStream stream = owner.stream;
+        if (stream == null) {
+            chunks.setFree(chunk, StreamSlots.UNTIED, 0);
+        } else {
+            chunks.setFree(chunk, owner.number, stream.syncId());
+            chunks.setCleanEnds(chunk, 0, 0);
+        }
+        coalesce(region, chunk);
+    }
+
+    /** Joins a free chunk that is on no shelf with its neighbours, and shelves the result. */
+    private void coalesce(Region region, int chunk) {
+        joinWithNext(region, chunk);
+        final int previous = chunks.previous(chunk);
+        if (previous != NONE && chunks.isFree(previous) && haveJoinableOwners(previous, chunk)) {
+            unshelve(region, previous);
+            join(region, previous, chunk);
+            shelve(region, previous);
+        } else {
+            shelve(region, chunk);
+        }
+    }
+
+    /** Joins a free chunk that is on no shelf with the next one, if that is free and may be joined. */
+    private void joinWithNext(Region region, int chunk) {
+        final int next = chunks.next(chunk);
+        if (next != NONE && chunks.isFree(next) && haveJoinableOwners(chunk, next)) {
+            unshelve(region, next);
+            join(region, chunk, next);
+        }
+    }
+
+    boolean haveJoinableOwners(int left, int right) {
+        final int leftOwner = chunks.owner(left);
+        final int rightOwner = chunks.owner(right);
+        return leftOwner == rightOwner || leftOwner == StreamSlots.UNTIED || rightOwner == StreamSlots.UNTIED;
+    }
+
+    /** Makes {@code left} and its neighbour {@code right}, both free and on no shelf, one chunk. */
+    private void join(Region region, int left, int right) {
+        final int owner = Math.max(chunks.owner(left), chunks.owner(right));
+        if (owner != StreamSlots.UNTIED) {
+            final long leftUnits = units(region, left);
+            final long rightUnits = units(region, right);
+            final long head = chunks.owner(left) == StreamSlots.UNTIED
+                    ? leftUnits + chunks.cleanHead(right)
+                    : chunks.cleanHead(left);
+            final long tail = chunks.owner(right) == StreamSlots.UNTIED
+                    ? rightUnits + chunks.cleanTail(left)
+                    : chunks.cleanTail(right);
+            chunks.setFree(left, owner, Math.max(chunks.stamp(left), chunks.stamp(right)));
+            chunks.setCleanEnds(left, head, tail);
+        }
+        region.remove(chunks, right);
+        chunks.link(left, chunks.next(right));
+        chunks.retire(right);
+    }
+
+    /** Ends the tie between a stream and its memory, free and in use. */
+    void release(SyncStream stream) {
+        final Slot slot = slots.find(stream);
+        if (slot == null) {
+            return;
+        }
+        slots.forget(slot);
+        for (int chunk = slot.free.first(); chunk != NONE; chunk = slot.free.first()) {
+            prepare();
+            final Region region = region(chunk);
+            unshelve(region, chunk);
+            chunks.setFree(chunk, StreamSlots.UNTIED, 0);
+            coalesce(region, chunk);
+        }
+    }
+
+    // ---- the indexes
+
+    private void shelve(Region region, int chunk) {
+        final Slot owner = slots.get(chunks.owner(chunk));
+        owner.free.add(key(region, chunk), chunk);
+        if (owner.number != StreamSlots.UNTIED) {
+            final long head = chunks.cleanHead(chunk);
+            final long tail = chunks.cleanTail(chunk);
+            if (head > 0) {
+                owner.cleanEnds.add(headKey(region, chunk, head), chunk);
+            }
+            if (tail > 0) {
+                owner.cleanEnds.add(tailKey(region, chunk, tail), chunk);
+            }
+        }
+    }
+
+    private void unshelve(Region region, int chunk) {
+        final Slot owner = slots.get(chunks.owner(chunk));
+        owner.free.remove(key(region, chunk));
+        if (owner.number != StreamSlots.UNTIED) {
+            final long head = chunks.cleanHead(chunk);
+            final long tail = chunks.cleanTail(chunk);
+            if (head > 0) {
+                owner.cleanEnds.remove(headKey(region, chunk, head));
+            }
+            if (tail > 0) {
+                owner.cleanEnds.remove(tailKey(region, chunk, tail));
+            }
+        }
+    }
+
+    // ---- regions
+
+    /** Makes the next {@link #attach} of a region possible. */
+    void prepareRegion() {
+        prepare();
+        regions.ensureSpare();
+    }
+
+    /** Adds a new region, wholly free. Call {@link #prepareRegion} before. */
+    void attach(Region region) {
+        regions.add(region);
+        final int chunk = chunks.create(region.id, 0);
+        region.enter(chunks, chunk);
+        shelve(region, chunk);
+    }
+
+    /** Removes a region without chunks in use; its records are gone then. */
+    void detach(Region region) {
+        int chunk = region.firstChunk();
+        while (chunk != NONE) {
+            unshelve(region, chunk);
+            chunk = chunks.next(chunk);
+        }
+        chunk = region.firstChunk();
+        while (chunk != NONE) {
+            final int next = chunks.next(chunk);
+            chunks.retire(chunk);
+            chunk = next;
+        }
+        regions.remove(region);
+    }
+
+    /** The units of the largest chunk, or clean end, that {@code asker} may use. */
+    long largestFor(Slot asker) {
+        long largest = largestIn(slots.untied().free);
+        for (int number = 1; number < slots.count(); number++) {
+            final Slot owner = slots.get(number);
+            final long waited = waited(asker, owner);
+            for (int chunk = owner.free.first(); chunk != NONE; chunk = owner.free.ceiling(key(chunk) + 1)) {
+                final long usable = chunks.stamp(chunk) < waited
+                        ? units(chunk)
+                        : Math.max(chunks.cleanHead(chunk), chunks.cleanTail(chunk));
+                largest = Math.max(largest, usable);
+            }
+        }
+        return largest;
+    }
+
+    /** The units of the largest free chunk, whoever owns it. */
+    long largest() {
+        long largest = 0;
+        for (int number = 0; number < slots.count(); number++) {
+            largest = Math.max(largest, largestIn(slots.get(number).free));
+        }
+        return largest;
+    }
+
+    private long largestIn(FreeIndex index) {
+        final int chunk = index.last();
+        return chunk == NONE ? 0 : units(chunk);
+    }
+
+    // ---- looking
+
+    /** Adds the streams that own free memory in a region. */
+    void addOwners(Region region, Set<SyncStream> owners) {
+        for (int chunk = region.firstChunk(); chunk != NONE; chunk = chunks.next(chunk)) {
+            final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+            if (stream != null) {
+                owners.add(stream);
+            }
+        }
+    }
+
+    /** A region as a value. */
+    ArenaSnapshot.Region snapshot(Region region) {
+        final List<ArenaSnapshot.Chunk> list = new ArrayList<>();
+        for (int chunk = region.firstChunk(); chunk != NONE; chunk = chunks.next(chunk)) {
+            final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+            final boolean isFree = chunks.isFree(chunk);
+            final boolean hasStamp = isFree && stream != null;
+            list.add(new ArenaSnapshot.Chunk(
+                    address(chunk),
+                    Units.toBytes(units(chunk)),
+                    isFree,
+                    isFree ? 0 : chunks.requested(chunk),
+                    stream == null ? 0 : stream.id(),
+                    hasStamp ? chunks.stamp(chunk) : 0,
+                    hasStamp ? Units.toBytes(chunks.cleanHead(chunk)) : 0,
+                    hasStamp ? Units.toBytes(chunks.cleanTail(chunk)) : 0));
+        }
+        return new ArenaSnapshot.Region(region.id, region.base, region.byteSize(), list);
+    }
+
+    /** Bytes of Java heap that all tables take. */
+    long bookkeepingBytes() {
+        return chunks.bookkeepingBytes()
+                + regions.bookkeepingBytes()
+                + trees.bookkeepingBytes()
+                + slots.bookkeepingBytes();
+    }
+}

@@ -1,0 +1,385 @@
+package allocator.arena;
+
+import java.util.Arrays;
+
+/**
+ * B+ trees from unique keys to chunk handles, any number of them over one pool of nodes.
+ *
+ * <p>A tree is an {@code int}: its root and its height, or {@link #EMPTY}. A node holds up to {@value #FANOUT} keys in
+ * ascending order with their values; a leaf's values are handles, an inner node's are nodes, each under a key that is
+ * at most every key below it and more than every key below the node before. The first key of an inner node is 0, which
+ * is at most every key. All leaves are at the same depth.
+ *
+ * <p>A node that falls below half is joined with a neighbour if both fit well into one, so two neighbours are always
+ * more than {@value #JOINED} together. Every operation visits one node of each level, two when it joins.
+ */
+final class SortedTrees {
+    /** The tree without keys. */
+    static final int EMPTY = -1;
+
+    private static final int FANOUT_SHIFT = 4;
+    private static final int FANOUT = 1 << FANOUT_SHIFT;
+    private static final int HALF = FANOUT / 2;
+
+    /** The most keys that two neighbours are joined with: room for some more is left. */
+    private static final int JOINED = FANOUT - FANOUT / 8;
+
+    private static final int HEIGHT_BITS = 4;
+    private static final int HEIGHT_MASK = (1 << HEIGHT_BITS) - 1;
+
+    private static final int PAGE_SHIFT = 5;
+    private static final int PAGE_NODES = 1 << PAGE_SHIFT;
+    private static final int PAGE_MASK = PAGE_NODES - 1;
+
+    private static final int NONE = -1;
+
+    private long[][] keyPages = new long[4][];
+    private int[][] valuePages = new int[4][];
+
+    /** Keys in each node; in a retired node, the retired node before it. */
+    private int[][] countPages = new int[4][];
+
+    private int pageCount;
+
+    /** Nodes that were ever used. */
+    private int used;
+
+    private int retired = NONE;
+    private int retiredCount;
+
+    /** The nodes above a leaf on the way to it, and which of their children the way takes. */
+    private final int[] path = new int[HEIGHT_MASK + 1];
+
+    private final int[] turns = new int[HEIGHT_MASK + 1];
+
+    /** The greatest height that any tree has had. */
+    private int tallest;
+
+    private static int tree(int root, int height) {
+        return (root << HEIGHT_BITS) | height;
+    }
+
+    private static int root(int tree) {
+        return tree >>> HEIGHT_BITS;
+    }
+
+    private static int height(int tree) {
+        return tree & HEIGHT_MASK;
+    }
+
+    /** Makes room, so that the next {@code inserts} insertions do not allocate. */
+    void ensureSpare(int inserts) {
+        while (retiredCount + (pageCount << PAGE_SHIFT) - used < inserts * (tallest + 2)) {
+            addPage();
+        }
+    }
+
+    private void addPage() {
+        if (pageCount == keyPages.length) {
+            final int length = pageCount + (pageCount >> 1);
+            keyPages = Arrays.copyOf(keyPages, length);
+            valuePages = Arrays.copyOf(valuePages, length);
+            countPages = Arrays.copyOf(countPages, length);
+        }
+        final long[] keys = new long[PAGE_NODES << FANOUT_SHIFT];
+        final int[] values = new int[PAGE_NODES << FANOUT_SHIFT];
+        countPages[pageCount] = new int[PAGE_NODES];
+        valuePages[pageCount] = values;
+        keyPages[pageCount++] = keys;
+    }
+
+    private int create() {
+        if (retired == NONE) {
+            return used++;
+        }
+        final int node = retired;
+        retired = count(node);
+        retiredCount--;
+        return node;
+    }
+
+    private void retire(int node) {
+        setCount(node, retired);
+        retired = node;
+        retiredCount++;
+    }
+
+    private long[] keys(int node) {
+        return keyPages[node >>> PAGE_SHIFT];
+    }
+
+    private int[] values(int node) {
+        return valuePages[node >>> PAGE_SHIFT];
+    }
+
+    /** Where a node begins in its page. */
+    private static int base(int node) {
+        return (node & PAGE_MASK) << FANOUT_SHIFT;
+    }
+
+    private int count(int node) {
+        return countPages[node >>> PAGE_SHIFT][node & PAGE_MASK];
+    }
+
+    private void setCount(int node, int count) {
+        countPages[node >>> PAGE_SHIFT][node & PAGE_MASK] = count;
+    }
+
+    /** How many keys of a node are less than {@code key}. */
+    private int rank(int node, long key) {
+        final long[] keys = keys(node);
+        final int base = base(node);
+        int low = base;
+        for (int length = count(node); length > 0; ) {
+            final int half = (length + 1) >>> 1;
+            low = keys[low + half - 1] < key ? low + half : low;
+            length -= half;
+        }
+        return low - base;
+    }
+
+    /** Which child of an inner node leads to {@code key}. */
+    private int turn(int node, long key) {
+        return rank(node, key + 1) - 1;
+    }
+
+    /** Goes down to the leaf for {@code key}, noting the way. */
+    private int descend(int tree, long key) {
+        int node = root(tree);
+        for (int level = height(tree); level > 0; level--) {
+            final int turn = turn(node, key);
+            path[level] = node;
+            turns[level] = turn;
+            node = values(node)[base(node) + turn];
+        }
+        return node;
+    }
+
+    /**
+     * Inserts a key that is not there. Call {@link #ensureSpare} before.
+     *
+     * @return the tree from now on
+     */
+    int insert(int tree, long key, int value) {
+        if (tree == EMPTY) {
+            final int root = create();
+            setCount(root, 0);
+            insertAt(root, 0, key, value);
+            return tree(root, 0);
+        }
+        int node = descend(tree, key);
+        long newKey = key;
+        int newValue = value;
+        int at = rank(node, key);
+        for (int level = 0; ; level++) {
+            if (count(node) < FANOUT) {
+                insertAt(node, at, newKey, newValue);
+                return tree;
+            }
+            final int right = split(node);
+            if (at > HALF) {
+                insertAt(right, at - HALF, newKey, newValue);
+            } else {
+                insertAt(node, at, newKey, newValue);
+            }
+            newKey = keys(right)[base(right)];
+            newValue = right;
+            if (level > 0) {
+                keys(right)[base(right)] = 0;
+            }
+            if (level == height(tree)) {
+                return growRoot(tree, newKey, right);
+            }
+            node = path[level + 1];
+            at = turns[level + 1] + 1;
+        }
+    }
+
+    private int growRoot(int tree, long rightKey, int right) {
+        final int root = create();
+        setCount(root, 0);
+        insertAt(root, 0, 0, root(tree));
+        insertAt(root, 1, rightKey, right);
+        tallest = Math.max(tallest, height(tree) + 1);
+        return tree(root, height(tree) + 1);
+    }
+
+    private void insertAt(int node, int index, long key, int value) {
+        final int count = count(node);
+        final int at = base(node) + index;
+        final long[] keys = keys(node);
+        final int[] values = values(node);
+        for (int i = base(node) + count; i > at; i--) {
+            keys[i] = keys[i - 1];
+            values[i] = values[i - 1];
+        }
+        keys[at] = key;
+        values[at] = value;
+        setCount(node, count + 1);
+    }
+
+    private void removeAt(int node, int index) {
+        final int count = count(node) - 1;
+        final int end = base(node) + count;
+        final long[] keys = keys(node);
+        final int[] values = values(node);
+        for (int i = base(node) + index; i < end; i++) {
+            keys[i] = keys[i + 1];
+            values[i] = values[i + 1];
+        }
+        setCount(node, count);
+    }
+
+    /** Moves the upper half of a full node into a new one. */
+    private int split(int node) {
+        final int right = create();
+        move(node, HALF, right, 0, FANOUT - HALF);
+        setCount(right, FANOUT - HALF);
+        setCount(node, HALF);
+        return right;
+    }
+
+    private void move(int from, int fromIndex, int to, int toIndex, int length) {
+        System.arraycopy(keys(from), base(from) + fromIndex, keys(to), base(to) + toIndex, length);
+        System.arraycopy(values(from), base(from) + fromIndex, values(to), base(to) + toIndex, length);
+    }
+
+    /**
+     * Removes a key that is there.
+     *
+     * @return the tree from now on
+     */
+    int remove(int tree, long key) {
+        int node = descend(tree, key);
+        int at = rank(node, key);
+        assert at < count(node) && keys(node)[base(node) + at] == key : "a key to remove is not in its tree";
+        removeAt(node, at);
+        for (int level = 1; level <= height(tree) && count(node) < HALF; level++) {
+            final int parent = path[level];
+            at = joinWithNeighbour(parent, turns[level], level > 1);
+            if (at == NONE) {
+                return tree;
+            }
+            removeAt(parent, at);
+            keys(parent)[base(parent)] = 0;
+            node = parent;
+        }
+        return shrinkRoot(tree);
+    }
+
+    /**
+     * Joins a child of {@code parent} with a neighbour, if both together are few; an empty child goes in any case.
+     *
+     * @return which entry of {@code parent} is void now, {@link #NONE} if nothing was joined
+     */
+    private int joinWithNeighbour(int parent, int index, boolean isInner) {
+        final int[] children = values(parent);
+        final int base = base(parent);
+        final int node = children[base + index];
+        if (count(node) == 0) {
+            retire(node);
+            return index;
+        }
+        final int rightIndex = index + 1 < count(parent) ? index + 1 : index;
+        if (rightIndex == 0) {
+            return NONE;
+        }
+        final int left = children[base + rightIndex - 1];
+        final int right = children[base + rightIndex];
+        final int leftCount = count(left);
+        final int rightCount = count(right);
+        if (leftCount + rightCount > JOINED) {
+            return NONE;
+        }
+        if (isInner) {
+            keys(right)[base(right)] = keys(parent)[base + rightIndex];
+        }
+        move(right, 0, left, leftCount, rightCount);
+        setCount(left, leftCount + rightCount);
+        retire(right);
+        return rightIndex;
+    }
+
+    private int shrinkRoot(int tree) {
+        int root = root(tree);
+        int height = height(tree);
+        while (height > 0 && count(root) == 1) {
+            final int child = values(root)[base(root)];
+            retire(root);
+            root = child;
+            height--;
+        }
+        if (count(root) == 0) {
+            retire(root);
+            return EMPTY;
+        }
+        return tree(root, height);
+    }
+
+    /** The value of the least key that is at least {@code key}, {@link #EMPTY} if there is none. */
+    int ceiling(int tree, long key) {
+        final int leaf = descend(tree, key);
+        final int at = rank(leaf, key);
+        if (at < count(leaf)) {
+            return values(leaf)[base(leaf) + at];
+        }
+        for (int level = 1; level <= height(tree); level++) {
+            final int node = path[level];
+            if (turns[level] + 1 < count(node)) {
+                return first(values(node)[base(node) + turns[level] + 1], level - 1);
+            }
+        }
+        return EMPTY;
+    }
+
+    /** The value of the least key of a tree that is not empty. */
+    int first(int tree) {
+        return first(root(tree), height(tree));
+    }
+
+    private int first(int root, int height) {
+        int node = root;
+        for (int level = height; level > 0; level--) {
+            node = values(node)[base(node)];
+        }
+        return values(node)[base(node)];
+    }
+
+    /** The value of the greatest key of a tree that is not empty. */
+    int last(int tree) {
+        int node = root(tree);
+        for (int level = height(tree); level > 0; level--) {
+            node = values(node)[base(node) + count(node) - 1];
+        }
+        return values(node)[base(node) + count(node) - 1];
+    }
+
+    /** Whether the keys ascend and no node is empty or overfull. */
+    boolean isSorted(int tree) {
+        return tree == EMPTY || isSorted(root(tree), height(tree), 0, SizeOrder.END);
+    }
+
+    private boolean isSorted(int node, int level, long low, long high) {
+        final int count = count(node);
+        boolean sorted = count > 0 && count <= FANOUT;
+        for (int i = 0; i < count && sorted; i++) {
+            final long stored = keys(node)[base(node) + i];
+            final long key = level > 0 && i == 0 ? low : stored;
+            final long end = i + 1 < count ? keys(node)[base(node) + i + 1] : high;
+            sorted = low <= key
+                    && key < end
+                    && (level == 0 || i > 0 || stored == 0)
+                    && (level == 0 || isSorted(values(node)[base(node) + i], level - 1, key, end));
+        }
+        return sorted;
+    }
+
+    /** Bytes of Java heap that the nodes take. */
+    long bookkeepingBytes() {
+        return 3 * HeapSize.ofReferences(keyPages.length)
+                + pageCount
+                        * (HeapSize.ofLongs(PAGE_NODES << FANOUT_SHIFT)
+                                + HeapSize.ofInts(PAGE_NODES << FANOUT_SHIFT)
+                                + HeapSize.ofInts(PAGE_NODES));
+    }
+}

@@ -1,0 +1,49 @@
+package allocator.arena;
+
+import allocator.spi.AllocatorOptions;
+import allocator.spi.MemoryLocation;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+
+/** An arena whose memory may be freed while work that uses it is still queued on a stream. */
+public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareAllocator {
+
+    /**
+     * Makes the allocator.
+     *
+     * @param arena the arena, which this allocator closes
+     * @param effectiveOptions the settings in force, {@linkplain AllocatorOptions#resolve resolved} for every key
+     */
+    public StreamArenaAllocator(BfcArena arena, AllocatorOptions effectiveOptions) {
+        super(arena, effectiveOptions);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalArgumentException if {@code stream} belongs to another device
+     */
+    @Override
+    public final long allocOnStream(long byteSize, SyncStream stream) {
+        if (!isSameDevice(stream.memory().location(), info().location())) {
+            throw new IllegalArgumentException(stream + " cannot order memory of " + info());
+        }
+        return arena().allocOnStream(byteSize, stream);
+    }
+
+    private static boolean isSameDevice(MemoryLocation a, MemoryLocation b) {
+        return a.deviceType() == b.deviceType()
+                && a.vendorId() == b.vendorId()
+                && a.deviceOrdinal() == b.deviceOrdinal();
+    }
+
+    /**
+     * Ends the tie between a stream and its memory, as {@link BfcArena#releaseStream} does: for the provider's streams to
+     * call at run end and close, once their work is done.
+     *
+     * @param stream the stream
+     */
+    public final void releaseStream(SyncStream stream) {
+        arena().releaseStream(stream);
+    }
+}

@@ -1,0 +1,144 @@
+package allocator.onnxruntime;
+
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.OptionKey;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Settings of ONNX Runtime's own arena, checked here because there they are not: a size of zero hangs it, one that is no
+ * multiple of 256 makes it leak, and one above 2<sup>31</sup>-1 is cut off.
+ *
+ * @param maxMemory the most that its regions may take from the system, 0 for no limit. ONNX Runtime does not count
+ *     reserves against it
+ * @param strategy how it grows
+ * @param initialChunkBytes size of its first region
+ * @param maxDeadBytesPerChunk a chunk that is larger than asked for by less than this is not split, unless it is twice as
+ *     large
+ * @param initialGrowthChunkBytes size of the region after a shrink
+ * @param maxPowerOfTwoExtendBytes the size at which regions stop doubling
+ */
+public record ArenaSettings(
+        long maxMemory,
+        ExtendStrategy strategy,
+        long initialChunkBytes,
+        long maxDeadBytesPerChunk,
+        long initialGrowthChunkBytes,
+        long maxPowerOfTwoExtendBytes) {
+
+    /** How ONNX Runtime's arena grows. */
+    public enum ExtendStrategy {
+        /** Each region is twice as large as the one before. */
+        NEXT_POWER_OF_TWO,
+        /** Each region is as large as the request that needed it. */
+        SAME_AS_REQUESTED
+    }
+
+    /** The key of {@link #maxMemory}. */
+    public static final OptionKey<Long> MAX_MEM =
+            OptionKey.bytes("arena.max_mem", 0, "the most that regions may take from the system; 0: no limit");
+
+    /** The key of {@link #strategy}. */
+    public static final OptionKey<ExtendStrategy> EXTEND_STRATEGY = OptionKey.choice(
+            "arena.extend_strategy",
+            ExtendStrategy.NEXT_POWER_OF_TWO,
+            Map.of("0", ExtendStrategy.NEXT_POWER_OF_TWO, "1", ExtendStrategy.SAME_AS_REQUESTED),
+            "0: regions double; 1: regions are as large as the request");
+
+    /** The key of {@link #initialChunkBytes}. */
+    public static final OptionKey<Long> INITIAL_CHUNK =
+            OptionKey.size("arena.initial_chunk_size_bytes", 1 << 20, "size of the first region");
+
+    /** The key of {@link #maxDeadBytesPerChunk}. */
+    public static final OptionKey<Long> MAX_DEAD_BYTES = OptionKey.size(
+            "arena.max_dead_bytes_per_chunk", 128 << 20, "the most that is wasted in a chunk that is not split");
+
+    /** The key of {@link #initialGrowthChunkBytes}. */
+    public static final OptionKey<Long> INITIAL_GROWTH_CHUNK =
+            OptionKey.size("arena.initial_growth_chunk_size_bytes", 2 << 20, "size of the region after a shrink");
+
+    /** The key of {@link #maxPowerOfTwoExtendBytes}. */
+    public static final OptionKey<Long> MAX_POWER_OF_TWO_EXTEND =
+            OptionKey.size("arena.max_power_of_two_extend_bytes", 1 << 30, "the size at which regions stop doubling");
+
+    /** What ONNX Runtime uses unless told otherwise. */
+    public static final ArenaSettings DEFAULT = from(AllocatorOptions.EMPTY);
+
+    /** Checks the values. */
+    public ArenaSettings {
+        if (maxMemory < 0) {
+            throw new IllegalArgumentException("maxMemory is " + maxMemory + ", it must not be negative");
+        }
+        requireSize("initialChunkBytes", initialChunkBytes, Integer.MAX_VALUE);
+        requireSize("maxDeadBytesPerChunk", maxDeadBytesPerChunk, Integer.MAX_VALUE);
+        requireSize("initialGrowthChunkBytes", initialGrowthChunkBytes, Integer.MAX_VALUE);
+        requireSize("maxPowerOfTwoExtendBytes", maxPowerOfTwoExtendBytes, Long.MAX_VALUE);
+    }
+
+    private static void requireSize(String name, long value, long max) {
+        if (value <= 0 || value > max || value % OptionKey.SIZE_GRANULARITY != 0) {
+            throw new IllegalArgumentException(name + " is " + value + ", it must be a multiple of "
+                    + OptionKey.SIZE_GRANULARITY + " from " + OptionKey.SIZE_GRANULARITY + " to " + max);
+        }
+    }
+
+    /**
+     * The keys that say these settings as options, with ONNX Runtime's names and defaults.
+     *
+     * @return the keys
+     */
+    public static List<OptionKey<?>> optionKeys() {
+        return List.of(
+                MAX_MEM, EXTEND_STRATEGY, INITIAL_CHUNK, MAX_DEAD_BYTES, INITIAL_GROWTH_CHUNK, MAX_POWER_OF_TWO_EXTEND);
+    }
+
+    /**
+     * Reads the settings; sizes are rounded up to 256.
+     *
+     * @param options options, of which other keys are not looked at
+     * @return the settings
+     * @throws InvalidOptionException if a value is not accepted
+     */
+    public static ArenaSettings from(AllocatorOptions options) {
+        return new ArenaSettings(
+                options.get(MAX_MEM),
+                options.get(EXTEND_STRATEGY),
+                intSize(options, INITIAL_CHUNK),
+                intSize(options, MAX_DEAD_BYTES),
+                intSize(options, INITIAL_GROWTH_CHUNK),
+                options.get(MAX_POWER_OF_TWO_EXTEND));
+    }
+
+    private static long intSize(AllocatorOptions options, OptionKey<Long> key) {
+        final long size = options.get(key);
+        if (size > Integer.MAX_VALUE) {
+            throw new InvalidOptionException(
+                    key.name(),
+                    String.valueOf(options.value(key.name())),
+                    "a size in bytes from 1 to "
+                            + Integer.MAX_VALUE / OptionKey.SIZE_GRANULARITY * OptionKey.SIZE_GRANULARITY,
+                    options.origin(key.name()));
+        }
+        return size;
+    }
+
+    /** The same settings under the keys of {@code CreateArenaCfgV2}. */
+    Map<String, Long> toCreateArenaCfgV2() {
+        final Map<String, Long> map = new LinkedHashMap<>();
+        map.put("max_mem", maxMemory);
+        map.put("arena_extend_strategy", Long.valueOf(EXTEND_STRATEGY.format(strategy)));
+        map.put("initial_chunk_size_bytes", initialChunkBytes);
+        map.put("max_dead_bytes_per_chunk", maxDeadBytesPerChunk);
+        map.put("initial_growth_chunk_size_bytes", initialGrowthChunkBytes);
+        map.put("max_power_of_two_extend_bytes", maxPowerOfTwoExtendBytes);
+        return map;
+    }
+
+    /** The limit as statistics show it. */
+    long limit() {
+        return maxMemory == 0 ? AllocatorStats.UNLIMITED : maxMemory;
+    }
+}

@@ -1,0 +1,195 @@
+package allocator.onnxruntime;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The native side of exported allocators: the {@code OrtAllocator} structs that ONNX Runtime holds, and the functions
+ * that they point to.
+ *
+ * <p>Both live for ever, so that nothing that ONNX Runtime does too late, from whatever thread, meets freed memory. The
+ * functions are the same for all structs; behind the members that ONNX Runtime knows, a struct has a number, which is the
+ * place of its {@link ExportedAllocator} in a table. Of an allocator that is closed the place is empty: an allocation is
+ * then refused and a free ignored.
+ *
+ * <p>Nothing is thrown out of an upcall: the JVM would end the process. Each catches everything, and what it calls has
+ * reported the failure before.
+ */
+@SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // The methods that native code calls have no caller in Java.
+final class ExportedStruct {
+    /** Behind ONNX Runtime's members: the allocator's place in the table. */
+    private static final int NUMBER = OrtAllocatorLayout.BYTE_SIZE;
+
+    /** Behind that: the C string that a refused allocation is explained with. */
+    static final int MESSAGE = NUMBER + Long.BYTES;
+
+    private static final int BYTE_SIZE = MESSAGE + Long.BYTES;
+
+    /** All of the address space, to read a struct without making a segment for it. */
+    private static final MemorySegment MEMORY = OrtApi.view(0, Long.MAX_VALUE);
+
+    /** The address that a size of 0 yields: ONNX Runtime's callers may not tell null from a refusal. */
+    static final long EMPTY = Arena.global().allocate(64, 64).address();
+
+    private static final Object LOCK = new Object();
+    private static @Nullable ExportedAllocator[] table = new ExportedAllocator[16];
+    private static int count;
+
+    /** What readers see of {@link #table}; set after each change, so that the change is seen with it. */
+    private static volatile @Nullable ExportedAllocator[] published = table;
+
+    private ExportedStruct() {}
+
+    /** The functions, made on first use. */
+    private static final class Functions {
+        static final MemorySegment ALLOC = ThrowingThunk.around(upcall("alloc", long.class, long.class, long.class));
+        static final MemorySegment RESERVE =
+                ThrowingThunk.around(upcall("reserve", long.class, long.class, long.class));
+        static final MemorySegment FREE = upcall("free", void.class, long.class, long.class);
+        static final MemorySegment INFO = upcall("info", long.class, long.class);
+        static final MemorySegment GET_STATS = upcall("stats", long.class, long.class, long.class);
+        static final MemorySegment SHRINK = upcall("shrink", long.class, long.class);
+
+        @SuppressWarnings("restricted")
+        private static MemorySegment upcall(String name, Class<?> result, Class<?>... parameters) {
+            final var longs = new java.lang.foreign.MemoryLayout[parameters.length];
+            Arrays.fill(longs, JAVA_LONG);
+            final FunctionDescriptor descriptor =
+                    result == void.class ? FunctionDescriptor.ofVoid(longs) : FunctionDescriptor.of(JAVA_LONG, longs);
+            try {
+                return Linker.nativeLinker()
+                        .upcallStub(
+                                MethodHandles.lookup()
+                                        .findStatic(
+                                                ExportedStruct.class, name, MethodType.methodType(result, parameters)),
+                                descriptor,
+                                Arena.global());
+            } catch (ReflectiveOperationException e) {
+                throw new LinkageError(name, e);
+            }
+        }
+    }
+
+    /**
+     * Makes the struct of an allocator.
+     *
+     * @param apiVersion the version of ONNX Runtime's API, which decides what members the struct has
+     * @param message what ONNX Runtime's exception says when the allocator refuses
+     * @return the struct's address
+     */
+    static long create(ExportedAllocator allocator, int apiVersion, String message) {
+        final boolean hasShrink = apiVersion >= OrtVersion.SHRINK_API;
+        final MemorySegment struct = Arena.global().allocate(BYTE_SIZE, Long.BYTES);
+        struct.set(JAVA_INT, OrtAllocatorLayout.VERSION, hasShrink ? OrtVersion.SHRINK_API : OrtVersion.OLDEST_API);
+        struct.set(ADDRESS, OrtAllocatorLayout.ALLOC, Functions.ALLOC);
+        struct.set(ADDRESS, OrtAllocatorLayout.FREE, Functions.FREE);
+        struct.set(ADDRESS, OrtAllocatorLayout.INFO, Functions.INFO);
+        struct.set(ADDRESS, OrtAllocatorLayout.RESERVE, Functions.RESERVE);
+        struct.set(ADDRESS, OrtAllocatorLayout.GET_STATS, Functions.GET_STATS);
+        if (hasShrink) {
+            struct.set(ADDRESS, OrtAllocatorLayout.SHRINK, Functions.SHRINK);
+        }
+        struct.set(ADDRESS, MESSAGE, Arena.global().allocateFrom(message));
+        struct.set(JAVA_LONG, NUMBER, add(allocator));
+        return struct.address();
+    }
+
+    private static int add(ExportedAllocator allocator) {
+        synchronized (LOCK) {
+            if (count == table.length) {
+                table = Arrays.copyOf(table, 2 * count);
+            }
+            table[count] = allocator;
+            published = table;
+            return count++;
+        }
+    }
+
+    /** Empties the place of a struct in the table. */
+    static void retire(long struct) {
+        synchronized (LOCK) {
+            table[(int) MEMORY.get(JAVA_LONG, struct + NUMBER)] = null;
+            published = table;
+        }
+    }
+
+    private static @Nullable ExportedAllocator of(long struct) {
+        return published[(int) MEMORY.get(JAVA_LONG, struct + NUMBER)];
+    }
+
+    // What ONNX Runtime calls.
+
+    private static long alloc(long struct, long byteSize) {
+        try {
+            final ExportedAllocator allocator = of(struct);
+            return allocator == null ? 0 : allocator.alloc(byteSize, false);
+        } catch (Throwable e) {
+            return 0;
+        }
+    }
+
+    private static long reserve(long struct, long byteSize) {
+        try {
+            final ExportedAllocator allocator = of(struct);
+            return allocator == null ? 0 : allocator.alloc(byteSize, true);
+        } catch (Throwable e) {
+            return 0;
+        }
+    }
+
+    private static void free(long struct, long address) {
+        try {
+            final ExportedAllocator allocator = of(struct);
+            if (allocator != null) {
+                allocator.free(address);
+            }
+        } catch (Throwable e) {
+            // Reported where it came from. There is nobody to tell.
+        }
+    }
+
+    private static long info(long struct) {
+        return Holder.INFO;
+    }
+
+    private static final class Holder {
+        static final long INFO = NativeEnvironment.get().deviceInfo();
+    }
+
+    /** Fills {@code OrtKeyValuePairs**} and returns the null status. */
+    private static long stats(long struct, long out) {
+        long pairs = 0;
+        try {
+            final ExportedAllocator allocator = of(struct);
+            if (allocator != null) {
+                pairs = OrtApi.get().createPairs(allocator.stats().toMap());
+            }
+        } catch (Throwable e) {
+            // ONNX Runtime then sees no statistics.
+        }
+        MEMORY.set(JAVA_LONG, out, pairs);
+        return 0;
+    }
+
+    private static long shrink(long struct) {
+        try {
+            final ExportedAllocator allocator = of(struct);
+            if (allocator != null) {
+                allocator.shrink();
+            }
+        } catch (Throwable e) {
+            // Reported where it came from; nothing was returned to the system.
+        }
+        return 0;
+    }
+}

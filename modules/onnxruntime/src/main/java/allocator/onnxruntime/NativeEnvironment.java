@@ -1,0 +1,209 @@
+package allocator.onnxruntime;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import ai.onnxruntime.OrtEnvironment;
+import allocator.onnxruntime.OrtApi.Function;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * ONNX Runtime's environment, of which a process has one, and its one place for a registered allocator of CPU memory.
+ *
+ * <p>A session that sets {@code session.use_env_allocators} takes the allocator that is registered at the moment it is
+ * made, and keeps it. So each session can get an allocator of its own: it is registered while that session is made.
+ * Registrations that are made here exclude one another and restore what was installed before.
+ *
+ * <p>The environment is counted by its users. The count taken here is never given back, so that the environment outlives
+ * everything that Java code may close.
+ */
+final class NativeEnvironment {
+    /** The memory that ONNX Runtime's CPU provider uses, named as there, so that registrations replace one another. */
+    static final MemoryInfo CPU = new MemoryInfo(
+            "Cpu", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 64, AllocatorType.DEVICE);
+
+    private static final String LOGGER_NAME = "java.allocator";
+    private static final int WARNING = 2;
+
+    private final OrtApi api;
+    private final long handle;
+    private final long deviceInfo;
+    private final long arenaInfo;
+    private long installed;
+
+    private NativeEnvironment(OrtApi api) {
+        this.api = api;
+        // The binding makes the environment if there is none yet, with the settings that its user chose or will miss.
+        OrtEnvironment.getEnvironment();
+        try (Arena scratch = Arena.ofConfined()) {
+            handle = api.create(
+                    Function.CREATE_ENV,
+                    WARNING,
+                    scratch.allocateFrom(LOGGER_NAME).address());
+        }
+        deviceInfo = memoryInfo(OrtApi.DEVICE_ALLOCATOR);
+        arenaInfo = memoryInfo(OrtApi.ARENA_ALLOCATOR);
+    }
+
+    private long memoryInfo(int allocatorType) {
+        try (Arena scratch = Arena.ofConfined()) {
+            return api.create(
+                    Function.CREATE_MEMORY_INFO,
+                    scratch.allocateFrom(CPU.name()).address(),
+                    allocatorType,
+                    CPU.deviceOrdinal(),
+                    0);
+        }
+    }
+
+    private static final class Holder {
+        static final NativeEnvironment ENVIRONMENT = new NativeEnvironment(OrtApi.get());
+    }
+
+    /**
+     * The environment of this process.
+     *
+     * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
+     */
+    static NativeEnvironment get() {
+        OrtApi.get();
+        return Holder.ENVIRONMENT;
+    }
+
+    OrtApi api() {
+        return api;
+    }
+
+    /** The {@code OrtMemoryInfo} of CPU memory that is not ONNX Runtime's arena. It lives for ever. */
+    long deviceInfo() {
+        return deviceInfo;
+    }
+
+    // Registering.
+
+    /** Something that makes a session. */
+    interface Work<T, E extends Exception> {
+        T run() throws E;
+    }
+
+    /** Runs {@code work} while {@code allocator}, an {@code OrtAllocator}, is what new sessions get. */
+    synchronized <T, E extends Exception> T whileRegistered(long allocator, Work<T, E> work) throws E {
+        api.call(Function.REGISTER_ALLOCATOR, handle, allocator);
+        return registered(work);
+    }
+
+    private synchronized <T> T whileArenaRegistered(long arenaConfig, Work<T, RuntimeException> work) {
+        api.call(Function.CREATE_AND_REGISTER_ALLOCATOR, handle, arenaInfo, arenaConfig);
+        return registered(work);
+    }
+
+    private <T, E extends Exception> T registered(Work<T, E> work) throws E {
+        try {
+            return work.run();
+        } finally {
+            api.call(Function.UNREGISTER_ALLOCATOR, handle, deviceInfo);
+            if (installed != 0) {
+                api.call(Function.REGISTER_ALLOCATOR, handle, installed);
+            }
+        }
+    }
+
+    /**
+     * Makes {@code allocator} what new sessions get, until {@link #uninstall}.
+     *
+     * @throws IllegalStateException if one is installed
+     */
+    synchronized void install(long allocator) {
+        if (installed != 0) {
+            throw new IllegalStateException(
+                    "an allocator is installed on the environment already; close that installation first");
+        }
+        api.call(Function.REGISTER_ALLOCATOR, handle, allocator);
+        installed = allocator;
+    }
+
+    /** Undoes {@link #install}. Sessions that were made in between keep the allocator. */
+    synchronized void uninstall(long allocator) {
+        if (installed == allocator) {
+            api.call(Function.UNREGISTER_ALLOCATOR, handle, deviceInfo);
+            installed = 0;
+        }
+    }
+
+    // ONNX Runtime's own allocators.
+
+    /** A session of the smallest model, which takes no memory, and an allocator of it. */
+    record SessionAllocator(long session, long allocator) {}
+
+    /** Makes an arena of ONNX Runtime's with settings of its own, kept alive by a session that nobody else uses. */
+    SessionAllocator createArena(ArenaSettings settings) {
+        final long config = createArenaConfig(settings);
+        try {
+            return whileArenaRegistered(config, () -> createSession(true));
+        } finally {
+            api.release(Function.RELEASE_ARENA_CFG, config);
+        }
+    }
+
+    /** Makes a session without settings and takes the arena that it has made for itself. */
+    SessionAllocator createSessionAllocator() {
+        return createSession(false);
+    }
+
+    /** The allocator that the environment shares: the registered one, or a plain one that is never freed. */
+    long sharedAllocator() {
+        return api.create(Function.GET_SHARED_ALLOCATOR, handle, deviceInfo);
+    }
+
+    void release(SessionAllocator allocator) {
+        api.release(Function.RELEASE_ALLOCATOR, allocator.allocator());
+        api.release(Function.RELEASE_SESSION, allocator.session());
+    }
+
+    private SessionAllocator createSession(boolean useEnvironmentAllocators) {
+        final long options = api.create(Function.CREATE_SESSION_OPTIONS);
+        try (Arena scratch = Arena.ofConfined()) {
+            if (useEnvironmentAllocators) {
+                api.call(
+                        Function.ADD_SESSION_CONFIG_ENTRY,
+                        options,
+                        scratch.allocateFrom(SessionConfig.USE_ENV_ALLOCATORS).address(),
+                        scratch.allocateFrom("1").address());
+            }
+            final byte[] model = IdentityModel.bytes();
+            final MemorySegment bytes = scratch.allocate(model.length);
+            MemorySegment.copy(MemorySegment.ofArray(model), 0, bytes, 0, model.length);
+            final long session =
+                    api.create(Function.CREATE_SESSION_FROM_ARRAY, handle, bytes.address(), model.length, options);
+            try {
+                return new SessionAllocator(session, api.create(Function.CREATE_ALLOCATOR, session, arenaInfo));
+            } catch (RuntimeException e) {
+                api.release(Function.RELEASE_SESSION, session);
+                throw e;
+            }
+        } finally {
+            api.release(Function.RELEASE_SESSION_OPTIONS, options);
+        }
+    }
+
+    private long createArenaConfig(ArenaSettings settings) {
+        final var pairs = settings.toCreateArenaCfgV2();
+        try (Arena scratch = Arena.ofConfined()) {
+            final MemorySegment keys = scratch.allocate(JAVA_LONG, Math.max(1, pairs.size()));
+            final MemorySegment values = scratch.allocate(JAVA_LONG, Math.max(1, pairs.size()));
+            int i = 0;
+            for (final var pair : pairs.entrySet()) {
+                keys.setAtIndex(
+                        JAVA_LONG, i, scratch.allocateFrom(pair.getKey()).address());
+                values.setAtIndex(JAVA_LONG, i, pair.getValue());
+                i++;
+            }
+            return api.create(Function.CREATE_ARENA_CFG_V2, keys.address(), values.address(), pairs.size());
+        }
+    }
+}

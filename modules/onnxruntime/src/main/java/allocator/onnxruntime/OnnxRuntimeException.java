@@ -1,0 +1,41 @@
+package allocator.onnxruntime;
+
+import allocator.spi.DeviceException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * ONNX Runtime cannot be used, or refused a call: its library is absent or of an unknown version, or a function of its C
+ * API returned a status.
+ */
+public final class OnnxRuntimeException extends DeviceException {
+    private static final long serialVersionUID = 1L;
+
+    /** The {@link #code} where no call was made. */
+    public static final int NO_CODE = -1;
+
+    /** ONNX Runtime's error code. */
+    private final int code;
+
+    OnnxRuntimeException(String message, int code, @Nullable Throwable cause) {
+        super(message, cause);
+        this.code = code;
+    }
+
+    OnnxRuntimeException(String message) {
+        this(message, NO_CODE, null);
+    }
+
+    /**
+     * ONNX Runtime's own number for the failure.
+     *
+     * @return the {@code OrtErrorCode}, {@link #NO_CODE} if the failure is not an answer of ONNX Runtime's
+     */
+    public int code() {
+        return code;
+    }
+
+    /** The message, which every exception of this class has. */
+    String reason() {
+        return String.valueOf(getMessage());
+    }
+}

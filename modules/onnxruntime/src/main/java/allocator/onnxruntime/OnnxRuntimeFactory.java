@@ -1,0 +1,167 @@
+package allocator.onnxruntime;
+
+import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.DeviceDiscovery;
+import allocator.spi.DeviceType;
+import allocator.spi.EpDevice;
+import allocator.spi.EpFactory;
+import allocator.spi.HardwareDevice;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OptionKey;
+import allocator.spi.UnknownAllocatorException;
+import allocator.spi.UnsupportedMemoryException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * ONNX Runtime's own allocators of CPU memory as a provider, so that its arena can be used, tested and measured like any
+ * other.
+ *
+ * <p>Every create makes a new instance. {@link #SOURCE} chooses which allocator it is; the keys of {@link ArenaSettings}
+ * are for {@link Source#ARENA} alone. Known to break the contract, as ONNX Runtime does: a reserve passes the limit
+ * (R-01, S-03), and of statistics there is no peak of what is held and no largest free chunk.
+ */
+public final class OnnxRuntimeFactory implements EpFactory {
+    /** Which of ONNX Runtime's allocators is meant. */
+    public enum Source {
+        /** An arena of its own, made with {@code CreateAndRegisterAllocator} and the given settings. */
+        ARENA,
+        /** The arena that a session makes for itself. */
+        SESSION,
+        /** The allocator that the environment shares, which is no arena and counts nothing. */
+        SHARED
+    }
+
+    /** The key that chooses the allocator. */
+    public static final OptionKey<Source> SOURCE = OptionKey.choice(
+            "ort.source",
+            Source.ARENA,
+            Map.of("arena", Source.ARENA, "session", Source.SESSION, "shared", Source.SHARED),
+            "arena: a new arena with the given settings; session: the arena of a new session; shared: the plain one");
+
+    /** The key that turns off the check of frees, where time is measured: ONNX Runtime crashes on a wrong address. */
+    public static final OptionKey<Boolean> CHECK_FREES =
+            OptionKey.flag("ort.check_frees", true, "1: wrong frees are refused; 0: they reach ONNX Runtime");
+
+    private final Set<ImportedAllocator> allocators = new HashSet<>();
+    private boolean closed;
+
+    /** Makes the factory. Nothing native is loaded before devices are looked for. */
+    public OnnxRuntimeFactory() {}
+
+    @Override
+    public String name() {
+        return "onnxruntime";
+    }
+
+    @Override
+    public String vendor() {
+        return "Microsoft, through java.allocator";
+    }
+
+    @Override
+    public String version() {
+        return "1." + OrtVersion.OLDEST_API + " to 1." + OrtVersion.NEWEST_API;
+    }
+
+    @Override
+    public DeviceDiscovery discoverDevices() {
+        try {
+            final String version = OnnxRuntimeLibrary.version();
+            return DeviceDiscovery.of(EpDevice.on(new HardwareDevice(
+                            DeviceType.CPU, 0, 0, "CPU of ONNX Runtime", Map.of("onnxruntime", version)))
+                    .memory(NativeEnvironment.CPU)
+                    .build());
+        } catch (OnnxRuntimeException e) {
+            return DeviceDiscovery.none(String.valueOf(e.getMessage()));
+        }
+    }
+
+    @Override
+    public List<OptionKey<?>> optionKeys() {
+        final List<OptionKey<?>> keys = new ArrayList<>(ArenaSettings.optionKeys());
+        keys.add(SOURCE);
+        keys.add(CHECK_FREES);
+        keys.add(OptionKey.EXCLUSIVE);
+        return List.copyOf(keys);
+    }
+
+    @Override
+    public synchronized Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
+        if (closed) {
+            throw new AllocatorClosedException("the factory " + name() + " is closed");
+        }
+        if (!info.equals(NativeEnvironment.CPU)) {
+            throw new UnsupportedMemoryException(name() + " serves " + NativeEnvironment.CPU + ", not " + info);
+        }
+        options.requireValid(optionKeys());
+        final Source source = options.get(SOURCE);
+        final ArenaSettings settings = ArenaSettings.from(options);
+        if (source != Source.ARENA) {
+            refuseArenaKeys(options);
+        }
+        final NativeEnvironment environment = NativeEnvironment.get();
+        final boolean checksFrees = options.get(CHECK_FREES);
+        final AllocatorOptions effective = effective(options);
+        final ImportedAllocator allocator = switch (source) {
+            case ARENA -> of(environment, environment.createArena(settings), checksFrees, effective);
+            case SESSION -> of(environment, environment.createSessionAllocator(), checksFrees, effective);
+            case SHARED ->
+                new ImportedAllocator(environment, null, environment.sharedAllocator(), checksFrees, effective);
+        };
+        allocators.add(allocator);
+        return allocator;
+    }
+
+    private static ImportedAllocator of(
+            NativeEnvironment environment, SessionAllocator session, boolean checksFrees, AllocatorOptions options) {
+        return new ImportedAllocator(environment, session, session.allocator(), checksFrees, options);
+    }
+
+    private static void refuseArenaKeys(AllocatorOptions options) {
+        for (final OptionKey<?> key : ArenaSettings.optionKeys()) {
+            final String value = options.value(key.name());
+            if (value != null) {
+                throw new InvalidOptionException(
+                        key.name(),
+                        value,
+                        "for use with other than " + SOURCE.name() + "=arena",
+                        options.origin(key.name()));
+            }
+        }
+    }
+
+    private AllocatorOptions effective(AllocatorOptions options) {
+        final Map<String, OptionKey<?>> keys = new TreeMap<>();
+        optionKeys().forEach(key -> keys.put(key.name(), key));
+        if (options.get(SOURCE) != Source.ARENA) {
+            ArenaSettings.optionKeys().forEach(key -> keys.remove(key.name()));
+        }
+        return options.resolve(keys.values());
+    }
+
+    @Override
+    public synchronized void releaseAllocator(Allocator allocator) {
+        if (!(allocator instanceof ImportedAllocator imported) || !allocators.remove(imported)) {
+            throw new UnknownAllocatorException(
+                    name() + " did not create " + allocator + ", or it is released already");
+        }
+        imported.close();
+    }
+
+    @Override
+    public synchronized void close() {
+        if (!allocators.isEmpty()) {
+            throw new IllegalStateException(allocators.size() + " allocators of " + name() + " are not released");
+        }
+        closed = true;
+    }
+}

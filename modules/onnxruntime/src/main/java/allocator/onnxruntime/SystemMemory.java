@@ -1,0 +1,46 @@
+package allocator.onnxruntime;
+
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.invoke.MethodHandle;
+
+/** The C library's {@code malloc}. */
+final class SystemMemory {
+    private static final MethodHandle MALLOC = handle("malloc", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG));
+    private static final MethodHandle FREE = handle("free", FunctionDescriptor.ofVoid(JAVA_LONG));
+
+    private SystemMemory() {}
+
+    @SuppressWarnings("restricted")
+    private static MethodHandle handle(String name, FunctionDescriptor descriptor) {
+        final Linker linker = Linker.nativeLinker();
+        return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), descriptor);
+    }
+
+    /** A block of {@code byteSize} bytes, or 0 if the system has none. */
+    static long allocate(long byteSize) {
+        try {
+            return (long) MALLOC.invokeExact(byteSize);
+        } catch (Throwable e) {
+            throw new IllegalStateException("malloc failed", e);
+        }
+    }
+
+    /** Frees what {@link #allocate} returned. */
+    static void free(long address) {
+        try {
+            FREE.invokeExact(address);
+        } catch (Throwable e) {
+            throw new IllegalStateException("free failed", e);
+        }
+    }
+
+    /** Whether the system would give {@code byteSize} bytes now. */
+    static boolean canAllocate(long byteSize) {
+        final long block = allocate(byteSize);
+        free(block);
+        return block != 0;
+    }
+}

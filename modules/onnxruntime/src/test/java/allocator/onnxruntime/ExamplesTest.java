@@ -1,0 +1,79 @@
+package allocator.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import allocator.onnxruntime.examples.Examples;
+import allocator.spi.ShrinkReport;
+import allocator.trace.ReplayResult;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ExamplesTest {
+    private static final long MIB = 1 << 20;
+
+    @TempDir
+    static Path folder;
+
+    private static final Examples.Inputs INPUTS = (sentences, words) -> Models.inputs(sentences, words, 1);
+
+    private static Path model;
+
+    @BeforeAll
+    static void writeModel() throws IOException {
+        model = Files.write(folder.resolve("tiny_bert.onnx"), Models.TINY_BERT);
+    }
+
+    @Test
+    void aSessionIsCappedAndTheFailureCaught() throws Exception {
+        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+        final String outcome = Examples.cap(model, INPUTS);
+        System.out.println("cap at 64 MiB: " + outcome);
+        final long held = Long.parseLong(outcome.replaceAll("held (\\d+) at most, .*", "$1"));
+        assertTrue(held <= 64 * MIB, outcome);
+    }
+
+    @Test
+    void fourSessionsShareOneArena() throws Exception {
+        final long[] bytes = Examples.share(model, INPUTS);
+        System.out.println("four sessions on one arena hold " + bytes[0] + ", on four arenas " + bytes[1]);
+        assertTrue(bytes[0] < bytes[1] / 2, bytes[0] + " of " + bytes[1]);
+    }
+
+    @Test
+    void residentMemoryFallsAfterAShrink() throws Exception {
+        assumeTrue(Files.isReadable(Path.of("/proc/self/statm")), "resident memory can be read on Linux only");
+        final long[] resident = new long[1];
+        final ShrinkReport report = Examples.shrink(model, INPUTS, () -> resident[0] = residentBytes());
+        final long after = residentBytes();
+        System.out.println("shrink released " + report.bytesReleased() + " and kept " + report.bytesHeld()
+                + "; resident memory fell by " + (resident[0] - after));
+        // Of all that is held, though the weights stay.
+        assertTrue(report.bytesReleased() >= 0.95 * (report.bytesReleased() + report.bytesHeld()), report::toString);
+        // A region is as large as the one before, twice over; the pages that nobody has touched are not resident.
+        assertTrue(resident[0] - after > 20 * MIB, report::toString);
+    }
+
+    private static long residentBytes() {
+        try {
+            return Long.parseLong(Files.readString(Path.of("/proc/self/statm")).split(" ", -1)[1]) * 4096;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void aSessionIsRecordedAndReplayed() throws Exception {
+        final ReplayResult result = Examples.record(model, INPUTS, folder.resolve("tiny_bert.csv.gz"));
+        System.out.println("replay of tiny_bert: " + result);
+        assertTrue(result.allocations() > 100, result::toString);
+        assertEquals(0, result.failedAllocations());
+        assertEquals(0, result.liveAtEnd());
+    }
+}

@@ -1,0 +1,204 @@
+package allocator.onnxruntime;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import allocator.onnxruntime.OrtApi.Function;
+import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.nio.file.Path;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingFile;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Exported allocators as native code sees them: called through ONNX Runtime's C API. */
+class ExportedStructTest {
+    private final OrtApi api = NativeEnvironment.get().api();
+    private final HeapAllocator heap = new HeapAllocator();
+    private final Budget budget = new Budget(null, AllocatorStats.UNLIMITED);
+    private final ExportedAllocator allocator = new ExportedAllocator(heap, budget, "the test", "no model");
+
+    private long alloc(long byteSize) {
+        return api.create(Function.ALLOCATOR_ALLOC, allocator.struct(), byteSize);
+    }
+
+    private void free(long address) {
+        api.call(Function.ALLOCATOR_FREE, allocator.struct(), address);
+    }
+
+    @Test
+    void nativeCodeGetsAndReturnsBlocks() {
+        final long block = alloc(1000);
+        assertEquals(0, block % 64);
+        assertEquals(1, allocator.liveBlocks());
+        assertEquals(1000, allocator.stats().bytesInUse());
+        free(block);
+        assertEquals(0, heap.liveBlocks());
+        assertEquals(1, allocator.stats().numAllocs());
+        assertEquals(1000, allocator.stats().maxAllocSize());
+        allocator.close();
+    }
+
+    @Test
+    void aSizeOfZeroYieldsAnAddressThatMayBeFreed() {
+        final long block = alloc(0);
+        assertNotEquals(0, block);
+        free(block);
+        free(block);
+        free(0);
+        assertEquals(0, allocator.stats().numAllocs());
+    }
+
+    @Test
+    void aRefusalIsAStatusWithOurText() {
+        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+        budget.setLimit(999);
+        for (int i = 0; i < 100; i++) {
+            final OnnxRuntimeException refusal = assertThrows(OnnxRuntimeException.class, () -> alloc(1000));
+            assertTrue(refusal.reason().contains("the allocator of the test refused memory"), refusal.reason());
+        }
+        assertEquals(100, allocator.stats().numFailedAllocs());
+        assertEquals(0, allocator.liveBlocks());
+        final OutOfMemoryException cause =
+                allocator.takeFailure().orElseThrow().outOfMemory().orElseThrow();
+        assertEquals(999, cause.shortage().limit());
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {-1, Long.MIN_VALUE, -256})
+    void aSizeBeyondALongIsRefused(long byteSize) {
+        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+        assertThrows(OnnxRuntimeException.class, () -> alloc(byteSize));
+        assertEquals(
+                InvalidSizeException.class,
+                allocator.takeFailure().orElseThrow().cause().getClass());
+        assertEquals(0, budget.used());
+    }
+
+    @Test
+    void wrongFreesGoNoFurther() {
+        final long block = alloc(1000);
+        free(block + 64);
+        free(64);
+        assertEquals(1, allocator.liveBlocks());
+        free(block);
+        free(block);
+        assertEquals(0, heap.liveBlocks());
+        assertEquals(0, budget.used());
+    }
+
+    @Test
+    void statisticsCanBeReadByNativeCode() {
+        final long block = alloc(1000);
+        final var pairs = api.takePairs(api.create(Function.ALLOCATOR_GET_STATS, allocator.struct()));
+        assertEquals("1000", pairs.get("InUse"));
+        assertEquals(allocator.stats().toMap(), pairs);
+        free(block);
+    }
+
+    @Test
+    void aStructIsOfTheVersionThatTheLibraryKnows() {
+        final MemorySegment struct = OrtApi.view(allocator.struct(), OrtAllocatorLayout.BYTE_SIZE);
+        final int version = struct.get(JAVA_INT, OrtAllocatorLayout.VERSION);
+        assertEquals(api.version().api() < 25 ? 23 : 25, version);
+        assertEquals(version < 25, struct.get(JAVA_LONG, OrtAllocatorLayout.SHRINK) == 0);
+        assertEquals(0, struct.get(JAVA_LONG, OrtAllocatorLayout.ALLOC_ON_STREAM));
+    }
+
+    @Test
+    void cannotBeClosedWhileBlocksLiveOrItIsRegistered() {
+        final long block = alloc(1000);
+        assertTrue(String.valueOf(assertThrows(IllegalStateException.class, allocator::close)
+                        .getMessage())
+                .contains("holds 1 blocks, 1000 bytes, of the test"));
+        free(block);
+        allocator.setRegistered(true);
+        assertTrue(String.valueOf(assertThrows(IllegalStateException.class, allocator::close)
+                        .getMessage())
+                .contains("is registered"));
+        allocator.setRegistered(false);
+        allocator.close();
+        allocator.close();
+    }
+
+    @Test
+    void afterTheCloseMemoryIsRefusedAndFreesAreIgnored() {
+        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+        allocator.close();
+        assertThrows(OnnxRuntimeException.class, () -> alloc(1000));
+        free(64);
+        assertEquals(0, api.create(Function.ALLOCATOR_GET_STATS, allocator.struct()));
+    }
+
+    @Test
+    @SuppressWarnings("restricted")
+    void nativeThreadsMayCall() throws Throwable {
+        final Linker linker = Linker.nativeLinker();
+        final SymbolLookup library = linker.defaultLookup();
+        assumeTrue(library.find("pthread_create").isPresent(), "no POSIX threads");
+        final MethodHandle create = linker.downcallHandle(
+                library.findOrThrow("pthread_create"),
+                FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS, JAVA_LONG));
+        final MethodHandle join = linker.downcallHandle(
+                library.findOrThrow("pthread_join"), FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS));
+        final MemorySegment info =
+                OrtApi.view(allocator.struct(), OrtAllocatorLayout.BYTE_SIZE).get(ADDRESS, OrtAllocatorLayout.INFO);
+        try (Arena scratch = Arena.ofConfined()) {
+            final MemorySegment thread = scratch.allocate(JAVA_LONG);
+            final MemorySegment result = scratch.allocate(JAVA_LONG);
+            for (int i = 0; i < 50; i++) {
+                // The start routine takes one argument, the struct, and returns a pointer, as Info does.
+                assertEquals(0, (int) create.invokeExact(thread, 0L, info, allocator.struct()));
+                assertEquals(0, (int) join.invokeExact(thread.get(JAVA_LONG, 0), result));
+                assertEquals(NativeEnvironment.get().deviceInfo(), result.get(JAVA_LONG, 0));
+            }
+        }
+    }
+
+    @Test
+    void theFlightRecorderSeesBlocksWhenAsked(@TempDir Path folder) throws Exception {
+        final Path file = folder.resolve("events.jfr");
+        final long block;
+        try (Recording recording = new Recording()) {
+            recording.enable("allocator.onnxruntime.Allocation");
+            recording.enable("allocator.onnxruntime.Free");
+            recording.start();
+            block = alloc(1000);
+            free(block);
+            budget.setLimit(1);
+            if (ThrowingThunk.isSupported()) {
+                assertThrows(OnnxRuntimeException.class, () -> alloc(1000));
+            }
+            recording.stop();
+            recording.dump(file);
+        }
+        int allocations = 0;
+        int frees = 0;
+        for (final RecordedEvent event : RecordingFile.readAllEvents(file)) {
+            if (event.hasField("session") && event.getString("session").equals("the test")) {
+                final String name = event.getEventType().getName();
+                allocations += name.endsWith(".Allocation") && event.getLong("byteSize") == 1000 ? 1 : 0;
+                frees += name.endsWith(".Free") && event.getLong("address") == block ? 1 : 0;
+            }
+        }
+        assertEquals(1, allocations);
+        assertEquals(1, frees);
+    }
+}

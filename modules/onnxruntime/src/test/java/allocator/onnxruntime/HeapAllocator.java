@@ -1,0 +1,84 @@
+package allocator.onnxruntime;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InvalidFreeException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.SpiLevel;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Memory of the C library that knows what lives, which threads called, and fails as it is told. */
+class HeapAllocator implements Allocator {
+    private record Block(long base, long byteSize) {}
+
+    private final Map<Long, Block> live = new ConcurrentHashMap<>();
+    private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    private final AtomicLong inUse = new AtomicLong();
+    private final AtomicLong peak = new AtomicLong();
+    private final AtomicLong allocations = new AtomicLong();
+    private volatile long limit = Long.MAX_VALUE;
+
+    void setLimit(long bytes) {
+        limit = bytes;
+    }
+
+    int liveBlocks() {
+        return live.size();
+    }
+
+    Set<Thread> threads() {
+        return threads;
+    }
+
+    @Override
+    public long alloc(long byteSize) {
+        threads.add(Thread.currentThread());
+        final long now = inUse.addAndGet(byteSize);
+        if (now > limit) {
+            inUse.addAndGet(-byteSize);
+            throw new OutOfMemoryException("the test's limit is reached", Shortage.ofDevice(info(), byteSize, 0));
+        }
+        peak.accumulateAndGet(now, Math::max);
+        allocations.incrementAndGet();
+        final long base = SystemMemory.allocate(byteSize + 64);
+        final long address = (base + 63) & -64;
+        live.put(address, new Block(base, byteSize));
+        return address;
+    }
+
+    @Override
+    public void free(long address) throws InvalidFreeException {
+        threads.add(Thread.currentThread());
+        final Block block = live.remove(address);
+        if (block == null) {
+            throw new ForeignAddressException(address, "not live in the test's allocator");
+        }
+        SystemMemory.free(block.base);
+        inUse.addAndGet(-block.byteSize);
+    }
+
+    @Override
+    public MemoryInfo info() {
+        return NativeEnvironment.CPU;
+    }
+
+    @Override
+    public int spiLevel() {
+        return SpiLevel.CURRENT;
+    }
+
+    @Override
+    public AllocatorStats stats() {
+        return new AllocatorStats.Builder()
+                .inUse(inUse.get(), inUse.get(), peak.get())
+                .held(inUse.get(), peak.get())
+                .calls(allocations.get(), 0, 0, 0)
+                .build();
+    }
+}

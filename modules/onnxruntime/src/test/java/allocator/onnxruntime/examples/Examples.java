@@ -1,0 +1,125 @@
+package allocator.onnxruntime.examples;
+
+import ai.onnxruntime.OnnxTensor;
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
+import ai.onnxruntime.OrtSession.SessionOptions;
+import allocator.onnxruntime.AllocatorSession;
+import allocator.onnxruntime.OnnxRuntimeAllocators;
+import allocator.onnxruntime.SessionSettings;
+import allocator.runtime.Environment;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.trace.Recorder;
+import allocator.trace.Replay;
+import allocator.trace.ReplayListener;
+import allocator.trace.ReplayResult;
+import allocator.trace.Trace;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** What to do with {@link OnnxRuntimeAllocators}. */
+public final class Examples {
+    private Examples() {}
+
+    /** Makes the inputs of the model: so many sentences of so many words. The caller closes them. */
+    public interface Inputs {
+        /** The inputs by name. */
+        Map<String, OnnxTensor> of(int sentences, int words) throws OrtException;
+    }
+
+    private static void run(AllocatorSession session, Inputs inputs, int sentences, int words) throws OrtException {
+        final Map<String, OnnxTensor> tensors = inputs.of(sentences, words);
+        try {
+            session.run(tensors).close();
+        } finally {
+            tensors.values().forEach(OnnxTensor::close);
+        }
+    }
+
+    /** Caps all native memory at 64 MiB and catches the failure. Returns what happened. */
+    public static String cap(Path model, Inputs inputs) throws OrtException {
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .provider("cpu-reference")
+                        .option("arena.max_mem", "67108864")
+                        .install();
+                AllocatorSession session = memory.openSession(model)) {
+            try {
+                run(session, inputs, 64, 512);
+                return "enough";
+            } catch (OrtException e) {
+                if (e.getCause() instanceof OutOfMemoryException exhausted) {
+                    run(session, inputs, 1, 16);
+                    return "held " + memory.stats().peakBytesHeld() + " at most, wanted "
+                            + exhausted.shortage().requested() + " more, runs smaller inputs";
+                }
+                throw e;
+            }
+        }
+    }
+
+    /** Shares one arena among four sessions. Returns how many bytes it holds, and how many four arenas would. */
+    public static long[] share(Path model, Inputs inputs) throws OrtException {
+        long alone = 0;
+        long shared = 0;
+        for (final int sessions : new int[] {1, 4}) {
+            try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                    .provider("cpu-reference")
+                    .install()) {
+                final List<AllocatorSession> open = new ArrayList<>();
+                for (int i = 0; i < sessions; i++) {
+                    open.add(memory.openSession(model));
+                }
+                for (final AllocatorSession session : open) {
+                    run(session, inputs, 8, 128);
+                }
+                if (sessions == 1) {
+                    alone = memory.stats().bytesHeld();
+                } else {
+                    shared = memory.stats().bytesHeld();
+                }
+                for (final AllocatorSession session : open) {
+                    session.close();
+                }
+            }
+        }
+        return new long[] {shared, 4 * alone};
+    }
+
+    /** Gives memory back after a burst. Returns what went back. */
+    public static ShrinkReport shrink(Path model, Inputs inputs, Runnable afterBurst) throws OrtException {
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .provider("cpu-reference")
+                        .install();
+                AllocatorSession session = memory.openSession(model)) {
+            run(session, inputs, 32, 256);
+            afterBurst.run();
+            return memory.shrink();
+        }
+    }
+
+    /** Records a session into a trace file and replays it on a fresh arena. Returns the replay's figures. */
+    public static ReplayResult record(Path model, Inputs inputs, Path file) throws OrtException, IOException {
+        try (Recorder recorder = new Recorder(file);
+                OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .provider("cpu-reference")
+                        .install();
+                SessionOptions options = new OrtSession.SessionOptions();
+                AllocatorSession session =
+                        memory.openSession(model, options, SessionSettings.DEFAULT.withDecorator(recorder::wrap))) {
+            run(session, inputs, 2, 32);
+            run(session, inputs, 4, 64);
+        }
+        try (Environment environment = Environment.builder()
+                .allowModules("java.allocator.cpu.reference")
+                .build()) {
+            return new Replay(environment, environment.devices().getFirst(), AllocatorOptions.EMPTY)
+                    .once(Trace.read(file), ReplayListener.NONE);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package allocator.runtime;
+
+import allocator.spi.DeviceType;
+import allocator.spi.EpDevice;
+import java.util.Objects;
+
+/**
+ * A device as one registered provider serves it. The same hardware appears once for each provider that serves it.
+ *
+ * @param provider the provider's name
+ * @param device the device
+ */
+public record ProviderDevice(String provider, EpDevice device) {
+    /** Checks the components. */
+    public ProviderDevice {
+        Objects.requireNonNull(provider, "provider");
+        Objects.requireNonNull(device, "device");
+    }
+
+    /**
+     * The kind of the device.
+     *
+     * @return the hardware's type
+     */
+    public DeviceType type() {
+        return device.hardware().type();
+    }
+
+    /**
+     * The number of the device among those of its kind.
+     *
+     * @return the ordinal of its first memory, {@code 0} if it has none
+     */
+    public int ordinal() {
+        return device.memoryInfos().isEmpty()
+                ? 0
+                : device.memoryInfos().getFirst().deviceOrdinal();
+    }
+
+    @Override
+    public String toString() {
+        return provider + " on " + device;
+    }
+}

@@ -1,0 +1,33 @@
+package allocator.runtime;
+
+import allocator.spi.AllocatorException;
+import org.jspecify.annotations.Nullable;
+
+/** Thrown when a provider breaks the contract; names the provider and says what it did. */
+public final class ProviderException extends AllocatorException {
+    private static final long serialVersionUID = 1L;
+
+    /** The provider, as {@link #provider} gives it. */
+    private final String provider;
+
+    /**
+     * Makes the exception.
+     *
+     * @param provider who broke the contract
+     * @param deed what it did, to follow the provider's name in the message
+     * @param cause what it threw, or {@code null}
+     */
+    ProviderException(String provider, String deed, @Nullable Throwable cause) {
+        super("provider " + provider + " " + deed, cause);
+        this.provider = provider;
+    }
+
+    /**
+     * Who broke the contract.
+     *
+     * @return the provider's name, or its class or jar where it was not able to name itself
+     */
+    public String provider() {
+        return provider;
+    }
+}

@@ -1,0 +1,54 @@
+package allocator.runtime;
+
+import allocator.spi.EpDevice;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What became of one provider, or of one jar that was expected to hold one.
+ *
+ * @param name the provider's name; its class or jar where it was not able to name itself
+ * @param vendor who makes it, empty if not known
+ * @param version its version, empty if not known
+ * @param module its module, empty if it has none or it is not known
+ * @param origin where it was found: the location of its jar, or {@code application} if it was registered by a call
+ * @param devices the devices it serves
+ * @param notes for a person: what the provider or the runtime has to say, such as why there is no device
+ * @param failure why the provider is not used; empty if it is
+ */
+public record ProviderReport(
+        String name,
+        String vendor,
+        String version,
+        String module,
+        String origin,
+        List<EpDevice> devices,
+        List<String> notes,
+        Optional<String> failure) {
+
+    /** Copies the lists. */
+    public ProviderReport {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(vendor, "vendor");
+        Objects.requireNonNull(version, "version");
+        Objects.requireNonNull(module, "module");
+        Objects.requireNonNull(origin, "origin");
+        Objects.requireNonNull(failure, "failure");
+        devices = List.copyOf(devices);
+        notes = List.copyOf(notes);
+    }
+
+    /**
+     * Whether the provider is registered. A registered provider may still have no device; the notes then say why.
+     *
+     * @return whether there is no failure
+     */
+    public boolean isRegistered() {
+        return failure.isEmpty();
+    }
+
+    static ProviderReport failed(String name, String module, String origin, String failure) {
+        return new ProviderReport(name, "", "", module, origin, List.of(), List.of(), Optional.of(failure));
+    }
+}

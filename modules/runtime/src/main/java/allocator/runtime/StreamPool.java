@@ -1,0 +1,86 @@
+package allocator.runtime;
+
+import allocator.spi.MemoryInfo;
+import allocator.spi.SyncStream;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The streams of a session on one device that no run uses now. They belong to the session, not to threads, so work that
+ * hops between threads always meets the same streams and the memory tied to them.
+ */
+final class StreamPool {
+    private final RegisteredProvider provider;
+    private final MemoryInfo memory;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Deque<SyncStream> idle = new ArrayDeque<>();
+    private boolean isClosed;
+
+    StreamPool(RegisteredProvider provider, MemoryInfo memory) {
+        this.provider = provider;
+        this.memory = memory;
+    }
+
+    boolean hasStreams() {
+        return provider.hasStreams(memory);
+    }
+
+    /** The stream that came back last, or a new one. */
+    SyncStream take() {
+        final SyncStream stream = poll();
+        return stream == null ? provider.createStream(memory) : stream;
+    }
+
+    private @Nullable SyncStream poll() {
+        lock.lock();
+        try {
+            return idle.poll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Synchronizes a stream at the end of a run. */
+    void end(SyncStream stream) {
+        ProviderCalls.run(provider.name(), "onSessionRunEnd of " + stream, stream::onSessionRunEnd);
+    }
+
+    /** Takes a stream back; closes it if the pool is closed. */
+    void giveBack(SyncStream stream) {
+        lock.lock();
+        try {
+            if (!isClosed) {
+                idle.push(stream);
+                return;
+            }
+        } finally {
+            lock.unlock();
+        }
+        discard(stream);
+    }
+
+    /** Closes a stream that shall not be used again. */
+    void discard(SyncStream stream) {
+        ProviderCalls.run(provider.name(), "close of " + stream, stream::close);
+    }
+
+    /** Closes all streams that are idle, now and from now on. */
+    void close() {
+        final List<SyncStream> streams;
+        lock.lock();
+        try {
+            isClosed = true;
+            streams = new ArrayList<>(idle);
+            idle.clear();
+        } finally {
+            lock.unlock();
+        }
+        final Failures failures = new Failures();
+        streams.forEach(stream -> failures.attempt(() -> discard(stream)));
+        failures.throwIfAny();
+    }
+}

@@ -1,0 +1,53 @@
+package allocator.trace;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+
+/**
+ * A file that appears whole or not at all: the bytes go to a temporary file beside it, which takes its name once
+ * everything is written. A process that is killed leaves the temporary file, named after the target and ending in
+ * {@code .part}, and the target as it was.
+ */
+final class AtomicFile {
+    private final Path target;
+    private final Path part;
+    private final OutputStream out;
+
+    AtomicFile(Path target) throws IOException {
+        this.target = Files.isSymbolicLink(target) ? target.toRealPath() : target.toAbsolutePath();
+        if (Files.exists(this.target) && !Files.isRegularFile(this.target)) {
+            throw new FileSystemException(target.toString(), null, "is not a regular file");
+        }
+        part = this.target.resolveSibling(this.target.getFileName() + "."
+                + ProcessHandle.current().pid() + "-" + Long.toHexString(System.nanoTime()) + ".part");
+        out = Files.newOutputStream(part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+    }
+
+    OutputStream out() {
+        return out;
+    }
+
+    /** Gives the file its name; the stream must be closed. */
+    void commit() throws IOException {
+        try {
+            Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            Files.deleteIfExists(part);
+            throw e;
+        }
+    }
+
+    /** Leaves no trace of the file. */
+    void discard() throws IOException {
+        try {
+            out.close();
+        } finally {
+            Files.deleteIfExists(part);
+        }
+    }
+}

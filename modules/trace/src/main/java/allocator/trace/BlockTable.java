@@ -1,0 +1,63 @@
+package allocator.trace;
+
+import java.util.Arrays;
+
+/**
+ * The blocks that live at one moment, each in a slot that is used again after the free, with what is known of them. Not
+ * safe for use by several threads.
+ */
+final class BlockTable {
+    private long[] ids = new long[256];
+    private long[] byteSizes = new long[256];
+    private int[] streams = new int[256];
+
+    /** Slots to use again, last freed first, so that the table stays as small as the live blocks allow. */
+    private int[] freed = new int[256];
+
+    private int freedCount;
+    private int slotCount;
+
+    int add(long id, long byteSize, int stream) {
+        final int slot = freedCount > 0 ? freed[--freedCount] : newSlot();
+        ids[slot] = id;
+        byteSizes[slot] = byteSize;
+        streams[slot] = stream;
+        return slot;
+    }
+
+    private int newSlot() {
+        if (slotCount == ids.length) {
+            final int capacity = Math.multiplyExact(2, slotCount);
+            ids = Arrays.copyOf(ids, capacity);
+            byteSizes = Arrays.copyOf(byteSizes, capacity);
+            streams = Arrays.copyOf(streams, capacity);
+            freed = Arrays.copyOf(freed, capacity);
+        }
+        return slotCount++;
+    }
+
+    void remove(int slot) {
+        freed[freedCount++] = slot;
+    }
+
+    long id(int slot) {
+        return ids[slot];
+    }
+
+    long byteSize(int slot) {
+        return byteSizes[slot];
+    }
+
+    int stream(int slot) {
+        return streams[slot];
+    }
+
+    int liveCount() {
+        return slotCount - freedCount;
+    }
+
+    /** The most blocks that have lived at once. */
+    int slotCount() {
+        return slotCount;
+    }
+}

@@ -1,0 +1,172 @@
+package allocator.trace;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.MemoryInfo;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * An allocator whose allocations and frees a {@link Recorder} writes down. It can do what the allocator beneath can: for
+ * each set of abilities there is a class of its own, so that its type tells the truth.
+ */
+class RecordedAllocator implements Allocator {
+    private final Recorder recorder;
+    private final Allocator target;
+
+    /** The slot of each live block by its address; the recorder's lock guards it. */
+    private final LongIntMap slots = new LongIntMap();
+
+    RecordedAllocator(Recorder recorder, Allocator target) {
+        this.recorder = recorder;
+        this.target = target;
+    }
+
+    static RecordedAllocator of(Recorder recorder, Allocator target) {
+        final int abilities = (target instanceof StreamAwareAllocator ? 4 : 0)
+                + (target instanceof ShrinkableAllocator ? 2 : 0)
+                + (target instanceof HostAccessibleAllocator ? 1 : 0);
+        return switch (abilities) {
+            case 1 -> new Host(recorder, target);
+            case 2 -> new Shrinks(recorder, target);
+            case 3 -> new ShrinksHost(recorder, target);
+            case 4 -> new Streams(recorder, target);
+            case 5 -> new StreamsHost(recorder, target);
+            case 6 -> new StreamsShrinks(recorder, target);
+            case 7 -> new StreamsShrinksHost(recorder, target);
+            default -> new RecordedAllocator(recorder, target);
+        };
+    }
+
+    /** Allocates on streams as the allocator beneath does. */
+    private interface OnStreams extends StreamAwareAllocator {
+        RecordedAllocator recorded();
+
+        @Override
+        default long allocOnStream(long byteSize, SyncStream stream) {
+            final long address = ((StreamAwareAllocator) recorded().target).allocOnStream(byteSize, stream);
+            return recorded().allocated(address, byteSize, stream.id());
+        }
+    }
+
+    /** Shrinks as the allocator beneath does. */
+    private interface Shrinkable extends ShrinkableAllocator {
+        RecordedAllocator recorded();
+
+        @Override
+        default ShrinkReport shrink() {
+            return ((ShrinkableAllocator) recorded().target).shrink();
+        }
+    }
+
+    /** Shows memory as the allocator beneath does. */
+    private interface Accessible extends HostAccessibleAllocator {
+        RecordedAllocator recorded();
+
+        @Override
+        default MemorySegment segment(long address, long byteSize) {
+            return ((HostAccessibleAllocator) recorded().target).segment(address, byteSize);
+        }
+    }
+
+    private static final class Host extends RecordedAllocator implements Accessible {
+        Host(Recorder recorder, Allocator target) {
+            super(recorder, target);
+        }
+    }
+
+    private static final class Shrinks extends RecordedAllocator implements Shrinkable {
+        Shrinks(Recorder recorder, Allocator target) {
+            super(recorder, target);
+        }
+    }
+
+    private static final class ShrinksHost extends RecordedAllocator implements Shrinkable, Accessible {
+        ShrinksHost(Recorder recorder, Allocator target) {
+            super(recorder, target);
+        }
+    }
+
+    private static final class Streams extends RecordedAllocator implements OnStreams {
+        Streams(Recorder recorder, Allocator target) {
+            super(recorder, target);
+        }
+    }
+
+    private static final class StreamsHost extends RecordedAllocator implements OnStreams, Accessible {
+        StreamsHost(Recorder recorder, Allocator target) {
+            super(recorder, target);
+        }
+    }
+
+    private static final class StreamsShrinks extends RecordedAllocator implements OnStreams, Shrinkable {
+        StreamsShrinks(Recorder recorder, Allocator target) {
+            super(recorder, target);
+        }
+    }
+
+    private static final class StreamsShrinksHost extends RecordedAllocator
+            implements OnStreams, Shrinkable, Accessible {
+        StreamsShrinksHost(Recorder recorder, Allocator target) {
+            super(recorder, target);
+        }
+    }
+
+    /** This object, for the interfaces that add abilities to it. */
+    public RecordedAllocator recorded() {
+        return this;
+    }
+
+    @Override
+    public long alloc(long byteSize) {
+        return allocated(target.alloc(byteSize), byteSize, 0);
+    }
+
+    @Override
+    public long reserve(long byteSize) {
+        return allocated(target.reserve(byteSize), byteSize, 0);
+    }
+
+    private long allocated(long address, long byteSize, long streamId) {
+        if (address != 0) {
+            recorder.allocated(slots, address, byteSize, streamId);
+        }
+        return address;
+    }
+
+    @Override
+    public void free(long address) {
+        recorder.freeing(slots, address);
+        target.free(address);
+    }
+
+    @Override
+    public MemoryInfo info() {
+        return target.info();
+    }
+
+    @Override
+    public int spiLevel() {
+        return target.spiLevel();
+    }
+
+    @Override
+    public AllocatorStats stats() {
+        return target.stats();
+    }
+
+    @Override
+    public AllocatorOptions effectiveOptions() {
+        return target.effectiveOptions();
+    }
+
+    @Override
+    public String toString() {
+        return target + ", recorded";
+    }
+}

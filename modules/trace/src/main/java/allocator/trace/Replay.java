@@ -1,0 +1,223 @@
+package allocator.trace;
+
+import allocator.runtime.AllocatorReport;
+import allocator.runtime.AllocatorReport.Setting;
+import allocator.runtime.Environment;
+import allocator.runtime.ManagedAllocator;
+import allocator.runtime.ProviderDevice;
+import allocator.runtime.RunOptions;
+import allocator.runtime.Session;
+import allocator.runtime.SessionOptions;
+import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.OptionKey;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.DoubleSupplier;
+
+/**
+ * Replays traces through sessions on one device, and measures what that takes.
+ *
+ * <p>Every event is the call that a user of a session makes: {@link ManagedAllocator#allocOnStream} with the run's
+ * stream of that number where the allocator orders memory on streams, {@link ManagedAllocator#alloc} elsewhere, and
+ * {@link ManagedAllocator#free}. Memory is not touched. The session has an allocator instance of its own (option
+ * {@code arena.exclusive}) where the provider can make one, so that the counts are those of a fresh allocator whoever
+ * else uses the provider.
+ *
+ * <p>An allocation that fails for lack of memory is counted and its free skipped. Any other failure ends the replay; what
+ * it had allocated is freed then.
+ *
+ * <p>{@link ReplayResult} defines what is measured. Safe for use by any thread, but replays that go on at one time disturb
+ * one another's timing.
+ */
+public final class Replay {
+    /** Code counts as warmed up after so many events, or so much time. */
+    private static final long WARM_UP_EVENTS = 3_000_000;
+
+    private static final long WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(1500);
+
+    /** Replays whose median is taken, if they do not take too long together. */
+    private static final int ROUNDS = 11;
+
+    private static final int FEWEST_ROUNDS = 3;
+    private static final long ROUNDS_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+    /** Where each part of a measurement begins, as a part of the whole; for progress only. */
+    private static final double WARM_UP_BEGINS = 0.1;
+
+    private static final double COLD_BEGINS = 0.5;
+    private static final double WARM_BEGINS = 0.8;
+
+    /** The origin of what a replay sets by itself. */
+    private static final String ORIGIN = "replay";
+
+    private final Environment environment;
+    private final ProviderDevice device;
+    private final AllocatorOptions settings;
+    private final SessionOptions options;
+
+    /**
+     * Prepares replays.
+     *
+     * @param environment the environment, which must stay open
+     * @param device the device to replay on, one of {@link Environment#devices}
+     * @param given settings of the allocator by the provider's own keys, such as {@code arena.max_mem}
+     */
+    public Replay(Environment environment, ProviderDevice device, AllocatorOptions given) {
+        this.environment = environment;
+        this.device = device;
+        final boolean canBeExclusive = environment.optionKeys(device.provider()).stream()
+                .anyMatch(key -> key.name().equals(OptionKey.EXCLUSIVE.name()));
+        settings = canBeExclusive
+                ? given.with(OptionKey.EXCLUSIVE.name(), OptionKey.EXCLUSIVE.format(true), ORIGIN)
+                : given;
+        final SessionOptions.Builder builder =
+                SessionOptions.builder().name("replay").device(device);
+        final String prefix = "ep." + device.provider().toLowerCase(Locale.ROOT) + ".";
+        settings.toMap().forEach((key, value) -> builder.option(prefix + key, value));
+        options = builder.build();
+    }
+
+    /**
+     * Replays a trace once.
+     *
+     * @param trace the trace
+     * @param listener hears how far it is
+     * @return what happened; {@link ReplayResult#nsPerEventCold} and {@link ReplayResult#nsPerEventWarm} are
+     *     {@link Double#NaN}
+     * @throws AllocatorException if the settings are not understood or the device fails
+     */
+    public ReplayResult once(Trace trace, ReplayListener listener) {
+        final ReplayPass pass = new ReplayPass(trace);
+        try (Session session = environment.openSession(options)) {
+            final ManagedAllocator allocator = session.allocator();
+            session.run(RunOptions.DEFAULT, run -> pass.execute(run, done -> listener.progress(done, "replaying")));
+            if (allocator.asArena().isPresent()) {
+                session.shrink(allocator.info().location());
+            }
+            return result(trace, pass, allocator);
+        }
+    }
+
+    private ReplayResult result(Trace trace, ReplayPass pass, ManagedAllocator allocator) {
+        final AllocatorStats atEnd = pass.statsAtEnd();
+        final AllocatorStats afterShrink = allocator.stats();
+        return new ReplayResult(
+                trace.name(),
+                device.provider(),
+                allocator.info().location().toString(),
+                withOrigins(allocator.report()),
+                trace.eventCount(),
+                trace.allocationCount(),
+                trace.eventCount() - trace.allocationCount(),
+                pass.failedAllocations(),
+                pass.peakRequestedBytes(),
+                atEnd.peakBytesInUse(),
+                atEnd.peakBytesHeld(),
+                atEnd.bytesInUse(),
+                atEnd.bytesHeld(),
+                pass.liveBlocks(),
+                atEnd.maxAllocSize(),
+                atEnd.numArenaExtensions(),
+                afterShrink.numArenaShrinkages(),
+                afterShrink.bytesHeld(),
+                pass.nanosPerEvent(),
+                Double.NaN,
+                Double.NaN);
+    }
+
+    /** A session knows settings as its own; here is where they came from before. */
+    private AllocatorReport withOrigins(AllocatorReport report) {
+        final List<Setting> origins = report.settings().stream()
+                .map(setting -> settings.keys().contains(setting.key())
+                        ? new Setting(
+                                setting.key(),
+                                setting.requested(),
+                                setting.effective(),
+                                settings.origin(setting.key()),
+                                setting.why())
+                        : setting)
+                .toList();
+        return new AllocatorReport(report.memory(), report.provider(), report.owner(), report.source(), origins);
+    }
+
+    /**
+     * Replays a trace as often as it takes to measure all of {@link ReplayResult}: a few dozen times, a few seconds.
+     *
+     * @param trace the trace
+     * @param listener hears how far it is
+     * @return what happened
+     * @throws AllocatorException if the settings are not understood or the device fails
+     */
+    public ReplayResult measure(Trace trace, ReplayListener listener) {
+        final ReplayResult first = once(trace, part(listener, 0, WARM_UP_BEGINS));
+        warmUp(trace, part(listener, WARM_UP_BEGINS, COLD_BEGINS));
+        final double cold = cold(trace, part(listener, COLD_BEGINS, WARM_BEGINS));
+        final double warm = warm(trace, part(listener, WARM_BEGINS, 1));
+        return first.withTimes(cold, warm);
+    }
+
+    private static ReplayListener part(ReplayListener listener, double from, double to) {
+        return (done, step) -> listener.progress(from + (to - from) * done, step);
+    }
+
+    /** Lets the JVM compile what a replay runs, the growth of an arena included. */
+    private void warmUp(Trace trace, ReplayListener listener) {
+        final ReplayPass pass = new ReplayPass(trace);
+        final long begin = System.nanoTime();
+        long events = 0;
+        double done = 0;
+        while (done < 1) {
+            try (Session session = environment.openSession(options)) {
+                // Several runs in a session: on a small trace, opening one would take most of the time.
+                for (int i = 0; i < 4 && done < 1; i++) {
+                    session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::unheard));
+                    events += Math.max(1, trace.eventCount());
+                    final long nanos = System.nanoTime() - begin;
+                    done = Math.max((double) events / WARM_UP_EVENTS, (double) nanos / WARM_UP_NANOS);
+                    listener.progress(Math.min(1, done), "warming up");
+                }
+            }
+        }
+    }
+
+    /** Every round in a session, and so an arena, of its own. */
+    private double cold(Trace trace, ReplayListener listener) {
+        final ReplayPass pass = new ReplayPass(trace);
+        return median("measuring cold", listener, () -> {
+            try (Session session = environment.openSession(options)) {
+                session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::unheard));
+            }
+            return pass.nanosPerEvent();
+        });
+    }
+
+    /** All rounds in one session; the first fills the arena and does not count. */
+    private double warm(Trace trace, ReplayListener listener) {
+        final ReplayPass pass = new ReplayPass(trace);
+        try (Session session = environment.openSession(options)) {
+            session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::unheard));
+            return median("measuring warm", listener, () -> {
+                session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::unheard));
+                return pass.nanosPerEvent();
+            });
+        }
+    }
+
+    private static void unheard(double done) {}
+
+    private static double median(String step, ReplayListener listener, DoubleSupplier round) {
+        final long begin = System.nanoTime();
+        final double[] times = new double[ROUNDS];
+        int count = 0;
+        while (count < FEWEST_ROUNDS || (count < ROUNDS && System.nanoTime() - begin < ROUNDS_NANOS)) {
+            times[count++] = round.getAsDouble();
+            listener.progress((double) count / ROUNDS, step);
+        }
+        Arrays.sort(times, 0, count);
+        return (times[(count - 1) / 2] + times[count / 2]) / 2;
+    }
+}

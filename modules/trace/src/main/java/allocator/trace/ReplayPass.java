@@ -1,0 +1,165 @@
+package allocator.trace;
+
+import allocator.runtime.ManagedAllocator;
+import allocator.runtime.Run;
+import allocator.spi.AllocatorStats;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
+import java.util.Arrays;
+import java.util.function.DoubleConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One pass over the events of a trace, in one run of a session. Afterwards it has the pass's own counts.
+ *
+ * <p>No Java object is made per event, so that what is timed is allocation and not garbage collection. Time is taken
+ * around slices of events, so that a listener is heard between them at nobody's cost.
+ */
+final class ReplayPass {
+    private static final int SLICES = 100;
+
+    /** In {@link #addresses}: the allocation failed, the free is to be skipped. No block starts there. */
+    private static final long FAILED = -1;
+
+    private final Trace trace;
+
+    /** The block in each slot; {@link #FAILED} in all of them outside a pass. */
+    private final long[] addresses;
+
+    private long nanos;
+    private long requestedBytes;
+    private long peakRequestedBytes;
+    private int failedAllocations;
+    private int liveBlocks;
+    private AllocatorStats statsAtEnd = AllocatorStats.NONE;
+
+    ReplayPass(Trace trace) {
+        this.trace = trace;
+        addresses = new long[trace.slotCount()];
+        Arrays.fill(addresses, FAILED);
+    }
+
+    /**
+     * Replays all events, takes the statistics, and frees what still lives; that also after a failure.
+     *
+     * @param onSlice is told how much of the trace is done, from 0 to 1
+     */
+    void execute(Run run, DoubleConsumer onSlice) {
+        final ManagedAllocator allocator = run.allocator();
+        try {
+            replay(run, allocator, onSlice);
+            statsAtEnd = allocator.stats();
+        } catch (Throwable e) {
+            try {
+                freeRest(allocator);
+            } catch (RuntimeException suppressed) {
+                e.addSuppressed(suppressed);
+            }
+            throw e;
+        }
+        freeRest(allocator);
+    }
+
+    private void replay(Run run, ManagedAllocator allocator, DoubleConsumer onSlice) {
+        nanos = 0;
+        requestedBytes = 0;
+        peakRequestedBytes = 0;
+        failedAllocations = 0;
+        liveBlocks = 0;
+        final SyncStream[] streams = streams(run, allocator);
+        final int count = trace.eventCount();
+        final int sliceLength = Math.max(1, count / SLICES);
+        for (int from = 0; from < count; from += sliceLength) {
+            final int to = Math.min(count, from + sliceLength);
+            final long start = System.nanoTime();
+            replay(from, to, allocator, streams);
+            nanos += System.nanoTime() - start;
+            onSlice.accept((double) to / count);
+        }
+    }
+
+    /** The run's streams that the trace needs; none if its allocator does not order memory on streams. */
+    private SyncStream[] streams(Run run, ManagedAllocator allocator) {
+        if (!allocator.isStreamAware() || !run.hasStreams()) {
+            return new SyncStream[0];
+        }
+        final SyncStream[] streams = new SyncStream[trace.streamCount()];
+        Arrays.setAll(streams, run::stream);
+        return streams;
+    }
+
+    private void replay(int from, int to, ManagedAllocator allocator, SyncStream[] streams) {
+        for (int event = from; event < to; event++) {
+            final int slot = trace.slot(event);
+            final long byteSize = trace.byteSize(event);
+            if (trace.isAllocation(event)) {
+                final long address =
+                        allocate(allocator, byteSize, streams.length == 0 ? null : streams[trace.stream(event)]);
+                addresses[slot] = address;
+                if (address != FAILED) {
+                    liveBlocks++;
+                    requestedBytes += byteSize;
+                    peakRequestedBytes = Math.max(peakRequestedBytes, requestedBytes);
+                }
+            } else if (addresses[slot] != FAILED) {
+                final long address = addresses[slot];
+                addresses[slot] = FAILED;
+                liveBlocks--;
+                requestedBytes -= byteSize;
+                allocator.free(address);
+            }
+        }
+    }
+
+    private long allocate(ManagedAllocator allocator, long byteSize, @Nullable SyncStream stream) {
+        try {
+            return stream == null ? allocator.alloc(byteSize) : allocator.allocOnStream(byteSize, stream);
+        } catch (OutOfMemoryException e) {
+            failedAllocations++;
+            return FAILED;
+        }
+    }
+
+    /** Frees what lives. Tries all of it, and then throws the first failure. */
+    private void freeRest(ManagedAllocator allocator) {
+        RuntimeException failure = null;
+        for (int slot = 0; slot < addresses.length; slot++) {
+            final long address = addresses[slot];
+            if (address == FAILED) {
+                continue;
+            }
+            addresses[slot] = FAILED;
+            try {
+                allocator.free(address);
+            } catch (RuntimeException e) {
+                failure = failure == null ? e : failure;
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    double nanosPerEvent() {
+        return trace.eventCount() == 0 ? 0 : (double) nanos / trace.eventCount();
+    }
+
+    /** The allocator's counters after the last event, before what still lived was freed. */
+    AllocatorStats statsAtEnd() {
+        return statsAtEnd;
+    }
+
+    /** The largest sum of sizes of granted blocks that lived at once. */
+    long peakRequestedBytes() {
+        return peakRequestedBytes;
+    }
+
+    int failedAllocations() {
+        return failedAllocations;
+    }
+
+    /** Granted blocks that lived after the last event. */
+    int liveBlocks() {
+        return liveBlocks;
+    }
+}

@@ -1,0 +1,135 @@
+package allocator.trace;
+
+import allocator.spi.OptionKey;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.zip.GZIPOutputStream;
+
+/**
+ * Writes a trace: plain, or gzip if the file's name ends in {@code .gz}.
+ *
+ * <p>The file appears under its name when the writer is closed; until then the bytes are in a file beside it whose name
+ * ends in {@code .part}. So a process that is killed leaves no trace that is cut off, and what was there before stays.
+ * After a failed write {@link #close} removes the unfinished file.
+ *
+ * <p>Not safe for use by several threads. The order of events is the caller's; {@link TraceReader} checks it.
+ */
+public final class TraceWriter implements AutoCloseable {
+    private static final byte[] HEADER_LINE = (TraceReader.HEADER + "\n").getBytes(StandardCharsets.US_ASCII);
+
+    /** {@code a} and three numbers of at most 19 digits, with commas and line feed, is the longest line. */
+    private static final int MAX_LINE = 64;
+
+    private final AtomicFile file;
+    private final OutputStream out;
+    private final byte[] line = new byte[MAX_LINE];
+    private boolean isSound;
+    private boolean isClosed;
+
+    /**
+     * Begins a trace.
+     *
+     * @param file where it shall be; a file that is there already is replaced when the writer is closed
+     * @throws IOException if the folder is missing or cannot be written
+     */
+    public TraceWriter(Path file) throws IOException {
+        this.file = new AtomicFile(file);
+        OutputStream sink = this.file.out();
+        try {
+            if (file.toString().endsWith(".gz")) {
+                sink = new GZIPOutputStream(sink, 1 << 13);
+            }
+            out = new BufferedOutputStream(sink, 1 << 16);
+            out.write(HEADER_LINE);
+            isSound = true;
+        } catch (IOException e) {
+            this.file.discard();
+            throw e;
+        }
+    }
+
+    /**
+     * Writes an allocation.
+     *
+     * @param id the block's id
+     * @param byteSize size in bytes
+     * @param stream number of the stream
+     * @throws IOException if the file cannot be written
+     * @throws IllegalArgumentException if a number is negative or the size above {@link OptionKey#MAX_SIZE}
+     */
+    public void allocation(long id, long byteSize, int stream) throws IOException {
+        write('a', id, byteSize, stream);
+    }
+
+    /**
+     * Writes a free.
+     *
+     * @param id the block's id
+     * @param byteSize size in bytes, as allocated
+     * @param stream number of the stream that it was allocated on
+     * @throws IOException if the file cannot be written
+     * @throws IllegalArgumentException as {@link #allocation}
+     */
+    public void free(long id, long byteSize, int stream) throws IOException {
+        write('f', id, byteSize, stream);
+    }
+
+    private void write(char op, long id, long byteSize, int stream) throws IOException {
+        if (id < 0 || byteSize < 0 || byteSize > OptionKey.MAX_SIZE || stream < 0) {
+            throw new IllegalArgumentException("no event of a trace: " + op + "," + id + "," + byteSize + "," + stream);
+        }
+        if (isClosed) {
+            throw new IllegalStateException("the trace is closed");
+        }
+        // From the end of the line to its start, as the digits of a number come.
+        int at = MAX_LINE;
+        line[--at] = '\n';
+        at = digits(stream, at);
+        line[--at] = ',';
+        at = digits(byteSize, at);
+        line[--at] = ',';
+        at = digits(id, at);
+        line[--at] = ',';
+        line[--at] = (byte) op;
+        isSound = false;
+        out.write(line, at, MAX_LINE - at);
+        isSound = true;
+    }
+
+    private int digits(long number, int end) {
+        int at = end;
+        long rest = number;
+        do {
+            line[--at] = (byte) ('0' + rest % 10);
+            rest /= 10;
+        } while (rest != 0);
+        return at;
+    }
+
+    /**
+     * Completes the trace and gives the file its name. A second call does nothing.
+     *
+     * @throws IOException if the file cannot be completed; it is removed then
+     */
+    @Override
+    public void close() throws IOException {
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
+        if (!isSound) {
+            file.discard();
+            return;
+        }
+        try {
+            out.close();
+        } catch (IOException e) {
+            file.discard();
+            throw e;
+        }
+        file.commit();
+    }
+}

@@ -1,0 +1,23 @@
+/**
+ * Allocation traces: a file format, a streaming {@linkplain allocator.trace.TraceReader reader}, a
+ * {@linkplain allocator.trace.TraceWriter writer}, a {@linkplain allocator.trace.Recorder recorder} of what a session
+ * does, and {@linkplain allocator.trace.Replay replay} through a session.
+ *
+ * <p>A trace is a table of comma-separated values, plain or compressed with gzip:
+ *
+ * <pre>
+ * op,id,bytes,stream
+ * a,0,4096,0
+ * a,1,100,1
+ * f,0,4096,0
+ * </pre>
+ *
+ * <p>{@code a} allocates block {@code id} of {@code bytes} on {@code stream}; {@code f} frees it, and repeats its bytes
+ * and stream for people who look at the file: readers check that they are numbers and do not compare them. All numbers
+ * are decimal and not negative; ids go up to 2<sup>63</sup>-1, streams to 2<sup>31</sup>-1, sizes to
+ * {@link allocator.spi.OptionKey#MAX_SIZE}. A block may still live at the end. An id may be used again once its block is
+ * freed. A line ends with a line feed, which a carriage return may precede; the last line may lack it.
+ *
+ * <p>No parameter and no result is {@code null} unless annotated.
+ */
+package allocator.trace;

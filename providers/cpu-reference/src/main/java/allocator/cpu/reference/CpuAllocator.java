@@ -1,0 +1,22 @@
+package allocator.cpu.reference;
+
+import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.InvalidSizeException;
+import java.lang.foreign.MemorySegment;
+
+/** What this provider hands out: memory that the host can see, destroyed when its last reference is back. */
+sealed interface CpuAllocator extends HostAccessibleAllocator permits HostAllocator, CpuArena {
+    /** Returns all memory to the C library. Addresses given out are then dead. */
+    void destroy();
+
+    @Override
+    default MemorySegment segment(long address, long byteSize) {
+        if (byteSize < 0) {
+            throw InvalidSizeException.negative(byteSize);
+        }
+        if (address == 0 && byteSize > 0) {
+            throw new InvalidSizeException(byteSize, "is not zero, but the empty allocation has no bytes");
+        }
+        return HostMemory.segment(address, byteSize);
+    }
+}

@@ -1,0 +1,202 @@
+package allocator.cpu.reference;
+
+import allocator.arena.ArenaConfig;
+import allocator.arena.ArenaOptions;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorType;
+import allocator.spi.DataTransfer;
+import allocator.spi.DeviceDiscovery;
+import allocator.spi.DeviceType;
+import allocator.spi.EpDevice;
+import allocator.spi.EpFactory;
+import allocator.spi.HardwareDevice;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.OptionKey;
+import allocator.spi.SyncStream;
+import allocator.spi.UnknownAllocatorException;
+import allocator.spi.UnsupportedMemoryException;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The provider {@code cpu-reference}: one device, the host's processor, with default and read-only memory.
+ *
+ * <p>Default memory is served by one arena that all users share, unless a user asks for one of its own. Read-only memory
+ * is served block by block, since an arena gains nothing where memory is taken once and kept.
+ *
+ * <p>One lock guards what is out: allocators with their references, and streams. It is never held while memory is
+ * allocated or freed.
+ */
+public final class CpuReferenceFactory implements EpFactory {
+    private static final long BYTE_ALIGNMENT = OptionKey.SIZE_GRANULARITY;
+    private static final MemoryLocation HOST = new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT);
+    private static final MemoryInfo DEFAULT_MEMORY = new MemoryInfo("Cpu", HOST, BYTE_ALIGNMENT, AllocatorType.DEVICE);
+    private static final MemoryInfo READ_ONLY_MEMORY =
+            new MemoryInfo("CpuReadOnly", HOST, BYTE_ALIGNMENT, AllocatorType.READ_ONLY);
+    private static final List<OptionKey<?>> OPTION_KEYS = Stream.<OptionKey<?>>concat(
+                    Stream.of(OptionKey.EXCLUSIVE), ArenaOptions.KEYS.stream())
+            .toList();
+
+    private final Object lock = new Object();
+    private final IdentityHashMap<Allocator, Integer> references = new IdentityHashMap<>();
+    private final Set<CpuStream> streams = new HashSet<>();
+    private @Nullable CpuArena sharedArena;
+    private boolean closed;
+
+    /** Makes the factory; called by the service loader. */
+    public CpuReferenceFactory() {}
+
+    @Override
+    public String name() {
+        return "cpu-reference";
+    }
+
+    @Override
+    public String vendor() {
+        return "java.allocator";
+    }
+
+    @Override
+    public String version() {
+        return "0.1.0";
+    }
+
+    @Override
+    public DeviceDiscovery discoverDevices() {
+        final HardwareDevice processor = new HardwareDevice(
+                DeviceType.CPU,
+                0,
+                0,
+                System.getProperty("os.arch") + " processor",
+                Map.of("cores", Integer.toString(Runtime.getRuntime().availableProcessors())));
+        return DeviceDiscovery.of(EpDevice.on(processor)
+                .memory(DEFAULT_MEMORY)
+                .memory(READ_ONLY_MEMORY)
+                .build());
+    }
+
+    @Override
+    public List<OptionKey<?>> optionKeys() {
+        return OPTION_KEYS;
+    }
+
+    @Override
+    public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
+        options.requireValid(OPTION_KEYS);
+        synchronized (lock) {
+            requireOpen();
+            final CpuAllocator allocator = find(info, options);
+            references.merge(allocator, 1, Integer::sum);
+            return allocator;
+        }
+    }
+
+    private CpuAllocator find(MemoryInfo info, AllocatorOptions options) {
+        if (info.equals(READ_ONLY_MEMORY)) {
+            return new HostAllocator(READ_ONLY_MEMORY);
+        }
+        if (!info.equals(DEFAULT_MEMORY)) {
+            throw new UnsupportedMemoryException(
+                    name() + " does not serve " + info + ", only " + DEFAULT_MEMORY + " and " + READ_ONLY_MEMORY);
+        }
+        if (options.get(OptionKey.EXCLUSIVE)) {
+            return newArena(options);
+        }
+        if (sharedArena == null) {
+            sharedArena = newArena(options);
+        }
+        return sharedArena;
+    }
+
+    private static CpuArena newArena(AllocatorOptions options) {
+        return new CpuArena(new HostAllocator(DEFAULT_MEMORY), ArenaConfig.from(options), options.resolve(OPTION_KEYS));
+    }
+
+    @Override
+    public void releaseAllocator(Allocator allocator) {
+        synchronized (lock) {
+            final Integer count = references.get(allocator);
+            if (count == null) {
+                throw new UnknownAllocatorException(
+                        "this factory has no open reference to " + allocator + "; it was released or made elsewhere");
+            }
+            if (count > 1) {
+                references.put(allocator, count - 1);
+                return;
+            }
+            references.remove(allocator);
+            if (allocator == sharedArena) {
+                sharedArena = null;
+            }
+        }
+        ((CpuAllocator) allocator).destroy();
+    }
+
+    @Override
+    public boolean isStreamAware(MemoryInfo info) {
+        return info.equals(DEFAULT_MEMORY);
+    }
+
+    @Override
+    public SyncStream createSyncStream(MemoryInfo info) {
+        if (!isStreamAware(info)) {
+            throw new UnsupportedMemoryException(name() + " has no streams for " + info);
+        }
+        synchronized (lock) {
+            requireOpen();
+            final CpuStream stream = new CpuStream(info, this::untie, this::forget);
+            streams.add(stream);
+            return stream;
+        }
+    }
+
+    /** Lets every stream use what was freed on one, in every arena that is out. */
+    private void untie(CpuStream stream) {
+        final List<CpuArena> arenas;
+        synchronized (lock) {
+            arenas = references.keySet().stream()
+                    .filter(CpuArena.class::isInstance)
+                    .map(CpuArena.class::cast)
+                    .toList();
+        }
+        arenas.forEach(arena -> arena.releaseStream(stream));
+    }
+
+    private void forget(CpuStream stream) {
+        synchronized (lock) {
+            streams.remove(stream);
+        }
+    }
+
+    @Override
+    public Optional<DataTransfer> dataTransfer() {
+        return Optional.of(CpuTransfer.INSTANCE);
+    }
+
+    @Override
+    public void close() {
+        synchronized (lock) {
+            if (!references.isEmpty() || !streams.isEmpty()) {
+                throw new IllegalStateException(name() + " is in use: " + references.size() + " allocators and "
+                        + streams.size() + " streams are out; give them back first");
+            }
+            closed = true;
+        }
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new AllocatorClosedException("the factory " + name() + " is closed");
+        }
+    }
+}
