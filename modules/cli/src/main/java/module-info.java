@@ -8,4 +8,7 @@ module java.allocator.cli {
     requires java.allocator.runtime;
     requires java.allocator.trace;
     requires static org.jspecify;
+
+    opens allocator.cli to
+            info.picocli;
 }

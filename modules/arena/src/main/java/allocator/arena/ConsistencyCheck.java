@@ -16,13 +16,14 @@ final class ConsistencyCheck {
     private long requestedBytes;
     private final int[] freeByOwner;
     private final int[] inUseByOwner;
-    private int cleanEnds;
+    private final int[] cleanEndsByOwner;
 
     private ConsistencyCheck(Placement placement) {
         this.placement = placement;
         chunks = placement.chunks;
         freeByOwner = new int[placement.slots.count()];
         inUseByOwner = new int[placement.slots.count()];
+        cleanEndsByOwner = new int[placement.slots.count()];
     }
 
     /**
@@ -108,15 +109,16 @@ final class ConsistencyCheck {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             expect(head + tail < units, "clean ends", address);
-            cleanEnd(chunk, head, address);
-            cleanEnd(chunk, tail, address + Units.toBytes(units - tail));
+            cleanEnd(chunk, owner, head, address);
+            cleanEnd(chunk, owner, tail, address + Units.toBytes(units - tail));
         }
     }
 
-    private void cleanEnd(int chunk, long units, long address) {
+    private void cleanEnd(int chunk, int owner, long units, long address) {
         if (units > 0) {
-            expect(placement.cleanEnds.ceiling(SizeOrder.key(units, address)) == chunk, "index of clean ends", address);
-            cleanEnds++;
+            final long key = SizeOrder.key(units, address);
+            expect(placement.slots.get(owner).cleanEnds.ceiling(key) == chunk, "index of clean ends", address);
+            cleanEndsByOwner[owner]++;
         }
     }
 
@@ -127,8 +129,10 @@ final class ConsistencyCheck {
             expect(slot.free.size() == freeByOwner[number], "free chunks of owner " + number, slot.free.size());
             expect(slot.chunksInUse == inUseByOwner[number], "chunks in use by owner " + number, slot.chunksInUse);
             expect(slot.stream != null || number == 0 || slot.free.isEmpty(), "memory of a released owner", number);
+            if (number != StreamSlots.UNTIED) {
+                expect(slot.cleanEnds.isConsistent(), "index of clean ends of owner", number);
+                expect(slot.cleanEnds.size() == cleanEndsByOwner[number], "clean ends of owner", number);
+            }
         }
-        expect(placement.cleanEnds.isConsistent(), "index of clean ends", 0);
-        expect(placement.cleanEnds.size() == cleanEnds, "number of clean ends", placement.cleanEnds.size());
     }
 }

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Coalescing.</b> Free neighbours are one chunk, if they have the same owner or one of them is untied. Otherwise a
  * stream that is alone in an arena would be worse off than no stream at all: what it frees could not rejoin the
  * untouched rest of a region. The price would be that untied memory is lost to other streams; so an owned chunk
- * remembers its <em>clean ends</em>, the units at its head and its tail that the owner never used. Who finds nothing
- * else takes the best fitting clean end, before the arena extends.
+ * remembers its <em>clean ends</em>, the units at its head and its tail that the owner never used. To whoever may not use
+ * the chunk, its clean ends are untied chunks like any other.
  *
  * <pre>
  *   chunks      | in use | free, owner s, stamp 7              | in use | free, untied |
@@ -32,17 +32,17 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>Invariants, checked by {@link ConsistencyCheck}: the chunks of a region cover it without gaps; two free neighbours
- * have two different owners; a free chunk is entered once in its owner's index, and each of its clean ends once in the
- * index of clean ends.
+ * have two different owners; a free chunk is entered once in its owner's index of free chunks, and each of its clean
+ * ends once in its owner's index of clean ends.
  *
  * <p>Costs: finding, freeing and splitting are logarithmic in the number of free chunks. The search of a stream looks at
- * every owner for which it has waited, and there at every chunk that is too fresh for it. Releasing a stream is in
- * proportion to its free chunks; attaching and detaching a region to the region's.
+ * every other owner, and where it has waited for that owner at the chunks that are too fresh for it. Releasing a stream
+ * is in proportion to its free chunks; attaching and detaching a region to the region's.
  */
 final class Placement {
     private static final int NONE = Chunks.NONE;
 
-    /** The most entries that one operation makes in the indexes: three chunks, each with two clean ends. */
+    /** The most entries that one operation makes in the indexes: three chunks, each with two clean ends; one without streams. */
     private static final int MAX_INSERTS = 9;
 
     final Chunks chunks = new Chunks();
@@ -50,10 +50,10 @@ final class Placement {
     final SortedTrees trees = new SortedTrees();
     final StreamSlots slots = new StreamSlots(trees);
 
-    /** The clean ends of owned chunks: keys are those of the ends, values the chunks. */
-    final FreeIndex cleanEnds = new FreeIndex(trees);
-
     private final long maxDeadUnits;
+
+    /** The key of what {@link #find} found: the chunk's own, or that of one of its clean ends. */
+    private long foundKey;
 
     Placement(long maxDeadUnits) {
         this.maxDeadUnits = maxDeadUnits;
@@ -70,22 +70,37 @@ final class Placement {
 
     // ---- what chunks are
 
-    long units(int chunk) {
+    private Region region(int chunk) {
+        return regions.get(chunks.region(chunk));
+    }
+
+    private long units(Region region, int chunk) {
         final int next = chunks.next(chunk);
-        final long end = next == NONE ? regions.get(chunks.region(chunk)).units : chunks.offset(next);
-        return end - chunks.offset(chunk);
+        return (next == NONE ? region.units : chunks.offset(next)) - chunks.offset(chunk);
+    }
+
+    long units(int chunk) {
+        return units(region(chunk), chunk);
     }
 
     long address(int chunk) {
-        return regions.get(chunks.region(chunk)).address(chunks.offset(chunk));
+        return region(chunk).address(chunks.offset(chunk));
+    }
+
+    private long key(Region region, int chunk) {
+        return SizeOrder.key(units(region, chunk), region.address(chunks.offset(chunk)));
     }
 
     private long key(int chunk) {
-        return SizeOrder.key(units(chunk), address(chunk));
+        return key(region(chunk), chunk);
     }
 
-    private long tailKey(int chunk, long tail) {
-        return SizeOrder.key(tail, address(chunk) + Units.toBytes(units(chunk) - tail));
+    private long headKey(Region region, int chunk, long head) {
+        return SizeOrder.key(head, region.address(chunks.offset(chunk)));
+    }
+
+    private long tailKey(Region region, int chunk, long tail) {
+        return SizeOrder.key(tail, region.address(chunks.offset(chunk) + units(region, chunk) - tail));
     }
 
     // ---- taking
@@ -96,50 +111,45 @@ final class Placement {
      * @return the chunk, {@link #NONE} if the asker may use none that is large enough
      */
     int take(long units, long requested, Slot asker) {
-        prepare();
-        int chunk = find(units, asker);
-        if (chunk != NONE) {
-            unshelve(chunk);
-        } else {
-            chunk = carveCleanEnd(units);
-            if (chunk == NONE) {
-                return NONE;
-            }
+        final int found = units > Chunks.MAX_REGION_UNITS ? NONE : find(units, asker);
+        if (found == NONE) {
+            return NONE;
         }
-        handOut(chunk, units, requested, asker);
+        prepare();
+        final Region region = region(found);
+        final int chunk = takeOut(region, found);
+        final long spare = units(region, chunk) - units;
+        if (spare >= units || spare >= maxDeadUnits) {
+            splitOff(region, chunk, units, spare);
+        }
+        chunks.setInUse(chunk, asker.number, requested);
+        region.chunksInUse++;
+        asker.chunksInUse++;
         return chunk;
     }
 
     /** Makes room in the tables, so that no operation fails half way. */
     private void prepare() {
         chunks.ensureSpare(3);
-        trees.ensureSpare(MAX_INSERTS);
+        trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
     }
 
+    /** The best fit for {@code asker}: a chunk, or one with a clean end; {@link #foundKey} tells. */
     private int find(long units, Slot asker) {
         final long least = SizeOrder.first(units);
         final int untied = slots.untied().free.ceiling(least);
+        foundKey = untied == NONE ? SizeOrder.END : key(untied);
         return slots.count() == 1 ? untied : findAmongOwned(least, asker, untied);
     }
 
     private int findAmongOwned(long least, Slot asker, int untied) {
         int best = untied;
-        long bestKey = best == NONE ? SizeOrder.END : key(best);
         for (int number = 1; number < slots.count(); number++) {
             final Slot owner = slots.get(number);
-            final long waited = owner.free.isEmpty() ? 0 : waited(asker, owner);
-            int chunk = waited == 0 ? NONE : owner.free.ceiling(least);
-            while (chunk != NONE) {
-                final long key = key(chunk);
-                if (key >= bestKey) {
-                    break;
-                }
-                if (chunks.stamp(chunk) < waited) {
-                    best = chunk;
-                    bestKey = key;
-                    break;
-                }
-                chunk = owner.free.ceiling(key + 1);
+            if (!owner.free.isEmpty()) {
+                final long waited = waited(asker, owner);
+                best = findUsable(least, owner.free, waited, best);
+                best = owner == asker ? best : findCleanEnd(least, owner.cleanEnds, waited, best);
             }
         }
         return best;
@@ -156,109 +166,108 @@ final class Placement {
         return Math.min(asker.stream.lastWaitedSyncId(owner.stream), Chunks.MAX_STAMP);
     }
 
-    /** The units of the largest chunk that {@code asker} may use as it is, clean ends included. */
-    long largestFor(Slot asker) {
-        long largest = largestIn(slots.untied().free);
-        for (int number = 1; number < slots.count(); number++) {
-            final Slot owner = slots.get(number);
-            final long waited = waited(asker, owner);
-            if (waited == Long.MAX_VALUE) {
-                largest = Math.max(largest, largestIn(owner.free));
-            } else if (waited > 0) {
-                for (int chunk = owner.free.first(); chunk != NONE; chunk = owner.free.ceiling(key(chunk) + 1)) {
-                    largest = chunks.stamp(chunk) < waited ? Math.max(largest, units(chunk)) : largest;
-                }
+    /** The first chunk of an owner with a stamp below {@code waited}, or else {@code best}, if that is less. */
+    private int findUsable(long least, FreeIndex free, long waited, int best) {
+        int chunk = waited == 0 ? NONE : free.ceiling(least);
+        while (chunk != NONE) {
+            final long key = key(chunk);
+            if (key >= foundKey) {
+                return best;
             }
+            if (chunks.stamp(chunk) < waited) {
+                foundKey = key;
+                return chunk;
+            }
+            chunk = free.ceiling(key + 1);
         }
-        final int clean = cleanEnds.last();
-        if (clean != NONE) {
-            largest = Math.max(largest, Math.max(chunks.cleanHead(clean), chunks.cleanTail(clean)));
-        }
-        return largest;
+        return best;
     }
 
-    /** The units of the largest free chunk, whoever owns it. */
-    long largest() {
-        long largest = 0;
-        for (int number = 0; number < slots.count(); number++) {
-            largest = Math.max(largest, largestIn(slots.get(number).free));
+    /** The first clean end of a chunk with a stamp not below {@code waited}, or else {@code best}, if that is less. */
+    private int findCleanEnd(long least, FreeIndex cleanEnds, long waited, int best) {
+        long from = least;
+        for (int chunk = cleanEnds.ceiling(from); chunk != NONE; chunk = cleanEnds.ceiling(from)) {
+            final long key = cleanEndKey(region(chunk), chunk, from);
+            if (key >= foundKey) {
+                return best;
+            }
+            if (chunks.stamp(chunk) >= waited) {
+                foundKey = key;
+                return chunk;
+            }
+            from = key + 1;
         }
-        return largest;
+        return best;
     }
 
-    private long largestIn(FreeIndex index) {
-        final int chunk = index.last();
-        return chunk == NONE ? 0 : units(chunk);
-    }
-
-    /** Cuts the best fitting clean end off its chunk; it is an untied chunk then, and on no shelf. */
-    private int carveCleanEnd(long units) {
-        final int chunk = cleanEnds.ceiling(SizeOrder.first(units));
-        if (chunk == NONE) {
-            return NONE;
-        }
+    /** The lesser key of a chunk's clean ends that is not below {@code from}. */
+    private long cleanEndKey(Region region, int chunk, long from) {
         final long head = chunks.cleanHead(chunk);
         final long tail = chunks.cleanTail(chunk);
-        final boolean takeHead =
-                head >= units && (tail < units || SizeOrder.key(head, address(chunk)) < tailKey(chunk, tail));
-        unshelve(chunk);
+        final long headKey = head == 0 ? -1 : headKey(region, chunk, head);
+        final long tailKey = tail == 0 ? -1 : tailKey(region, chunk, tail);
+        return headKey >= from && (tailKey < from || headKey < tailKey) ? headKey : tailKey;
+    }
+
+    /** Takes what {@link #find} found from its shelf: the chunk, or the clean end as a chunk of its own. */
+    private int takeOut(Region region, int chunk) {
+        if (chunks.owner(chunk) == StreamSlots.UNTIED) {
+            slots.untied().free.remove(foundKey);
+            return chunk;
+        }
+        final boolean isWhole = foundKey == key(region, chunk);
+        unshelve(region, chunk);
+        return isWhole ? chunk : carve(region, chunk);
+    }
+
+    /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end. */
+    private int carve(Region region, int chunk) {
         final int owner = chunks.owner(chunk);
         final long stamp = chunks.stamp(chunk);
-        final int right = split(chunk, takeHead ? head : units(chunk) - tail);
-        final int used = takeHead ? right : chunk;
-        final int clean = takeHead ? chunk : right;
+        final long head = chunks.cleanHead(chunk);
+        final long tail = chunks.cleanTail(chunk);
+        final boolean isHead = head > 0 && headKey(region, chunk, head) == foundKey;
+        final int right = split(region, chunk, isHead ? head : units(region, chunk) - tail);
+        final int used = isHead ? right : chunk;
+        final int clean = isHead ? chunk : right;
         chunks.setFree(used, owner, stamp);
-        chunks.setCleanEnds(used, takeHead ? 0 : head, takeHead ? tail : 0);
+        chunks.setCleanEnds(used, isHead ? 0 : head, isHead ? tail : 0);
         chunks.setFree(clean, StreamSlots.UNTIED, 0);
-        shelve(used);
+        shelve(region, used);
         return clean;
     }
 
-    /** Gives the front of a free chunk to {@code asker}, and shelves what is left. */
-    private void handOut(int chunk, long units, long requested, Slot asker) {
-        final long spare = units(chunk) - units;
-        if (spare >= units || spare >= maxDeadUnits) {
-            final int rest = split(chunk, units);
-            inherit(rest, chunk, spare);
-            shelve(joinedWithNext(rest));
+    /** Splits a free chunk that is on no shelf after {@code units}; what is right of it, {@code spare} units, is shelved. */
+    private void splitOff(Region region, int chunk, long units, long spare) {
+        final int rest = split(region, chunk, units);
+        final int owner = chunks.owner(chunk);
+        if (owner != StreamSlots.UNTIED && chunks.cleanTail(chunk) < spare) {
+            chunks.setFree(rest, owner, chunks.stamp(chunk));
+            chunks.setCleanEnds(rest, Math.max(0, chunks.cleanHead(chunk) - units), chunks.cleanTail(chunk));
         }
-        chunks.setInUse(chunk, asker.number, requested);
-        regions.get(chunks.region(chunk)).chunksInUse++;
-        asker.chunksInUse++;
+        joinWithNext(region, rest);
+        shelve(region, rest);
     }
 
     /** Cuts a chunk after {@code units}; the new chunk on the right is free and untied. */
-    private int split(int chunk, long units) {
-        final int id = chunks.region(chunk);
-        final int right = chunks.create(id, chunks.offset(chunk) + units);
+    private int split(Region region, int chunk, long units) {
+        final int right = chunks.create(region.id, chunks.offset(chunk) + units);
         final int next = chunks.next(chunk);
         chunks.link(chunk, right);
         chunks.link(right, next);
-        regions.get(id).enter(chunks, right);
+        region.enter(chunks, right);
         return right;
-    }
-
-    /** Makes {@code rest}, the last {@code units} of a chunk, what it was as a part of it. */
-    private void inherit(int rest, int chunk, long units) {
-        final int owner = chunks.owner(chunk);
-        final long tail = owner == StreamSlots.UNTIED ? units : chunks.cleanTail(chunk);
-        if (tail < units) {
-            chunks.setFree(rest, owner, chunks.stamp(chunk));
-            final long taken = units(chunk);
-            chunks.setCleanEnds(rest, Math.max(0, chunks.cleanHead(chunk) - taken), tail);
-        }
     }
 
     // ---- giving back
 
     /** Frees a chunk in use. */
-    void free(int chunk) {
+    void free(Region region, int chunk) {
         prepare();
-        final Slot owner = slots.get(chunks.owner(chunk));
-        owner.chunksInUse--;
-        final Region region = regions.get(chunks.region(chunk));
         region.chunksInUse--;
         region.frees++;
+        final Slot owner = slots.get(chunks.owner(chunk));
+        owner.chunksInUse--;
         final SyncStream stream = owner.stream;
         if (stream == null) {
             chunks.setFree(chunk, StreamSlots.UNTIED, 0);
@@ -266,33 +275,29 @@ final class Placement {
             chunks.setFree(chunk, owner.number, stream.syncId());
             chunks.setCleanEnds(chunk, 0, 0);
         }
-        coalesce(chunk);
+        coalesce(region, chunk);
     }
 
     /** Joins a free chunk that is on no shelf with its neighbours, and shelves the result. */
-    private void coalesce(int chunk) {
-        int joined = joinedWithNext(chunk);
-        final int previous = chunks.previous(joined);
-        if (previous != NONE && areJoinable(previous, joined)) {
-            unshelve(previous);
-            join(previous, joined);
-            joined = previous;
+    private void coalesce(Region region, int chunk) {
+        joinWithNext(region, chunk);
+        final int previous = chunks.previous(chunk);
+        if (previous != NONE && chunks.isFree(previous) && haveJoinableOwners(previous, chunk)) {
+            unshelve(region, previous);
+            join(region, previous, chunk);
+            shelve(region, previous);
+        } else {
+            shelve(region, chunk);
         }
-        shelve(joined);
     }
 
     /** Joins a free chunk that is on no shelf with the next one, if that is free and may be joined. */
-    private int joinedWithNext(int chunk) {
+    private void joinWithNext(Region region, int chunk) {
         final int next = chunks.next(chunk);
-        if (next != NONE && areJoinable(chunk, next)) {
-            unshelve(next);
-            join(chunk, next);
+        if (next != NONE && chunks.isFree(next) && haveJoinableOwners(chunk, next)) {
+            unshelve(region, next);
+            join(region, chunk, next);
         }
-        return chunk;
-    }
-
-    private boolean areJoinable(int left, int right) {
-        return chunks.isFree(left) && chunks.isFree(right) && haveJoinableOwners(left, right);
     }
 
     boolean haveJoinableOwners(int left, int right) {
@@ -302,11 +307,11 @@ final class Placement {
     }
 
     /** Makes {@code left} and its neighbour {@code right}, both free and on no shelf, one chunk. */
-    private void join(int left, int right) {
+    private void join(Region region, int left, int right) {
         final int owner = Math.max(chunks.owner(left), chunks.owner(right));
         if (owner != StreamSlots.UNTIED) {
-            final long leftUnits = units(left);
-            final long rightUnits = units(right);
+            final long leftUnits = units(region, left);
+            final long rightUnits = units(region, right);
             final long head = chunks.owner(left) == StreamSlots.UNTIED
                     ? leftUnits + chunks.cleanHead(right)
                     : chunks.cleanHead(left);
@@ -316,7 +321,7 @@ final class Placement {
             chunks.setFree(left, owner, Math.max(chunks.stamp(left), chunks.stamp(right)));
             chunks.setCleanEnds(left, head, tail);
         }
-        regions.get(chunks.region(right)).remove(chunks, right);
+        region.remove(chunks, right);
         chunks.link(left, chunks.next(right));
         chunks.retire(right);
     }
@@ -330,38 +335,41 @@ final class Placement {
         slots.forget(slot);
         for (int chunk = slot.free.first(); chunk != NONE; chunk = slot.free.first()) {
             prepare();
-            unshelve(chunk);
+            final Region region = region(chunk);
+            unshelve(region, chunk);
             chunks.setFree(chunk, StreamSlots.UNTIED, 0);
-            coalesce(chunk);
+            coalesce(region, chunk);
         }
     }
 
     // ---- the indexes
 
-    private void shelve(int chunk) {
-        slots.get(chunks.owner(chunk)).free.add(key(chunk), chunk);
-        if (chunks.owner(chunk) != StreamSlots.UNTIED) {
+    private void shelve(Region region, int chunk) {
+        final Slot owner = slots.get(chunks.owner(chunk));
+        owner.free.add(key(region, chunk), chunk);
+        if (owner.number != StreamSlots.UNTIED) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
-                cleanEnds.add(SizeOrder.key(head, address(chunk)), chunk);
+                owner.cleanEnds.add(headKey(region, chunk, head), chunk);
             }
             if (tail > 0) {
-                cleanEnds.add(tailKey(chunk, tail), chunk);
+                owner.cleanEnds.add(tailKey(region, chunk, tail), chunk);
             }
         }
     }
 
-    private void unshelve(int chunk) {
-        slots.get(chunks.owner(chunk)).free.remove(key(chunk));
-        if (chunks.owner(chunk) != StreamSlots.UNTIED) {
+    private void unshelve(Region region, int chunk) {
+        final Slot owner = slots.get(chunks.owner(chunk));
+        owner.free.remove(key(region, chunk));
+        if (owner.number != StreamSlots.UNTIED) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
-                cleanEnds.remove(SizeOrder.key(head, address(chunk)));
+                owner.cleanEnds.remove(headKey(region, chunk, head));
             }
             if (tail > 0) {
-                cleanEnds.remove(tailKey(chunk, tail));
+                owner.cleanEnds.remove(tailKey(region, chunk, tail));
             }
         }
     }
@@ -379,16 +387,15 @@ final class Placement {
         regions.add(region);
         final int chunk = chunks.create(region.id, 0);
         region.enter(chunks, chunk);
-        shelve(chunk);
+        shelve(region, chunk);
     }
 
     /** Removes a region without chunks in use; its records are gone then. */
     void detach(Region region) {
         int chunk = region.firstChunk();
         while (chunk != NONE) {
-            final int next = chunks.next(chunk);
-            unshelve(chunk);
-            chunk = next;
+            unshelve(region, chunk);
+            chunk = chunks.next(chunk);
         }
         chunk = region.firstChunk();
         while (chunk != NONE) {
@@ -397,6 +404,36 @@ final class Placement {
             chunk = next;
         }
         regions.remove(region);
+    }
+
+    /** The units of the largest chunk, or clean end, that {@code asker} may use. */
+    long largestFor(Slot asker) {
+        long largest = largestIn(slots.untied().free);
+        for (int number = 1; number < slots.count(); number++) {
+            final Slot owner = slots.get(number);
+            final long waited = waited(asker, owner);
+            for (int chunk = owner.free.first(); chunk != NONE; chunk = owner.free.ceiling(key(chunk) + 1)) {
+                final long usable = chunks.stamp(chunk) < waited
+                        ? units(chunk)
+                        : Math.max(chunks.cleanHead(chunk), chunks.cleanTail(chunk));
+                largest = Math.max(largest, usable);
+            }
+        }
+        return largest;
+    }
+
+    /** The units of the largest free chunk, whoever owns it. */
+    long largest() {
+        long largest = 0;
+        for (int number = 0; number < slots.count(); number++) {
+            largest = Math.max(largest, largestIn(slots.get(number).free));
+        }
+        return largest;
+    }
+
+    private long largestIn(FreeIndex index) {
+        final int chunk = index.last();
+        return chunk == NONE ? 0 : units(chunk);
     }
 
     // ---- looking
@@ -436,7 +473,6 @@ final class Placement {
         return chunks.bookkeepingBytes()
                 + regions.bookkeepingBytes()
                 + trees.bookkeepingBytes()
-                + slots.bookkeepingBytes()
-                + cleanEnds.bookkeepingBytes();
+                + slots.bookkeepingBytes();
     }
 }

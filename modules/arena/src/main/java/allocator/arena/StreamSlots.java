@@ -29,9 +29,13 @@ final class StreamSlots {
         /** The owner's free chunks. */
         final FreeIndex free;
 
-        Slot(int number, FreeIndex free) {
+        /** The clean ends of them: keys are those of the ends, values the chunks. */
+        final FreeIndex cleanEnds;
+
+        Slot(int number, SortedTrees trees) {
             this.number = number;
-            this.free = free;
+            free = new FreeIndex(trees);
+            cleanEnds = number == UNTIED ? free : new FreeIndex(trees);
         }
 
         boolean isUnreferenced() {
@@ -49,7 +53,7 @@ final class StreamSlots {
 
     StreamSlots(SortedTrees trees) {
         this.trees = trees;
-        slots = new Slot[] {new Slot(UNTIED, new FreeIndex(trees))};
+        slots = new Slot[] {new Slot(UNTIED, trees)};
     }
 
     /** How many slots there are; slot 0 is always there. */
@@ -99,7 +103,7 @@ final class StreamSlots {
         if (count == slots.length) {
             slots = Arrays.copyOf(slots, count * 2);
         }
-        final Slot slot = new Slot(count, new FreeIndex(trees));
+        final Slot slot = new Slot(count, trees);
         slots[count++] = slot;
         return slot;
     }
@@ -116,7 +120,8 @@ final class StreamSlots {
     long bookkeepingBytes() {
         long bytes = HeapSize.ofReferences(slots.length) + HeapSize.ofReferences(2L * 32 + 4L * byStream.size());
         for (int number = 0; number < count; number++) {
-            bytes += 32 + slots[number].free.bookkeepingBytes();
+            bytes += 40 + slots[number].free.bookkeepingBytes();
+            bytes += number == UNTIED ? 0 : slots[number].cleanEnds.bookkeepingBytes();
         }
         return bytes;
     }

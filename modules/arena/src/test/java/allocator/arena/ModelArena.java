@@ -174,16 +174,33 @@ final class ModelArena {
         peakHeld = Math.max(peakHeld, held());
     }
 
+    /** The best of all that is large enough: whole pieces, and the clean ends of pieces that may not be used. */
     private Optional<Piece> search(long rounded, @Nullable SyncStream stream) {
-        final Comparator<Piece> bySize = Comparator.comparingLong(Piece::size);
-        final Comparator<Piece> byAddress = Comparator.comparingLong(piece -> piece.start);
-        final Comparator<Piece> best =
-                bySize.thenComparing(has(Bug.TAKES_THE_HIGHEST_ADDRESS) ? byAddress.reversed() : byAddress);
-        final Optional<Piece> found = pieces().stream()
-                .filter(piece -> piece.isFree && piece.size() >= rounded && mayUse(piece, stream))
-                .min(best);
-        return found.isPresent() || has(Bug.LOSES_CLEAN_ENDS) ? found : carveCleanEnd(rounded);
+        final List<Fit> fits = new ArrayList<>();
+        for (final Piece piece : pieces()) {
+            if (piece.isFree && mayUse(piece, stream)) {
+                fits.add(new Fit(piece, piece.start, piece.size()));
+            } else if (piece.isFree && !has(Bug.LOSES_CLEAN_ENDS)) {
+                fits.add(new Fit(piece, piece.start, piece.cleanHead));
+                fits.add(new Fit(piece, piece.end - piece.cleanTail, piece.cleanTail));
+            }
+        }
+        final Comparator<Fit> bySize = Comparator.comparingLong(Fit::byteSize);
+        final Comparator<Fit> byAddress = Comparator.comparingLong(Fit::start);
+        return fits.stream()
+                .filter(fit -> fit.byteSize >= rounded)
+                .min(bySize.thenComparing(has(Bug.TAKES_THE_HIGHEST_ADDRESS) ? byAddress.reversed() : byAddress))
+                .map(ModelArena::carve);
     }
+
+    /**
+     * Memory that would do.
+     *
+     * @param piece the piece in which it lies
+     * @param start where it starts
+     * @param byteSize its size
+     */
+    private record Fit(Piece piece, long start, long byteSize) {}
 
     private boolean mayUse(Piece piece, @Nullable SyncStream stream) {
         if (piece.owner == null || piece.owner == stream) {
@@ -197,39 +214,24 @@ final class ModelArena {
         return piece.stamp < waited || (trustsTheEventBefore && piece.stamp == waited);
     }
 
-    private Optional<Piece> carveCleanEnd(long rounded) {
-        Piece best = null;
-        boolean isHead = false;
-        long bestSize = Long.MAX_VALUE;
-        long bestStart = Long.MAX_VALUE;
-        for (final Piece piece : pieces()) {
-            for (final boolean head : new boolean[] {true, false}) {
-                final long size = !piece.isFree ? 0 : head ? piece.cleanHead : piece.cleanTail;
-                final long start = head ? piece.start : piece.end - size;
-                if (size >= rounded && (size < bestSize || (size == bestSize && start < bestStart))) {
-                    best = piece;
-                    isHead = head;
-                    bestSize = size;
-                    bestStart = start;
-                }
-            }
+    /** Makes memory that would do a piece of its own. */
+    private static Piece carve(Fit fit) {
+        final Piece piece = fit.piece;
+        final SyncStream owner = piece.owner;
+        final long stamp = piece.stamp;
+        final long head = piece.cleanHead;
+        final long tail = piece.cleanTail;
+        if (fit.byteSize == piece.size()) {
+            return piece;
         }
-        if (best == null) {
-            return Optional.empty();
+        if (fit.start == piece.start) {
+            cut(piece, head).setTie(owner, stamp, 0, tail);
+            piece.setTie(null, 0, 0, 0);
+            return piece;
         }
-        final SyncStream owner = best.owner;
-        final long stamp = best.stamp;
-        final long head = best.cleanHead;
-        final long tail = best.cleanTail;
-        final Piece right = cut(best, isHead ? head : best.size() - tail);
-        if (isHead) {
-            best.setTie(null, 0, 0, 0);
-            right.setTie(owner, stamp, 0, tail);
-            return Optional.of(best);
-        }
-        best.setTie(owner, stamp, head, 0);
-        right.setTie(null, 0, 0, 0);
-        return Optional.of(right);
+        final Piece right = cut(piece, piece.size() - tail);
+        piece.setTie(owner, stamp, head, 0);
+        return right;
     }
 
     private void split(Piece piece, long rounded) {

@@ -3,6 +3,7 @@ package allocator.runtime;
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.SessionOptions.Wanted;
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
@@ -402,8 +403,17 @@ public final class Environment implements AutoCloseable {
      * @throws allocator.spi.DeviceException if the driver fails
      */
     public ShrinkReport shrink(MemoryLocation location) {
-        return Session.arena(sharedAllocator(location), location, AllocatorReport.ENVIRONMENT)
-                .shrink();
+        while (true) {
+            final ManagedArena arena = Session.arena(sharedAllocator(location), location, AllocatorReport.ENVIRONMENT);
+            try {
+                return arena.shrink();
+            } catch (AllocatorClosedException e) {
+                if (sharedAllocator(location).filter(arena.allocator()::equals).isPresent()) {
+                    throw e;
+                }
+                // It was replaced meanwhile; its successor is meant.
+            }
+        }
     }
 
     /**

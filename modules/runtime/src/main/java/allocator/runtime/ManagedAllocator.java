@@ -410,6 +410,7 @@ public final class ManagedAllocator implements Allocator {
             releasing.writeLock().unlock();
         }
         settle();
+        settleIfInstanceIdle();
     }
 
     private void settle() {
@@ -453,7 +454,7 @@ public final class ManagedAllocator implements Allocator {
     /** What is live, for a message; empty if nothing is. */
     Optional<String> describeLiveBlocks() {
         final long live = blocks.count();
-        if (live == 0 || state == RELEASED) {
+        if (live <= 0 || state == RELEASED || reference.instance().isIdle()) {
             return Optional.empty();
         }
         String bytes = "";

@@ -84,9 +84,14 @@ final class ProviderSearch {
     }
 
     private void searchModulePath(Found found) {
-        final Iterator<ServiceLoader.Provider<EpFactory>> providers =
+        scan(
                 ServiceLoader.load(EpFactory.class, ProviderSearch.class.getClassLoader()).stream()
-                        .iterator();
+                        .iterator(),
+                found);
+    }
+
+    /** Takes what an iterator over providers yields, past any that it cannot load. */
+    void scan(Iterator<ServiceLoader.Provider<EpFactory>> providers, Found found) {
         int failuresInARow = 0;
         while (failuresInARow < MAX_FAILURES_IN_A_ROW) {
             try {

@@ -360,13 +360,18 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Where the session's allocators come from, and which of its settings are in force.
+     * Where the session's allocators come from, and which of its settings are in force. Of a closed session only what
+     * still waits for its last block is told.
      *
      * @return the report
-     * @throws AllocatorClosedException if the session is closed and its memory is back
      */
     public SessionReport report() {
-        return new SessionReport(name, all().map(ManagedAllocator::report).toList(), notes);
+        return new SessionReport(
+                name,
+                all().filter(allocator -> !allocator.isReleased())
+                        .map(ManagedAllocator::report)
+                        .toList(),
+                notes);
     }
 
     private Stream<ManagedAllocator> all() {

@@ -90,7 +90,7 @@ final class Settings {
         final String origin = requested.origin(name);
         if (inForce == null) {
             final String why = effective.isEmpty()
-                    ? "the provider does not tell what is in force"
+                    ? "the provider tells no settings of this memory"
                     : "the key does not apply to this memory";
             return new Setting(name, given, null, origin, why);
         }

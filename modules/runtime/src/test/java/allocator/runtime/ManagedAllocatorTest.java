@@ -311,9 +311,17 @@ class ManagedAllocatorTest {
         @Test
         void blocksFreedThroughAnotherOwnerDoNotKeepItForEver() {
             final ManagedAllocator other = manage(full);
-            final long mine = allocator.alloc(1);
-            other.free(mine);
+            other.free(allocator.alloc(1));
             allocator.close();
+            assertThat(releases).hasValue(1);
+        }
+
+        @Test
+        void blocksFreedThroughAnotherOwnerAfterTheCloseAreFoundWhenItIsSettled() {
+            final ManagedAllocator other = manage(full);
+            final long mine = allocator.alloc(1);
+            allocator.close();
+            other.free(mine);
             assertThat(releases).hasValue(0);
             allocator.settleIfInstanceIdle();
             assertThat(releases).hasValue(1);

@@ -1,0 +1,25 @@
+package allocator.cli;
+
+import picocli.CommandLine;
+import picocli.CommandLine.IFactory;
+
+/** Makes the commands, which know where to write. */
+final class Commands implements IFactory {
+    private final Terminal terminal;
+    private final IFactory others = CommandLine.defaultFactory();
+
+    Commands(Terminal terminal) {
+        this.terminal = terminal;
+    }
+
+    @Override
+    public <K> K create(Class<K> type) throws Exception {
+        if (type == ReplayCommand.class) {
+            return type.cast(new ReplayCommand(terminal));
+        }
+        if (type == ProvidersCommand.class) {
+            return type.cast(new ProvidersCommand(terminal));
+        }
+        return others.create(type);
+    }
+}

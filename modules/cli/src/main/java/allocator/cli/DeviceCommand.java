@@ -1,0 +1,204 @@
+package allocator.cli;
+
+import allocator.runtime.Environment;
+import allocator.runtime.ProviderDevice;
+import allocator.runtime.ProviderReport;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.InvalidOptionException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** What commands that work with providers have in common: their options, the environment, and the choice of a device. */
+abstract class DeviceCommand implements Callable<Integer> {
+    private static final String OPTION = "--option";
+
+    /** What the configuration of the log asks for. */
+    private static final String LOG_LEVEL = "allocator.log";
+
+    private final Terminal terminal;
+
+    @Option(
+            names = "--provider",
+            paramLabel = "NAME",
+            description = "Use this provider; see @|bold allocator providers|@.")
+    private @Nullable String provider;
+
+    @Option(
+            names = "--device",
+            paramLabel = "N",
+            description =
+                    "Use this device: a number, or a kind and a number such as cpu:0. Default: the best one found,"
+                            + " a GPU before others.")
+    private @Nullable String device;
+
+    @Option(
+            names = "--providers-dir",
+            paramLabel = "DIR",
+            description = "Look for providers in the jars of this folder as well. Repeatable.")
+    private List<Path> providerFolders = new ArrayList<>();
+
+    @Option(
+            names = OPTION,
+            paramLabel = "KEY=VALUE",
+            description = "Set an option of the provider, for instance%narena.max_mem=67108864. Repeatable.")
+    private List<String> settings = new ArrayList<>();
+
+    @Option(
+            names = "--json",
+            paramLabel = "FILE",
+            description = "Write the result to this file as JSON; - is standard output, instead of the text.")
+    private @Nullable Path jsonFile;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Log what happens, and show where an error comes from.")
+    private boolean verbose;
+
+    DeviceCommand(Terminal terminal) {
+        this.terminal = terminal;
+    }
+
+    Terminal terminal() {
+        return terminal;
+    }
+
+    PrintWriter out() {
+        return terminal.out();
+    }
+
+    boolean isVerbose() {
+        return verbose;
+    }
+
+    /** Whether the JSON takes the place of the text. */
+    boolean isJsonOnly() {
+        return jsonFile != null && jsonFile.toString().equals("-");
+    }
+
+    /** The file for the JSON, checked; {@code null} if none was asked for or it goes to standard output. */
+    @Nullable
+    OutputFile jsonOutput() {
+        return jsonFile == null || isJsonOnly() ? null : new OutputFile("--json", jsonFile);
+    }
+
+    /** How much is logged without {@code --verbose}. */
+    String logLevel() {
+        return "warn";
+    }
+
+    /** Finds the providers. */
+    Environment openEnvironment() {
+        final Environment.Builder builder = Environment.builder();
+        for (final Path folder : providerFolders) {
+            if (!Files.isDirectory(folder)) {
+                throw new UsageException("--providers-dir " + folder + ": "
+                        + (Files.exists(folder) ? "is not a folder" : "no such folder"));
+            }
+            builder.providersFrom(folder);
+        }
+        // Read when the first logger is made, which is now.
+        System.setProperty(LOG_LEVEL, verbose ? "info" : logLevel());
+        return builder.build();
+    }
+
+    /** The device that the options mean. */
+    ProviderDevice chooseDevice(Environment environment) {
+        final List<ProviderDevice> all = environment.devices().stream()
+                .filter(candidate -> !candidate.device().memoryInfos().isEmpty())
+                .toList();
+        requireKnownProvider(environment);
+        return all.stream()
+                .filter(candidate -> provider == null || candidate.provider().equals(provider))
+                .filter(this::isWantedDevice)
+                .findFirst()
+                .orElseThrow(() -> noDevice(environment, all));
+    }
+
+    /** Refuses a {@code --provider} that is not there. */
+    void requireKnownProvider(Environment environment) {
+        final List<ProviderReport> reports = environment.providers();
+        if (provider != null
+                && reports.stream()
+                        .noneMatch(
+                                report -> report.isRegistered() && report.name().equals(provider))) {
+            final String why = reports.stream()
+                    .filter(report -> report.name().equals(provider))
+                    .flatMap(report -> report.failure().stream())
+                    .findFirst()
+                    .map(failure -> " is not used: " + failure)
+                    .orElse(": no such provider; found: " + names(reports));
+            throw new UsageException("--provider " + provider + why);
+        }
+    }
+
+    private static String names(List<ProviderReport> reports) {
+        return reports.isEmpty()
+                ? "none"
+                : reports.stream().map(ProviderReport::name).collect(Collectors.joining(", "));
+    }
+
+    boolean isWantedDevice(ProviderDevice candidate) {
+        return device == null || device.equals(Integer.toString(candidate.ordinal())) || device.equals(id(candidate));
+    }
+
+    /** A device as it is written in {@code --device}. */
+    static String id(ProviderDevice device) {
+        return device.type().id() + ":" + device.ordinal();
+    }
+
+    private CommandException noDevice(Environment environment, List<ProviderDevice> all) {
+        final String found = all.isEmpty()
+                ? environment.providers().stream()
+                        .map(report -> report.name() + " has none ("
+                                + report.failure().orElseGet(() -> String.join("; ", report.notes())) + ")")
+                        .collect(Collectors.joining(", "))
+                : all.stream().map(one -> one.provider() + " has " + id(one)).collect(Collectors.joining(", "));
+        final String reason = environment.providers().isEmpty() ? "no provider was found" : found;
+        return device == null && provider == null
+                ? new CommandException("no device: " + reason)
+                : new UsageException("no device"
+                        + (device == null ? "" : " " + device)
+                        + (provider == null ? "" : " of " + provider) + ": " + reason);
+    }
+
+    /** The settings of {@code --option}. */
+    AllocatorOptions settings() {
+        AllocatorOptions given = AllocatorOptions.EMPTY;
+        for (final String setting : settings) {
+            final int equals = setting.indexOf('=');
+            if (equals < 1) {
+                throw new UsageException(OPTION + " " + setting + ": a setting is KEY=VALUE");
+            }
+            final String key = setting.substring(0, equals);
+            if (given.keys().contains(key)) {
+                throw new UsageException(OPTION + " " + key + " is given twice");
+            }
+            given = given.with(key, setting.substring(equals + 1), OPTION);
+        }
+        return given;
+    }
+
+    /** The settings of {@code --option}, checked against the keys of a provider. */
+    AllocatorOptions settings(Environment environment, String providerName) {
+        final AllocatorOptions given = settings();
+        try {
+            given.requireValid(environment.optionKeys(providerName));
+        } catch (InvalidOptionException e) {
+            throw new UsageException(e.getMessage(), e);
+        }
+        return given;
+    }
+
+    /** The provider of {@code --provider}; {@code null} if none was named. */
+    @Nullable
+    String providerName() {
+        return provider;
+    }
+}

@@ -1,0 +1,33 @@
+package allocator.cli;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+
+/** JSON that a person can read as well. */
+final class Json {
+    /** Writes one value. */
+    @FunctionalInterface
+    interface Content {
+        void write(JsonGenerator json) throws IOException;
+    }
+
+    private Json() {}
+
+    static String write(Content content) {
+        final StringWriter text = new StringWriter();
+        final DefaultIndenter indenter = new DefaultIndenter("  ", "\n");
+        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
+            json.setPrettyPrinter(
+                    new DefaultPrettyPrinter().withObjectIndenter(indenter).withArrayIndenter(indenter));
+            content.write(json);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return text + "\n";
+    }
+}

@@ -1,0 +1,59 @@
+package allocator.cli;
+
+import java.io.PrintWriter;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A bar that is drawn over itself on standard error while a person waits. It shows nothing where standard error is not a
+ * terminal, and nothing of work that is done at once. Not safe for use by several threads.
+ */
+final class ProgressBar implements AutoCloseable {
+    private static final int WIDTH = 24;
+
+    /** A longer text would wrap on a terminal of 80 columns, and a wrapped line cannot be erased. */
+    private static final int TEXT_WIDTH = 79 - WIDTH - " 100 %  ".length();
+
+    private static final long FIRST_DRAWN_AFTER = TimeUnit.MILLISECONDS.toNanos(200);
+    private static final long DRAWN_EVERY = TimeUnit.MILLISECONDS.toNanos(80);
+    private static final String ERASE_LINE = "\r\u001b[K";
+
+    private final boolean isShown;
+    private final PrintWriter err;
+    private final String filled;
+    private final String empty;
+    private long nextDrawing = System.nanoTime() + FIRST_DRAWN_AFTER;
+    private boolean isDrawn;
+
+    ProgressBar(Terminal terminal) {
+        isShown = terminal.isErrTerminal();
+        err = terminal.err();
+        filled = terminal.hasUnicode() ? "█" : "#";
+        empty = terminal.hasUnicode() ? "░" : ".";
+    }
+
+    /** Shows how far the work is, from 0 to 1, and what it is at. */
+    void show(double done, String what) {
+        if (!isShown || System.nanoTime() - nextDrawing < 0) {
+            return;
+        }
+        nextDrawing = System.nanoTime() + DRAWN_EVERY;
+        isDrawn = true;
+        final int cells = (int) Math.round(WIDTH * Math.clamp(done, 0, 1));
+        err.print(ERASE_LINE
+                + filled.repeat(cells)
+                + empty.repeat(WIDTH - cells)
+                + String.format(" %3.0f %%  ", 100 * Math.clamp(done, 0, 1))
+                + what.substring(0, Math.min(what.length(), TEXT_WIDTH)));
+        err.flush();
+    }
+
+    /** Leaves an empty line. */
+    @Override
+    public void close() {
+        if (isDrawn) {
+            err.print(ERASE_LINE);
+            err.flush();
+            isDrawn = false;
+        }
+    }
+}

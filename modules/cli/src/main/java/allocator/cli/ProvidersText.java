@@ -1,0 +1,120 @@
+package allocator.cli;
+
+import allocator.runtime.ProviderDevice;
+import allocator.runtime.ProviderReport;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryType;
+import allocator.spi.OptionKey;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Map;
+import java.util.StringTokenizer;
+
+/** The providers for a person: those that can be used first; 80 columns wide. */
+final class ProvidersText {
+    private static final int WIDTH = 80;
+
+    private final Terminal terminal;
+    private final PrintWriter out;
+    private final boolean isVerbose;
+
+    ProvidersText(Terminal terminal, boolean isVerbose) {
+        this.terminal = terminal;
+        out = terminal.out();
+        this.isVerbose = isVerbose;
+    }
+
+    void print(List<FoundProvider> found) {
+        String separator = "";
+        for (final FoundProvider provider : found) {
+            out.print(separator);
+            print(provider);
+            separator = System.lineSeparator();
+        }
+    }
+
+    private void print(FoundProvider provider) {
+        final ProviderReport report = provider.report();
+        out.println(terminal.bold(report.name())
+                + (report.version().isEmpty() ? "" : " " + report.version())
+                + (report.vendor().isEmpty() ? "" : " by " + report.vendor()));
+        if (!report.module().isEmpty()) {
+            out.println(terminal.dim("  module " + report.module()));
+        }
+        if (isVerbose && !report.origin().isEmpty()) {
+            out.println(terminal.dim("  from " + report.origin()));
+        }
+        report.failure().ifPresent(failure -> printWrapped("  not used: ", failure));
+        if (report.isRegistered() && provider.devices().isEmpty()) {
+            out.println(report.devices().isEmpty() ? "  no device" : "  no such device");
+        }
+        report.notes().forEach(note -> printWrapped("  note: ", note));
+        provider.devices().forEach(this::print);
+        if (!provider.keys().isEmpty()) {
+            printOptions(provider);
+        }
+    }
+
+    private void print(ProviderDevice device) {
+        out.println();
+        final String id = "  " + DeviceCommand.id(device) + "  ";
+        final StringBuilder hardware =
+                new StringBuilder(device.device().hardware().name());
+        for (final Map.Entry<String, String> fact :
+                device.device().hardware().metadata().entrySet()) {
+            hardware.append(", ").append(fact.getKey()).append(' ').append(fact.getValue());
+        }
+        printWrapped(id, hardware.toString());
+        final TextTable memories = new TextTable(" ".repeat(id.length()), "lll");
+        for (final MemoryInfo memory : device.device().memoryInfos()) {
+            memories.row(memory.name(), kind(memory), "aligned to " + Sizes.human(memory.byteAlignment()));
+        }
+        memories.lines().forEach(out::println);
+    }
+
+    /** The slot that a memory fills. */
+    static String kind(MemoryInfo memory) {
+        if (memory.isReadOnly()) {
+            return "read-only";
+        }
+        return memory.memoryType() == MemoryType.DEFAULT ? "default" : "host-accessible";
+    }
+
+    private void printOptions(FoundProvider provider) {
+        out.println();
+        final AllocatorOptions inForce = provider.inForce();
+        final TextTable options = new TextTable("  ", "lrl").row("option", "value", "from");
+        for (final OptionKey<?> key : provider.keys()) {
+            options.row(key.name(), String.valueOf(inForce.value(key.name())), inForce.origin(key.name()));
+        }
+        final List<String> lines = options.lines();
+        out.println(terminal.dim(lines.getFirst()));
+        for (int i = 0; i < provider.keys().size(); i++) {
+            out.println(lines.get(i + 1));
+            if (isVerbose) {
+                final OptionKey<?> key = provider.keys().get(i);
+                printWrapped("      ", key.description() + "; accepts " + key.accepted());
+            }
+        }
+    }
+
+    /** Prints a text in lines that begin below one another. */
+    private void printWrapped(String start, String text) {
+        final StringBuilder line = new StringBuilder(start);
+        boolean isEmpty = true;
+        final StringTokenizer words = new StringTokenizer(text);
+        while (words.hasMoreTokens()) {
+            final String word = words.nextToken();
+            if (!isEmpty && line.length() + 1 + word.length() > WIDTH) {
+                out.println(line);
+                line.setLength(0);
+                line.append(" ".repeat(start.length()));
+                isEmpty = true;
+            }
+            line.append(isEmpty ? "" : " ").append(word);
+            isEmpty = false;
+        }
+        out.println(line);
+    }
+}

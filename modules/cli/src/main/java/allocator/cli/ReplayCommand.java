@@ -1,0 +1,139 @@
+package allocator.cli;
+
+import allocator.runtime.Environment;
+import allocator.runtime.ProviderDevice;
+import allocator.spi.AllocatorException;
+import allocator.trace.Replay;
+import allocator.trace.ReplayResult;
+import allocator.trace.Trace;
+import allocator.trace.TraceException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Replays traces through a session. */
+@Command(
+        name = "replay",
+        sortOptions = false,
+        synopsisHeading = "%nUsage: ",
+        parameterListHeading = "%n",
+        header = "Replays allocation traces through a session and shows what they took.",
+        footer = {
+            "",
+            "Bundled traces, of real models: gpt2, bert, frcnn, llama_train, resnet,",
+            "two_streams. A file is CSV, plain or gzip, with the header op,id,bytes,stream.",
+            "",
+            "Time per event is that of the whole call through the session: first is the",
+            "first replay, cold one with an empty arena and warm one with a filled arena,",
+            "both with warmed-up code.",
+            "",
+            "Exit codes: 0 success, 1 the work failed, 2 wrong usage."
+        })
+final class ReplayCommand extends DeviceCommand {
+    @Parameters(
+            paramLabel = "TRACE",
+            arity = "0..*",
+            description = "A file, or the name of a bundled trace. Default: gpt2.")
+    private List<String> traces = new ArrayList<>();
+
+    @Option(names = "--strict", description = "Exit with 1 if an allocation failed for lack of memory.")
+    private boolean strict;
+
+    @Option(names = "--once", description = "Replay each trace once only, without measuring cold and warm times.")
+    private boolean once;
+
+    @Option(names = "--bytes", description = "Show exact bytes where several traces share a table.")
+    private boolean exactBytes;
+
+    ReplayCommand(Terminal terminal) {
+        super(terminal);
+    }
+
+    @Override
+    public Integer call() {
+        final OutputFile json = jsonOutput();
+        final List<Trace> loaded = load();
+        final List<ReplayResult> results = new ArrayList<>();
+        try (Environment environment = openEnvironment()) {
+            final ProviderDevice device = chooseDevice(environment);
+            final Replay replay = new Replay(environment, device, settings(environment, device.provider()));
+            try (ProgressBar bar = new ProgressBar(terminal())) {
+                for (final Trace trace : loaded) {
+                    results.add(replay(replay, trace, bar, results.size(), loaded.size()));
+                }
+            }
+        }
+        if (json != null) {
+            json.write(ReplayJson.of(results));
+        }
+        if (isJsonOnly()) {
+            out().print(ReplayJson.of(results));
+        } else {
+            new ReplayText(terminal(), exactBytes).print(results);
+            if (json != null) {
+                out().println();
+                out().println("written: " + json.path());
+            }
+        }
+        out().flush();
+        if (strict) {
+            requireNoFailure(results);
+        }
+        return 0;
+    }
+
+    private List<Trace> load() {
+        final List<Trace> loaded = new ArrayList<>();
+        for (final String name : traces.isEmpty() ? Trace.bundledNames().subList(0, 1) : traces) {
+            try {
+                loaded.add(load(name));
+            } catch (TraceException e) {
+                throw e.line() == 0 && !Files.isRegularFile(Path.of(name))
+                        ? new UsageException(e.getMessage(), e)
+                        : new CommandException(e.getMessage(), e);
+            }
+        }
+        return loaded;
+    }
+
+    private static Trace load(String name) throws TraceException {
+        try {
+            final Path file = Path.of(name);
+            if (!Files.exists(file)) {
+                if (Trace.bundledNames().contains(name)) {
+                    return Trace.bundled(name);
+                }
+                throw new UsageException(name + ": no such file, and no bundled trace ("
+                        + String.join(", ", Trace.bundledNames()) + ")");
+            }
+            return Trace.read(file);
+        } catch (InvalidPathException e) {
+            throw new UsageException(name + ": " + e.getReason(), e);
+        }
+    }
+
+    private ReplayResult replay(Replay replay, Trace trace, ProgressBar bar, int index, int count) {
+        final String which = count == 1 ? trace.name() : trace.name() + " (" + (index + 1) + " of " + count + ")";
+        try {
+            return once
+                    ? replay.once(trace, (done, step) -> bar.show((index + done) / count, which + ": " + step))
+                    : replay.measure(trace, (done, step) -> bar.show((index + done) / count, which + ": " + step));
+        } catch (AllocatorException e) {
+            throw new CommandException(trace.name() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static void requireNoFailure(List<ReplayResult> results) {
+        for (final ReplayResult result : results) {
+            if (result.failedAllocations() > 0) {
+                throw new CommandException(result.trace() + ": " + Sizes.exact(result.failedAllocations()) + " of "
+                        + Sizes.exact(result.allocations()) + " allocations failed for lack of memory (--strict)");
+            }
+        }
+    }
+}

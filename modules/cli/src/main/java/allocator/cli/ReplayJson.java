@@ -1,0 +1,76 @@
+package allocator.cli;
+
+import allocator.runtime.AllocatorReport.Setting;
+import allocator.trace.ReplayResult;
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.util.List;
+
+/** The results of replays as JSON: an array with one object per trace. Names of fields are stable. */
+final class ReplayJson {
+    private ReplayJson() {}
+
+    static String of(List<ReplayResult> results) {
+        return Json.write(json -> {
+            json.writeStartArray();
+            for (final ReplayResult result : results) {
+                write(json, result);
+            }
+            json.writeEndArray();
+        });
+    }
+
+    private static void write(JsonGenerator json, ReplayResult result) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("trace", result.trace());
+        json.writeStringField("provider", result.provider());
+        json.writeStringField("device", result.device());
+        json.writeStringField("memory", result.allocator().memory().name());
+        json.writeObjectFieldStart("options");
+        for (final Setting setting : result.allocator().settings()) {
+            final String inForce = setting.effective();
+            if (inForce != null) {
+                json.writeStringField(setting.key(), inForce);
+            }
+        }
+        json.writeEndObject();
+        json.writeObjectFieldStart("option_origins");
+        for (final Setting setting : result.allocator().settings()) {
+            if (setting.effective() != null) {
+                json.writeStringField(setting.key(), setting.origin());
+            }
+        }
+        json.writeEndObject();
+        json.writeNumberField("events", result.events());
+        json.writeNumberField("allocations", result.allocations());
+        json.writeNumberField("frees", result.frees());
+        json.writeNumberField("failed_allocations", result.failedAllocations());
+        json.writeNumberField("peak_requested_bytes", result.peakRequestedBytes());
+        json.writeNumberField("peak_in_use_bytes", result.peakInUseBytes());
+        json.writeNumberField("peak_held_bytes", result.peakHeldBytes());
+        number(json, "held_over_requested", result.heldOverRequested(), 4);
+        json.writeNumberField("in_use_at_end_bytes", result.inUseAtEndBytes());
+        json.writeNumberField("held_at_end_bytes", result.heldAtEndBytes());
+        json.writeNumberField("live_at_end", result.liveAtEnd());
+        json.writeNumberField("max_alloc_size", result.maxAllocSize());
+        json.writeNumberField("extensions", result.extensions());
+        json.writeNumberField("shrinkages", result.shrinkages());
+        json.writeNumberField("bytes_held_after_shrink", result.bytesHeldAfterShrink());
+        number(json, "ns_per_event_first", result.nsPerEventFirst(), 1);
+        number(json, "ns_per_event_cold", result.nsPerEventCold(), 1);
+        number(json, "ns_per_event_warm", result.nsPerEventWarm(), 1);
+        json.writeEndObject();
+    }
+
+    /** Writes what was not measured as {@code null}: JSON has no other way to say it. */
+    private static void number(JsonGenerator json, String name, double value, int decimals) throws IOException {
+        if (Double.isNaN(value)) {
+            json.writeNullField(name);
+        } else {
+            json.writeFieldName(name);
+            json.writeNumber(BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+package allocator.cli;
+
+import allocator.runtime.AllocatorReport.Setting;
+import allocator.trace.ReplayResult;
+import java.io.PrintWriter;
+import java.util.List;
+
+/** The results of replays for a person: a block for one trace, a row each for several; 80 columns wide. */
+final class ReplayText {
+    private final Terminal terminal;
+    private final PrintWriter out;
+    private final boolean hasExactBytes;
+
+    ReplayText(Terminal terminal, boolean hasExactBytes) {
+        this.terminal = terminal;
+        out = terminal.out();
+        this.hasExactBytes = hasExactBytes;
+    }
+
+    void print(List<ReplayResult> results) {
+        final ReplayResult first = results.getFirst();
+        if (results.size() == 1) {
+            printBlock(first);
+        } else {
+            printRows(results);
+        }
+        printSettings(first);
+    }
+
+    private static String where(ReplayResult result) {
+        return result.device() + " through " + result.provider();
+    }
+
+    private void printBlock(ReplayResult result) {
+        out.println(
+                terminal.bold(result.trace()) + ", " + Sizes.exact(result.events()) + " events on " + where(result));
+        out.println();
+        final TextTable memory = new TextTable("  ", "lrrl");
+        memory.row("memory", "", "bytes", "");
+        size(memory, "requested, peak", result.peakRequestedBytes(), "live blocks, as asked for");
+        size(memory, "in use, peak", result.peakInUseBytes(), "live blocks, with padding");
+        size(memory, "held, peak", result.peakHeldBytes(), Sizes.ratio(result.heldOverRequested()) + " x requested");
+        size(memory, "in use at the end", result.inUseAtEndBytes(), count(result.liveAtEnd(), "live block"));
+        size(memory, "held at the end", result.heldAtEndBytes(), count(result.extensions(), "region"));
+        size(
+                memory,
+                "held after shrink",
+                result.bytesHeldAfterShrink(),
+                count(result.shrinkages(), "region") + " returned");
+        size(memory, "largest block", result.maxAllocSize(), "");
+        print(memory);
+        out.println();
+        print(new TextTable("  ", "lrrr")
+                .row("time per event", "first", "cold", "warm")
+                .row(
+                        "",
+                        Sizes.time(result.nsPerEventFirst()),
+                        Sizes.time(result.nsPerEventCold()),
+                        Sizes.time(result.nsPerEventWarm())));
+        out.println();
+        out.println("  " + count(result.allocations(), "allocation") + ", " + failures(result) + ", "
+                + count(result.frees(), "free"));
+    }
+
+    private static void size(TextTable table, String what, long bytes, String remark) {
+        table.row(what, Sizes.human(bytes), Sizes.exact(bytes), remark);
+    }
+
+    private static String count(long count, String what) {
+        return Sizes.exact(count) + " " + what + (count == 1 ? "" : "s");
+    }
+
+    private static String failures(ReplayResult result) {
+        return result.failedAllocations() == 0
+                ? "none failed"
+                : Sizes.exact(result.failedAllocations()) + " failed for lack of memory";
+    }
+
+    private void printRows(List<ReplayResult> results) {
+        out.println(terminal.bold(Sizes.exact(results.size()) + " traces") + " on " + where(results.getFirst()));
+        out.println();
+        final boolean hasFailures = results.stream().anyMatch(result -> result.failedAllocations() > 0);
+        final TextTable table = new TextTable("  ", "lrrrrrrrr")
+                .row("", "", "peak", "peak", "held /", "ns per", "event", "", "")
+                .row(
+                        "trace",
+                        "events",
+                        "requested",
+                        "held",
+                        "req.",
+                        "first",
+                        "cold",
+                        "warm",
+                        hasFailures ? "failed" : "");
+        for (final ReplayResult result : results) {
+            table.row(
+                    shortName(result.trace()),
+                    Sizes.exact(result.events()),
+                    bytes(result.peakRequestedBytes()),
+                    bytes(result.peakHeldBytes()),
+                    Sizes.ratio(result.heldOverRequested()),
+                    Sizes.nanos(result.nsPerEventFirst()),
+                    Sizes.nanos(result.nsPerEventCold()),
+                    Sizes.nanos(result.nsPerEventWarm()),
+                    hasFailures ? Sizes.exact(result.failedAllocations()) : "");
+        }
+        print(table);
+    }
+
+    private String bytes(long bytes) {
+        return hasExactBytes ? Sizes.exact(bytes) : Sizes.human(bytes);
+    }
+
+    private static String shortName(String trace) {
+        return trace.replaceFirst("\\.gz$", "").replaceFirst("\\.csv$", "");
+    }
+
+    private void printSettings(ReplayResult result) {
+        final TextTable table = new TextTable("  ", "lrl").row("option in force", "value", "from");
+        boolean hasSettings = false;
+        for (final Setting setting : result.allocator().settings()) {
+            final String inForce = setting.effective();
+            if (inForce != null) {
+                table.row(
+                        setting.key(),
+                        inForce,
+                        setting.origin() + (setting.isInForce() ? "" : " (asked for " + setting.requested() + ")"));
+                hasSettings = true;
+            }
+        }
+        if (hasSettings) {
+            out.println();
+            print(table);
+        }
+    }
+
+    /** Prints a table with its first line, the headings, in the background. */
+    private void print(TextTable table) {
+        final List<String> lines = table.lines();
+        out.println(terminal.dim(lines.getFirst()));
+        lines.subList(1, lines.size()).forEach(out::println);
+    }
+}

@@ -1,0 +1,53 @@
+package allocator.cli;
+
+import java.util.Locale;
+
+/** How numbers are shown to a person. */
+final class Sizes {
+    private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+    private Sizes() {}
+
+    /** Four significant digits and a unit, such as {@code 541.0 MiB}. */
+    static String human(long bytes) {
+        double value = bytes;
+        int unit = 0;
+        while (Math.abs(value) >= 1023.95 && unit < UNITS.length - 1) {
+            value /= 1024;
+            unit++;
+        }
+        if (unit == 0) {
+            return bytes + " B";
+        }
+        final int decimals = Math.abs(value) < 9.995 ? 2 : 1;
+        return String.format(Locale.ROOT, "%." + decimals + "f %s", value, UNITS[unit]);
+    }
+
+    /** All digits in groups of three. */
+    static String exact(long number) {
+        return String.format(Locale.ROOT, "%,d", number);
+    }
+
+    /** Whole nanoseconds without their unit; a dash for what was not measured. */
+    static String nanos(double nanos) {
+        return Double.isNaN(nanos) ? "-" : String.format(Locale.ROOT, "%,.0f", nanos);
+    }
+
+    /** Nanoseconds in the unit that keeps the number short; a dash for what was not measured. */
+    static String time(double nanos) {
+        if (Double.isNaN(nanos)) {
+            return "-";
+        }
+        if (nanos < 9_999.5) {
+            return String.format(Locale.ROOT, "%.0f ns", nanos);
+        }
+        return nanos < 999_950
+                ? String.format(Locale.ROOT, "%.1f µs", nanos / 1e3)
+                : String.format(Locale.ROOT, "%.1f ms", nanos / 1e6);
+    }
+
+    /** A ratio with two decimals, or a dash if there is nothing to compare. */
+    static String ratio(double ratio) {
+        return Double.isNaN(ratio) ? "-" : String.format(Locale.ROOT, "%.2f", ratio);
+    }
+}

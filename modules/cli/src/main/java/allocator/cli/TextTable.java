@@ -1,0 +1,54 @@
+package allocator.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Lines of cells in aligned columns, two blanks apart, without blanks at the end of a line. */
+final class TextTable {
+    /** For each column whether it is aligned to the right; {@code l} or {@code r}. */
+    private final String alignment;
+
+    private final String indent;
+    private final List<List<String>> rows = new ArrayList<>();
+
+    TextTable(String indent, String alignment) {
+        this.indent = indent;
+        this.alignment = alignment;
+    }
+
+    TextTable row(String... cells) {
+        rows.add(List.of(cells));
+        return this;
+    }
+
+    boolean isEmpty() {
+        return rows.isEmpty();
+    }
+
+    List<String> lines() {
+        final int[] widths = new int[alignment.length()];
+        for (final List<String> row : rows) {
+            // The last cell of a row may be as long as it likes: nothing stands to its right.
+            final int aligned = row.size() < alignment.length() ? row.size() - 1 : row.size();
+            for (int column = 0; column < aligned; column++) {
+                widths[column] = Math.max(widths[column], length(row.get(column)));
+            }
+        }
+        return rows.stream().map(row -> line(row, widths)).toList();
+    }
+
+    private String line(List<String> row, int[] widths) {
+        final StringBuilder line = new StringBuilder(indent);
+        for (int column = 0; column < row.size(); column++) {
+            final String cell = row.get(column);
+            final String padding = " ".repeat(Math.max(0, widths[column] - length(cell)));
+            line.append(column == 0 ? "" : "  ");
+            line.append(alignment.charAt(column) == 'r' ? padding + cell : cell + padding);
+        }
+        return line.toString().stripTrailing();
+    }
+
+    private static int length(String text) {
+        return text.codePointCount(0, text.length());
+    }
+}

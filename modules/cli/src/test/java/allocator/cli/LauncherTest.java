@@ -1,0 +1,140 @@
+package allocator.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The script {@code allocator} at the root, in a tree of stand-ins: a build that writes a line to its log, and a Java that
+ * prints its arguments.
+ */
+class LauncherTest {
+    private static final Path SCRIPT = script();
+
+    @TempDir
+    private Path folder;
+
+    private Path root;
+
+    private static Path script() {
+        Path parent = Path.of("").toAbsolutePath();
+        while (Files.notExists(parent.resolve("allocator"))) {
+            parent = parent.getParent();
+        }
+        return parent.resolve("allocator");
+    }
+
+    @BeforeEach
+    void makeTree() throws IOException {
+        root = folder.resolve("a tree with spaces");
+        Files.createDirectories(root.resolve(".mvn"));
+        Files.createDirectories(root.resolve("modules/cli/src/main/java"));
+        Files.createDirectories(root.resolve("spi/src"));
+        Files.createDirectories(root.resolve("providers/some/src"));
+        Files.createDirectories(root.resolve("traces"));
+        Files.writeString(root.resolve("pom.xml"), "<project/>");
+        Files.copy(SCRIPT, root.resolve("allocator"));
+        Files.writeString(root.resolve(".mvn/find-jdk.sh"), "JAVA_HOME=$root/jdk\n");
+        executable("jdk/bin/java", "for argument; do echo \"[$argument]\"; done");
+        executable(
+                "mvnw",
+                "echo built; d=\"$(dirname \"$0\")/modules/cli/target/distribution\"; mkdir -p \"$d/lib\"; touch \"$d/java.args\"");
+        age();
+    }
+
+    private void executable(String name, String body) throws IOException {
+        final Path file = root.resolve(name);
+        Files.createDirectories(file.getParent());
+        Files.writeString(file, "#!/bin/sh\n" + body + "\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    /** Makes everything in the tree older than what is written from now on. */
+    private void age() throws IOException {
+        try (var all = Files.walk(root)) {
+            for (final Path file : all.toList()) {
+                Files.setLastModifiedTime(file, FileTime.from(Instant.now().minusSeconds(60)));
+            }
+        }
+    }
+
+    private Outcome run(Path script, String... arguments) throws Exception {
+        final List<String> command = new ArrayList<>(List.of(script.toString()));
+        command.addAll(Arrays.asList(arguments));
+        final Process process = new ProcessBuilder(command)
+                .directory(folder.toFile())
+                .redirectOutput(folder.resolve("out").toFile())
+                .redirectError(folder.resolve("err").toFile())
+                .start();
+        assertThat(process.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        return new Outcome(
+                process.exitValue(), Files.readString(folder.resolve("out")), Files.readString(folder.resolve("err")));
+    }
+
+    @Test
+    void buildsOnceAndSaysSoOnStandardError() throws Exception {
+        final Outcome first = run(root.resolve("allocator"), "replay", "a file", "--json", "x");
+        assertThat(first.err())
+                .startsWith("allocator: building for the first time")
+                .hasLineCount(1);
+        assertThat(first.exitCode()).isZero();
+        assertThat(first.out().lines())
+                .first()
+                .isEqualTo("[@" + root.toRealPath() + "/modules/cli/target/distribution/java.args]");
+        assertThat(first.out()).endsWith("[replay]\n[a file]\n[--json]\n[x]\n");
+        assertThat(first.out()).contains("[-Dallocator.terminal=]\n");
+        final Outcome second = run(root.resolve("allocator"));
+        assertThat(second.err()).isEmpty();
+        assertThat(second.exitCode()).isZero();
+    }
+
+    @Test
+    void buildsAgainWhenASourceIsNewer() throws Exception {
+        run(root.resolve("allocator"));
+        age();
+        Files.writeString(root.resolve("spi/src/New.java"), "class New {}");
+        assertThat(run(root.resolve("allocator")).err())
+                .startsWith("allocator: the sources have changed, building")
+                .hasLineCount(1);
+        assertThat(run(root.resolve("allocator")).err()).isEmpty();
+    }
+
+    @Test
+    void worksThroughSymbolicLinks() throws Exception {
+        final Path direct = Files.createSymbolicLink(folder.resolve("direct"), root.resolve("allocator"));
+        final Path relative = Files.createSymbolicLink(folder.resolve("relative"), Path.of("direct"));
+        assertThat(run(direct).exitCode()).isZero();
+        assertThat(run(relative).out()).startsWith("[@" + root.toRealPath());
+    }
+
+    @Test
+    void aFailedBuildIsOneLineThatNamesTheLog() throws Exception {
+        executable("mvnw", "echo 'what went wrong'; exit 7");
+        final Outcome outcome = run(root.resolve("allocator"));
+        final Path log = root.toRealPath().resolve("modules/cli/target/build.log");
+        assertThat(outcome.exitCode()).isEqualTo(1);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err().lines()).last().isEqualTo("allocator: the build failed, see " + log);
+        assertThat(log).hasContent("what went wrong");
+    }
+
+    @Test
+    void withoutAJdkItSaysNoMoreThanTheSearchDoes() throws Exception {
+        Files.writeString(root.resolve(".mvn/find-jdk.sh"), "echo 'JDK 25 not found' >&2; false\n");
+        final Outcome outcome = run(root.resolve("allocator"));
+        assertThat(outcome.exitCode()).isEqualTo(1);
+        assertThat(outcome.err()).isEqualTo("JDK 25 not found\n");
+    }
+}

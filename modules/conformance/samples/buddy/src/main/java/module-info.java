@@ -1,0 +1,7 @@
+/** Host memory in powers of two: a sample of a provider by somebody else. */
+module com.example.buddy {
+    requires java.allocator.spi;
+
+    provides allocator.spi.EpFactory with
+            com.example.buddy.BuddyFactory;
+}

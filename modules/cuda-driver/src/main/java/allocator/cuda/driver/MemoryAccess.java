@@ -1,0 +1,26 @@
+package allocator.cuda.driver;
+
+/** What a device may do with memory. */
+public enum MemoryAccess {
+    /** Nothing. */
+    NONE(0),
+    /** Read. */
+    READ(1),
+    /** Read and write. */
+    READ_WRITE(3);
+
+    private final int code;
+
+    MemoryAccess(int code) {
+        this.code = code;
+    }
+
+    /**
+     * Returns CUDA's number for the access.
+     *
+     * @return a {@code CUmemAccess_flags}
+     */
+    public int code() {
+        return code;
+    }
+}

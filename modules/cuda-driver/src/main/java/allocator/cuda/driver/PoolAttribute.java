@@ -1,0 +1,58 @@
+package allocator.cuda.driver;
+
+/** An attribute of a memory pool. */
+public enum PoolAttribute {
+    /** Flag: memory freed on another stream may be reused where events already order it; on at first. */
+    REUSE_FOLLOW_EVENT_DEPENDENCIES(1, false, true),
+    /** Flag: memory freed on another stream may be reused if the free has taken effect; on at first. */
+    REUSE_ALLOW_OPPORTUNISTIC(2, false, true),
+    /** Flag: the driver may make a stream wait for another to reuse what that freed; on at first. */
+    REUSE_ALLOW_INTERNAL_DEPENDENCIES(3, false, true),
+    /** Reserved bytes that the pool keeps when a stream, event or context is synchronized; {@code 0} at first. */
+    RELEASE_THRESHOLD(4, true, true),
+    /** Bytes that the pool holds of the device. */
+    RESERVED_MEM_CURRENT(5, true, false),
+    /** Most bytes held since this mark was set to {@code 0}. */
+    RESERVED_MEM_HIGH(6, true, true),
+    /** Bytes allocated from the pool. */
+    USED_MEM_CURRENT(7, true, false),
+    /** Most bytes allocated since this mark was set to {@code 0}. */
+    USED_MEM_HIGH(8, true, true);
+
+    private final int code;
+    private final boolean isLong;
+    private final boolean isSettable;
+
+    PoolAttribute(int code, boolean isLong, boolean isSettable) {
+        this.code = code;
+        this.isLong = isLong;
+        this.isSettable = isSettable;
+    }
+
+    /**
+     * Returns CUDA's number for the attribute.
+     *
+     * @return a {@code CUmemPool_attribute}
+     */
+    public int code() {
+        return code;
+    }
+
+    /**
+     * Returns whether the value is a number of bytes.
+     *
+     * @return true for bytes (64 bits), false for a flag (32 bits)
+     */
+    public boolean isByteSize() {
+        return isLong;
+    }
+
+    /**
+     * Returns whether the attribute can be set at all.
+     *
+     * @return false for what the driver merely counts
+     */
+    public boolean isSettable() {
+        return isSettable;
+    }
+}

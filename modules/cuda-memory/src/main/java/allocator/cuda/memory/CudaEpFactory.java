@@ -1,0 +1,340 @@
+package allocator.cuda.memory;
+
+import allocator.cuda.driver.CudaAvailability;
+import allocator.cuda.driver.CudaDeviceInfo;
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaException;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.DataTransfer;
+import allocator.spi.DeviceDiscovery;
+import allocator.spi.EpDevice;
+import allocator.spi.EpFactory;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OptionKey;
+import allocator.spi.SyncStream;
+import allocator.spi.UnknownAllocatorException;
+import allocator.spi.UnsupportedMemoryException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A provider of CUDA memory, but for the choice of allocators, which a subclass makes in {@link #choose}.
+ *
+ * <p>Nothing native is touched before {@link #discoverDevices}. Each device is an entry of its own, with its own lock,
+ * references, streams and context.
+ *
+ * <p>Lock order: the factory's lifecycle (shared by all calls, exclusive in {@link #close}), then one device's
+ * references, then an allocator's own locks. Allocators are destroyed and streams closed outside the references' lock, and no
+ * allocator calls back.
+ */
+public abstract class CudaEpFactory implements EpFactory {
+    private final Supplier<CudaAvailability> probe;
+    private final ReadWriteLock lifecycle = new ReentrantReadWriteLock();
+    private final Object discoveryLock = new Object();
+    private volatile @Nullable Discovered discovered;
+    private boolean isClosed;
+
+    /** What was found, once. */
+    private record Discovered(DeviceDiscovery discovery, List<Entry> entries) {}
+
+    /** What is out on one device. */
+    private static final class Entry {
+        final CudaDevice device;
+        final AllocatorReferences references = new AllocatorReferences();
+
+        /** Guarded by itself. */
+        final Set<CudaSyncStream> streams = new HashSet<>();
+
+        Entry(CudaDevice device) {
+            this.device = device;
+        }
+
+        void untie(SyncStream stream) {
+            for (CudaAllocator allocator : references.all()) {
+                try {
+                    allocator.releaseStream(stream);
+                } catch (AllocatorClosedException e) {
+                    // Closed meanwhile, and its memory with it: nothing is tied any more.
+                }
+            }
+        }
+
+        void add(CudaSyncStream stream) {
+            synchronized (streams) {
+                streams.add(stream);
+            }
+        }
+
+        void forget(CudaSyncStream stream) {
+            synchronized (streams) {
+                streams.remove(stream);
+            }
+        }
+
+        int streamCount() {
+            synchronized (streams) {
+                return streams.size();
+            }
+        }
+    }
+
+    /**
+     * Which allocator serves a request.
+     *
+     * @param sharedAs what tells this kind of allocator from others of the same device; users with equal keys share one
+     *     instance. {@code null} for an allocator of the caller's own
+     * @param maker makes the allocator; may throw {@link CudaException} and leaves nothing behind then
+     */
+    public record Choice(@Nullable Object sharedAs, Supplier<? extends CudaAllocator> maker) {}
+
+    /**
+     * Makes the factory.
+     *
+     * @param probe finds the driver; called when devices are first asked for
+     */
+    protected CudaEpFactory(Supplier<CudaAvailability> probe) {
+        this.probe = probe;
+    }
+
+    /**
+     * Chooses the allocator for a memory. Only chooses: nothing is made yet.
+     *
+     * @param device the device
+     * @param info one of the device's three infos
+     * @param options settings, all valid
+     * @return the choice
+     */
+    protected abstract Choice choose(CudaDevice device, MemoryInfo info, AllocatorOptions options);
+
+    /**
+     * Says why a device cannot be served.
+     *
+     * @param info the device
+     * @return the reason, or empty if it can
+     */
+    protected Optional<String> obstacle(CudaDeviceInfo info) {
+        return Optional.empty();
+    }
+
+    /**
+     * The choice of an allocator that users share, unless one asks for an instance of his own (O-06).
+     *
+     * @param options settings, all valid
+     * @param key what tells this kind of allocator from others of the same device
+     * @param maker makes the allocator
+     * @return the choice
+     */
+    protected static Choice sharedUnlessExclusive(
+            AllocatorOptions options, Object key, Supplier<? extends CudaAllocator> maker) {
+        return new Choice(options.get(OptionKey.EXCLUSIVE) ? null : key, maker);
+    }
+
+    @Override
+    public String vendor() {
+        return "java.allocator";
+    }
+
+    @Override
+    public String version() {
+        return "0.1.0";
+    }
+
+    @Override
+    public DeviceDiscovery discoverDevices() {
+        return discovered().discovery;
+    }
+
+    private Discovered discovered() {
+        Discovered found = discovered;
+        if (found == null) {
+            synchronized (discoveryLock) {
+                found = discovered;
+                if (found == null) {
+                    found = discover();
+                    discovered = found;
+                }
+            }
+        }
+        return found;
+    }
+
+    private Discovered discover() {
+        return switch (probe.get()) {
+            case CudaAvailability.Unavailable(String reason) -> new Discovered(DeviceDiscovery.none(reason), List.of());
+            case CudaAvailability.Available(CudaDriver driver) -> discover(driver);
+        };
+    }
+
+    private Discovered discover(CudaDriver driver) {
+        final List<Entry> entries = new ArrayList<>();
+        final List<EpDevice> devices = new ArrayList<>();
+        final List<String> notes = new ArrayList<>();
+        for (int ordinal = 0; ordinal < driver.deviceCount(); ordinal++) {
+            final CudaDevice device = new CudaDevice(driver, driver.deviceInfo(ordinal));
+            final Optional<String> obstacle = obstacle(device.info());
+            if (obstacle.isPresent()) {
+                notes.add(device + ": " + obstacle.get());
+            } else {
+                entries.add(new Entry(device));
+                devices.add(device.describe());
+            }
+        }
+        if (devices.isEmpty() && notes.isEmpty()) {
+            notes.add("the CUDA driver lists no device");
+        }
+        return new Discovered(new DeviceDiscovery(devices, notes), List.copyOf(entries));
+    }
+
+    @Override
+    public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
+        options.requireValid(optionKeys());
+        final Lock open = lockOpen();
+        try {
+            final Entry entry = entry(info);
+            final Choice choice = choose(entry.device, info, options);
+            entry.device.requireContext();
+            return choice.sharedAs == null
+                    ? entry.references.acquireOwn(choice.maker)
+                    : entry.references.acquireShared(choice.sharedAs, choice.maker);
+        } catch (CudaException e) {
+            throw DriverCalls.refusal(e, entry(info).device, info, 0);
+        } finally {
+            open.unlock();
+        }
+    }
+
+    @Override
+    public void releaseAllocator(Allocator allocator) {
+        final Lock open = lifecycle.readLock();
+        open.lock();
+        try {
+            for (Entry entry : knownEntries()) {
+                switch (entry.references.release(allocator)) {
+                    case STILL_USED -> {
+                        return;
+                    }
+                    case LAST -> {
+                        ((CudaAllocator) allocator).destroy();
+                        return;
+                    }
+                    case UNKNOWN -> {}
+                }
+            }
+        } finally {
+            open.unlock();
+        }
+        throw new UnknownAllocatorException(
+                "this factory has no open reference to " + allocator + "; it was released or made elsewhere");
+    }
+
+    @Override
+    public boolean isStreamAware(MemoryInfo info) {
+        return knownEntries().stream()
+                .anyMatch(entry -> entry.device.defaultMemory().equals(info));
+    }
+
+    @Override
+    public SyncStream createSyncStream(MemoryInfo info) {
+        final Lock open = lockOpen();
+        try {
+            final Entry entry = entry(info);
+            if (!entry.device.defaultMemory().equals(info)) {
+                throw new UnsupportedMemoryException(name() + " has no streams for " + info);
+            }
+            entry.device.requireContext();
+            final CudaSyncStream stream = new CudaSyncStream(entry.device, info, entry::untie, entry::forget);
+            entry.add(stream);
+            return stream;
+        } catch (CudaException e) {
+            throw DriverCalls.deviceException(e);
+        } finally {
+            open.unlock();
+        }
+    }
+
+    @Override
+    public Optional<DataTransfer> dataTransfer() {
+        return Optional.of(new CudaTransfer(this::workingDevice));
+    }
+
+    private CudaDevice workingDevice(int ordinal) {
+        final Lock open = lockOpen();
+        try {
+            for (Entry entry : knownEntries()) {
+                if (entry.device.ordinal() == ordinal) {
+                    entry.device.requireContext();
+                    return entry.device;
+                }
+            }
+            throw new UnsupportedMemoryException(name() + " does not serve gpu:" + ordinal);
+        } finally {
+            open.unlock();
+        }
+    }
+
+    private Entry entry(MemoryInfo info) {
+        for (Entry entry : discovered().entries) {
+            final CudaDevice device = entry.device;
+            if (info.equals(device.defaultMemory())
+                    || info.equals(device.pinnedMemory())
+                    || info.equals(device.readOnlyMemory())) {
+                return entry;
+            }
+        }
+        throw new UnsupportedMemoryException(name() + " does not serve " + info + "; it lists "
+                + discovered().discovery.devices() + " "
+                + discovered().discovery.notes());
+    }
+
+    private List<Entry> knownEntries() {
+        final Discovered found = discovered;
+        return found == null ? List.of() : found.entries;
+    }
+
+    private Lock lockOpen() {
+        final Lock lock = lifecycle.readLock();
+        lock.lock();
+        if (isClosed) {
+            lock.unlock();
+            throw new AllocatorClosedException("the factory " + name() + " is closed");
+        }
+        return lock;
+    }
+
+    @Override
+    public void close() {
+        final Lock exclusive = lifecycle.writeLock();
+        exclusive.lock();
+        try {
+            if (isClosed) {
+                return;
+            }
+            int allocators = 0;
+            int streams = 0;
+            for (Entry entry : knownEntries()) {
+                allocators += entry.references.count();
+                streams += entry.streamCount();
+            }
+            if (allocators + streams > 0) {
+                throw new IllegalStateException(name() + " is in use: " + allocators + " allocators and " + streams
+                        + " streams are out; give them back first");
+            }
+            isClosed = true;
+            final DriverCalls.All calls = new DriverCalls.All();
+            knownEntries().forEach(entry -> entry.device.releaseContext(calls));
+            calls.throwIfFailed();
+        } finally {
+            exclusive.unlock();
+        }
+    }
+}

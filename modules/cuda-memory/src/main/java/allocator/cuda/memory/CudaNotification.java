@@ -1,0 +1,78 @@
+package allocator.cuda.memory;
+
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaException;
+import allocator.spi.SyncNotification;
+import allocator.spi.SyncStream;
+
+/** A CUDA event of a stream. */
+final class CudaNotification extends SyncNotification {
+    private final CudaSyncStream producer;
+    private final CudaDriver driver;
+    private final int ordinal;
+    private final long event;
+    private final UseGuard guard = new UseGuard();
+
+    /**
+     * @param producer the stream, in use by the caller
+     * @throws CudaException if there is no event to be had
+     */
+    CudaNotification(CudaSyncStream producer) {
+        super(producer);
+        this.producer = producer;
+        driver = producer.device().driver();
+        ordinal = producer.device().ordinal();
+        event = driver.eventCreate(ordinal);
+    }
+
+    @Override
+    protected void record() {
+        producer.use();
+        try {
+            withEvent(() -> driver.eventRecord(ordinal, event, producer.handle()));
+        } finally {
+            producer.endUse();
+        }
+    }
+
+    @Override
+    protected void enqueueWait(SyncStream consumer) {
+        if (!(consumer instanceof CudaSyncStream stream)) {
+            await(); // work that is submitted there from now on comes later in any case
+            return;
+        }
+        stream.use();
+        try {
+            withEvent(() -> driver.streamWaitEvent(stream.device().ordinal(), stream.handle(), event));
+        } finally {
+            stream.endUse();
+        }
+    }
+
+    @Override
+    protected void await() {
+        withEvent(() -> driver.eventSynchronize(ordinal, event));
+    }
+
+    private void withEvent(Runnable call) {
+        if (!guard.tryEnter()) {
+            throw new IllegalStateException("the notification of " + producer + " is closed");
+        }
+        try {
+            call.run();
+        } catch (CudaException e) {
+            throw DriverCalls.deviceException(e);
+        } finally {
+            guard.exit();
+        }
+    }
+
+    @Override
+    public void close() {
+        if (guard.close()) {
+            final DriverCalls.All calls = new DriverCalls.All();
+            calls.insist(() -> driver.eventDestroy(ordinal, event));
+            calls.throwIfFailed();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+package allocator.cuda.memory;
+
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.HostSegments;
+import allocator.spi.DataTransfer;
+import allocator.spi.DeviceType;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryRange;
+import allocator.spi.MemoryType;
+import allocator.spi.SyncStream;
+import allocator.spi.UnsupportedMemoryException;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Copies between host memory, pinned or not, and the memory of GPUs.
+ *
+ * <p>With a stream the copy is queued there. The driver reads pageable host memory before the call returns, and does not
+ * return before it has written to it, so that such memory can be let go at once; it pays for that by waiting for the
+ * stream. Copies between pinned and other host memory are made by the host, after the stream's work.
+ *
+ * <p>Without a stream the copy is queued on the device's default stream, and waited for. The driver's synchronous calls
+ * would not do: they return from a copy within a device, and from one of little pageable memory, before it is done.
+ */
+final class CudaTransfer implements DataTransfer {
+    private static final long DEFAULT_STREAM = 0;
+
+    private final IntFunction<CudaDevice> devices;
+
+    /** @param devices the device of an ordinal, with a context */
+    CudaTransfer(IntFunction<CudaDevice> devices) {
+        this.devices = devices;
+    }
+
+    private enum Place {
+        HOST,
+        PINNED,
+        DEVICE,
+        ELSEWHERE;
+
+        static Place of(MemoryInfo memory) {
+            if (memory.deviceType() == DeviceType.CPU) {
+                return HOST;
+            }
+            if (memory.deviceType() != DeviceType.GPU || memory.location().vendorId() != CudaDevice.VENDOR_ID) {
+                return ELSEWHERE;
+            }
+            return memory.memoryType() == MemoryType.HOST_ACCESSIBLE ? PINNED : DEVICE;
+        }
+    }
+
+    @Override
+    public boolean canCopy(MemoryInfo source, MemoryInfo target) {
+        final Place from = Place.of(source);
+        final Place to = Place.of(target);
+        return from != Place.ELSEWHERE && to != Place.ELSEWHERE && (from != Place.HOST || to != Place.HOST);
+    }
+
+    @Override
+    public void copy(MemoryRange source, MemoryRange target, @Nullable SyncStream stream) {
+        if (!canCopy(source.memory(), target.memory())) {
+            throw new UnsupportedMemoryException("cannot copy from " + source.memory() + " to " + target.memory());
+        }
+        if (source.byteSize() != target.byteSize()) {
+            throw new InvalidSizeException(
+                    target.byteSize(), "of the target is not the " + source.byteSize() + " of the source");
+        }
+        if (stream != null && !(stream instanceof CudaSyncStream)) {
+            throw new IllegalArgumentException(stream + " is not a CUDA stream");
+        }
+        if (source.byteSize() == 0) {
+            return;
+        }
+        final CudaSyncStream cudaStream = (CudaSyncStream) stream;
+        try {
+            if (Place.of(source.memory()) != Place.DEVICE && Place.of(target.memory()) != Place.DEVICE) {
+                copyOnHost(source, target, cudaStream);
+            } else if (cudaStream == null) {
+                final CudaDevice device = workingDevice(source, target);
+                queue(source, target, device, DEFAULT_STREAM);
+                device.driver().streamSynchronize(device.ordinal(), DEFAULT_STREAM);
+            } else {
+                copyOn(cudaStream, source, target);
+            }
+        } catch (CudaException e) {
+            throw DriverCalls.deviceException(e);
+        }
+    }
+
+    private static void copyOnHost(MemoryRange source, MemoryRange target, @Nullable CudaSyncStream stream) {
+        if (stream != null) {
+            stream.flush();
+        }
+        HostSegments.at(target.address(), target.byteSize())
+                .copyFrom(HostSegments.at(source.address(), source.byteSize()));
+    }
+
+    private void copyOn(CudaSyncStream stream, MemoryRange source, MemoryRange target) {
+        final CudaDevice device = workingDevice(source, target);
+        stream.use();
+        try {
+            if (stream.device().ordinal() == device.ordinal()) {
+                queue(source, target, device, stream.handle());
+            } else {
+                queueFromAfar(source, target, device, stream);
+            }
+        } finally {
+            stream.endUse();
+        }
+    }
+
+    /** The stream is another device's than the one that copies: both wait for each other by events. */
+    private void queueFromAfar(MemoryRange source, MemoryRange target, CudaDevice device, CudaSyncStream stream) {
+        final CudaDriver driver = device.driver();
+        final int streamOrdinal = stream.device().ordinal();
+        final long before = driver.eventCreate(streamOrdinal);
+        try {
+            driver.eventRecord(streamOrdinal, before, stream.handle());
+            driver.streamWaitEvent(device.ordinal(), DEFAULT_STREAM, before);
+        } finally {
+            DriverCalls.insist(() -> driver.eventDestroy(streamOrdinal, before));
+        }
+        queue(source, target, device, DEFAULT_STREAM);
+        final long after = driver.eventCreate(device.ordinal());
+        try {
+            driver.eventRecord(device.ordinal(), after, DEFAULT_STREAM);
+            driver.streamWaitEvent(streamOrdinal, stream.handle(), after);
+        } finally {
+            DriverCalls.insist(() -> driver.eventDestroy(device.ordinal(), after));
+        }
+    }
+
+    /** The device that copies: the target's, where that is one. */
+    private CudaDevice workingDevice(MemoryRange source, MemoryRange target) {
+        final MemoryRange onDevice = Place.of(target.memory()) == Place.DEVICE ? target : source;
+        return devices.apply(onDevice.memory().deviceOrdinal());
+    }
+
+    private void queue(MemoryRange source, MemoryRange target, CudaDevice device, long stream) {
+        final CudaDriver driver = device.driver();
+        final int ordinal = device.ordinal();
+        final long to = target.address();
+        final long from = source.address();
+        final long byteSize = source.byteSize();
+        if (Place.of(source.memory()) != Place.DEVICE) {
+            driver.memcpyHtoDAsync(ordinal, to, from, byteSize, stream);
+        } else if (Place.of(target.memory()) != Place.DEVICE) {
+            driver.memcpyDtoHAsync(ordinal, to, from, byteSize, stream);
+        } else if (source.memory().deviceOrdinal() == ordinal) {
+            driver.memcpyDtoDAsync(ordinal, to, from, byteSize, stream);
+        } else {
+            final CudaDevice other = devices.apply(source.memory().deviceOrdinal());
+            driver.memcpyPeerAsync(ordinal, to, other.ordinal(), from, byteSize, stream);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+package allocator.cuda.memory;
+
+import allocator.spi.MemoryInfo;
+
+/** Device memory, each block from {@code cuMemAlloc}. */
+public final class DeviceMemory extends DirectMemory {
+    /**
+     * Makes the allocator; takes no memory yet.
+     *
+     * @param device the device, with a context
+     * @param info the memory to serve: the device's default or read-only memory
+     */
+    public DeviceMemory(CudaDevice device, MemoryInfo info) {
+        super(device, info);
+    }
+
+    @Override
+    long take(long byteSize) {
+        return device().driver().memAlloc(device().ordinal(), byteSize);
+    }
+
+    @Override
+    void giveBack(long address) {
+        device().driver().memFree(device().ordinal(), address);
+    }
+}

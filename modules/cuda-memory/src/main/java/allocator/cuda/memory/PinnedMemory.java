@@ -1,0 +1,51 @@
+package allocator.cuda.memory;
+
+import allocator.cuda.driver.HostSegments;
+import allocator.spi.HostAccessibleAllocator;
+import java.lang.foreign.MemorySegment;
+
+/**
+ * Page-locked host memory, each block from {@code cuMemHostAlloc}; pinned for every device, and every device can reach
+ * it at its address.
+ */
+public final class PinnedMemory extends DirectMemory implements HostAccessibleAllocator {
+    /**
+     * Makes the allocator; takes no memory yet.
+     *
+     * @param device the device, with a context
+     */
+    public PinnedMemory(CudaDevice device) {
+        super(device, device.pinnedMemory());
+    }
+
+    @Override
+    long take(long byteSize) {
+        return device().driver().memHostAlloc(device().ordinal(), byteSize, true);
+    }
+
+    @Override
+    void giveBack(long address) {
+        device().driver().memFreeHost(device().ordinal(), address);
+    }
+
+    @Override
+    public MemorySegment segment(long address, long byteSize) {
+        return segmentAt(address, byteSize);
+    }
+
+    /**
+     * Sees pinned memory as a segment, as {@link HostAccessibleAllocator#segment} says.
+     *
+     * @param address first byte, {@code 0} for the empty allocation
+     * @param byteSize size in bytes
+     * @return the segment
+     * @throws allocator.spi.InvalidSizeException if the size is negative, or not zero for the empty allocation
+     */
+    public static MemorySegment segmentAt(long address, long byteSize) {
+        if (byteSize < 0 || address == 0) {
+            requireEmpty(byteSize);
+            return MemorySegment.NULL;
+        }
+        return HostSegments.at(address, byteSize);
+    }
+}

@@ -1,0 +1,47 @@
+package allocator.cuda.memory;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Counts the calls that are using a native handle, so that it is not destroyed beneath them: a driver does not notice a
+ * destroyed handle, it crashes.
+ *
+ * <p>Entering and leaving are one atomic addition each. Closing waits for those who are inside; nobody enters after it.
+ */
+final class UseGuard {
+    private static final int CLOSED = Integer.MIN_VALUE;
+    private static final long WAIT_NANOS = 20_000;
+
+    /** How many are inside, plus {@link #CLOSED} once closed. */
+    private final AtomicInteger uses = new AtomicInteger();
+
+    /** Enters, unless closed. Whoever entered leaves by {@link #exit}. */
+    boolean tryEnter() {
+        if (uses.incrementAndGet() > 0) {
+            return true;
+        }
+        uses.decrementAndGet();
+        return false;
+    }
+
+    void exit() {
+        uses.decrementAndGet();
+    }
+
+    boolean isClosed() {
+        return uses.get() < 0;
+    }
+
+    /** Lets nobody enter any more and waits for those inside. Returns whether this call is the one that closed. */
+    boolean close() {
+        int before = uses.get();
+        while (before >= 0 && !uses.compareAndSet(before, before + CLOSED)) {
+            before = uses.get();
+        }
+        while (uses.get() != CLOSED) {
+            LockSupport.parkNanos(WAIT_NANOS);
+        }
+        return before >= 0;
+    }
+}

@@ -1,0 +1,12 @@
+package allocator.cuda.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class ModuleNameTest {
+    @Test
+    void testsRunInTheModule() {
+        assertThat(CudaEpFactory.class.getModule().getName()).isEqualTo("java.allocator.cuda.memory");
+    }
+}

@@ -1,0 +1,49 @@
+package allocator.cuda.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+
+class UseGuardTest {
+    private final UseGuard guard = new UseGuard();
+
+    @Test
+    void nobodyEntersAfterTheClose() {
+        assertThat(guard.tryEnter()).isTrue();
+        guard.exit();
+        assertThat(guard.close()).isTrue();
+        assertThat(guard.tryEnter()).isFalse();
+        assertThat(guard.isClosed()).isTrue();
+        assertThat(guard.close()).isFalse();
+    }
+
+    @Test
+    void closeWaitsForThoseInside() throws InterruptedException {
+        final CountDownLatch inside = new CountDownLatch(1);
+        final CountDownLatch mayLeave = new CountDownLatch(1);
+        final AtomicBoolean hasLeft = new AtomicBoolean();
+        final Thread user = Thread.ofPlatform().start(() -> {
+            assertThat(guard.tryEnter()).isTrue();
+            inside.countDown();
+            try {
+                mayLeave.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            hasLeft.set(true);
+            guard.exit();
+        });
+        inside.await();
+        final Thread closer = Thread.ofPlatform().start(guard::close);
+        while (!guard.isClosed()) {
+            Thread.onSpinWait();
+        }
+        assertThat(guard.tryEnter()).isFalse();
+        mayLeave.countDown();
+        closer.join();
+        assertThat(hasLeft).isTrue();
+        user.join();
+    }
+}

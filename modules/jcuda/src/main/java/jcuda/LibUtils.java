@@ -1,0 +1,29 @@
+package jcuda;
+
+import java.util.Locale;
+
+/** Names of native libraries, in the form that JCuda's classes ask for. */
+public final class LibUtils {
+    private LibUtils() {}
+
+    /**
+     * Returns a library's name on this platform, as JCuda publishes it: {@code JCudaDriver-12.6.0} becomes
+     * {@code JCudaDriver-12.6.0-linux-x86_64}.
+     *
+     * @param baseLibraryName the name without platform
+     * @return the name with operating system and architecture
+     */
+    public static String createPlatformLibraryName(String baseLibraryName) {
+        return baseLibraryName + '-' + operatingSystem() + '-' + architecture();
+    }
+
+    private static String operatingSystem() {
+        final String name = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+        return name.startsWith("windows") ? "windows" : name.startsWith("mac") ? "apple" : name;
+    }
+
+    private static String architecture() {
+        final String name = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
+        return name.equals("amd64") ? "x86_64" : name;
+    }
+}

@@ -1,0 +1,53 @@
+package jcuda;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.HashSet;
+import java.util.Set;
+
+/** Loads the native libraries that this module carries, each once and from a private copy. */
+public final class LibUtilsCuda {
+    private static final Set<String> LOADED = new HashSet<>();
+
+    private LibUtilsCuda() {}
+
+    /**
+     * Loads a native library of this module; does nothing if it is loaded already.
+     *
+     * <p>The library is copied to a new directory that only this user can enter, loaded from there, and the copy
+     * deleted before this method returns: no other user and no other JVM ever sees it. A failure leaves nothing
+     * behind, so that the call can be repeated.
+     *
+     * @param libraryName the name with platform, as {@link LibUtils#createPlatformLibraryName} gives it
+     * @param dependentLibraryNames names of libraries to load first
+     * @throws UnsatisfiedLinkError if this module has no such library, or it cannot be copied or linked
+     */
+    public static synchronized void loadLibrary(String libraryName, String... dependentLibraryNames) {
+        for (String dependent : dependentLibraryNames) {
+            load(dependent);
+        }
+        load(libraryName);
+    }
+
+    @SuppressWarnings("restricted") // loading native code is this module's purpose
+    private static void load(String libraryName) {
+        if (LOADED.contains(libraryName)) {
+            return;
+        }
+        final String fileName = System.mapLibraryName(libraryName);
+        try (InputStream library = LibUtilsCuda.class.getResourceAsStream("/lib/" + fileName)) {
+            if (library == null) {
+                throw new UnsatisfiedLinkError("module jcuda carries no " + fileName + ", only linux-x86_64");
+            }
+            try (PrivateCopy copy = PrivateCopy.of(library, fileName)) {
+                System.load(copy.file().toString());
+            }
+        } catch (IOException e) {
+            final UnsatisfiedLinkError error = new UnsatisfiedLinkError("cannot copy " + fileName
+                    + " to java.io.tmpdir=" + System.getProperty("java.io.tmpdir") + ": " + e);
+            error.initCause(e);
+            throw error;
+        }
+        LOADED.add(libraryName);
+    }
+}

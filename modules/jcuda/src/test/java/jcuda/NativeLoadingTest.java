@@ -1,0 +1,91 @@
+package jcuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.stream.Stream;
+import jcuda.driver.JCudaDriver;
+import jcuda.runtime.JCuda;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class NativeLoadingTest {
+    @TempDir
+    Path temporary;
+
+    @Test
+    void theClassesAreInTheModuleJcuda() {
+        assertThat(JCudaDriver.class.getModule().getName()).isEqualTo("jcuda");
+        assertThat(JCuda.class.getModule().isNamed()).isTrue();
+    }
+
+    @Test
+    void theModuleCarriesTheLicenceOfJCuda() throws IOException {
+        try (var licence = JCudaVersion.class.getResourceAsStream("/META-INF/LICENSE-JCuda.txt")) {
+            assertThat(licence).isNotNull();
+            assertThat(new String(licence.readAllBytes(), StandardCharsets.UTF_8))
+                    .contains("Marco Hutter", "WITHOUT WARRANTY OF ANY KIND");
+        }
+    }
+
+    @Test
+    void aLibraryThatIsNotCarriedIsRefusedByName() {
+        assertThatThrownBy(() -> LibUtilsCuda.loadLibrary("JCublas-12.6.0-linux-x86_64"))
+                .isInstanceOf(UnsatisfiedLinkError.class)
+                .hasMessageContaining("libJCublas-12.6.0-linux-x86_64.so");
+    }
+
+    /** JCuda's own loader takes whatever lies under this name, which any user of the machine can put there. */
+    @Test
+    void aPlantedLibraryIsNeitherLoadedNorTouched() throws Exception {
+        final Path planted = temporary.resolve("libJCudaRuntime-12.6.0-linux-x86_64.so");
+        Files.writeString(planted, "not a library");
+
+        final String output = runtimeVersionInANewJvm();
+
+        assertThat(output).isEqualTo("version 12000, result 0");
+        assertThat(planted).hasContent("not a library");
+    }
+
+    @Test
+    void loadingLeavesNoFile() throws Exception {
+        runtimeVersionInANewJvm();
+        try (Stream<Path> files = Files.list(temporary)) {
+            assertThat(files).isEmpty();
+        }
+    }
+
+    private String runtimeVersionInANewJvm() throws IOException, InterruptedException {
+        final Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Djava.io.tmpdir=" + temporary,
+                        "-XX:-UsePerfData",
+                        "--module-path",
+                        System.getProperty("jdk.module.path"),
+                        "--patch-module",
+                        "jcuda=" + location(),
+                        "--enable-native-access=jcuda",
+                        "--illegal-native-access=deny",
+                        "-m",
+                        "jcuda/" + PrintRuntimeVersion.class.getName())
+                .redirectErrorStream(true)
+                .start();
+        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+        assertThat(process.waitFor()).as(output).isZero();
+        return output;
+    }
+
+    /** The folder or jar that holds these tests; the module's own location says where the module is instead. */
+    private static Path location() {
+        final String resource = PrintRuntimeVersion.class
+                .getResource("PrintRuntimeVersion.class")
+                .toString();
+        final String root = resource.substring(0, resource.indexOf("jcuda/PrintRuntimeVersion.class"));
+        return Path.of(URI.create(root.startsWith("jar:") ? root.substring(4, root.indexOf("!/")) : root));
+    }
+}

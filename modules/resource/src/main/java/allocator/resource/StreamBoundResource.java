@@ -1,0 +1,70 @@
+package allocator.resource;
+
+import allocator.spi.MemoryInfo;
+import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
+import java.util.List;
+
+/**
+ * A stream-ordered resource on one stream, for callers that know no streams: every call is ordered on that stream, and
+ * memory may be used by later work on it only.
+ */
+public final class StreamBoundResource implements MemoryResource {
+    private final StreamOrderedMemoryResource upstream;
+    private final SyncStream stream;
+
+    /**
+     * Binds a resource to a stream.
+     *
+     * @param upstream the resource
+     * @param stream the stream
+     * @throws StackOrderException if the resource is bound to a stream already
+     */
+    public StreamBoundResource(StreamOrderedMemoryResource upstream, SyncStream stream) {
+        if (!upstream.context().equals(MemoryContext.ANY)) {
+            throw new StackOrderException(upstream + " is bound to a stream already: " + upstream.context());
+        }
+        this.upstream = upstream;
+        this.stream = stream;
+    }
+
+    @Override
+    public MemoryInfo memory() {
+        return upstream.memory();
+    }
+
+    @Override
+    public MemoryKind kind() {
+        return upstream.kind();
+    }
+
+    @Override
+    public MemoryContext context() {
+        return new MemoryContext.StreamBound(stream);
+    }
+
+    @Override
+    public long allocate(long byteSize, long byteAlignment) {
+        return upstream.allocate(byteSize, byteAlignment, stream);
+    }
+
+    @Override
+    public void deallocate(long address, long byteSize, long byteAlignment) {
+        upstream.deallocate(address, byteSize, byteAlignment, stream);
+    }
+
+    @Override
+    public ShrinkReport shrink() {
+        return upstream.shrink();
+    }
+
+    @Override
+    public List<MemoryResource> upstreams() {
+        return List.of(upstream);
+    }
+
+    @Override
+    public String toString() {
+        return "StreamBound(" + upstream + ", " + stream + ")";
+    }
+}

@@ -1,0 +1,335 @@
+package allocator.resource;
+
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory that knows the work which uses it. Its identity is address and generation: a generation is never used again, so
+ * that a handle from before a free is told from a new block at the same address.
+ *
+ * <p>State. A block has at most one last write and, for each stream, at most one read since: a later read of a stream
+ * stands for its earlier ones, and a write stands for all reads, since it waited for them. A use is <em>open</em> from its
+ * preparation until it is finished. While a write is open no other stream's use can be prepared, and while another stream's
+ * use is open no write can.
+ */
+public final class TrackedBlock {
+    private final TrackedMemory owner;
+    private final long address;
+    private final long byteSize;
+    private final long byteAlignment;
+    private final long generation;
+    private final String tag;
+
+    /** Guards what follows; never held while a driver is called. */
+    private final SpinLock lock = new SpinLock();
+
+    private boolean isFreed;
+    private @Nullable SharedEvent lastWrite;
+    private final List<StreamUse> uses = new ArrayList<>(2);
+
+    /** What one stream has done, or is about to do, with the block. */
+    private static final class StreamUse {
+        private final SyncStream stream;
+        private @Nullable SharedEvent lastRead;
+
+        /** The write that the stream has waited for. */
+        private @Nullable SharedEvent awaitedWrite;
+
+        private int openReads;
+        private int openWrites;
+
+        /** A use was lost: only the stream itself knows when it is over. */
+        private boolean isPoisoned;
+
+        StreamUse(SyncStream stream) {
+            this.stream = stream;
+        }
+
+        boolean isOpen() {
+            return openReads + openWrites > 0;
+        }
+    }
+
+    TrackedBlock(TrackedMemory owner, long address, long byteSize, long byteAlignment, long generation, String tag) {
+        this.owner = owner;
+        this.address = address;
+        this.byteSize = byteSize;
+        this.byteAlignment = byteAlignment;
+        this.generation = generation;
+        this.tag = tag;
+    }
+
+    /**
+     * Where the block is.
+     *
+     * @return the address
+     */
+    public long address() {
+        return address;
+    }
+
+    /**
+     * How large the block is.
+     *
+     * @return the size that was asked for, in bytes
+     */
+    public long byteSize() {
+        return byteSize;
+    }
+
+    /**
+     * Which block this is among all that were ever at its address.
+     *
+     * @return the generation, above zero, rising in order of allocation in this process
+     */
+    public long generation() {
+        return generation;
+    }
+
+    /**
+     * Who allocated the block.
+     *
+     * @return the tag given then
+     */
+    public String tag() {
+        return tag;
+    }
+
+    long byteAlignment() {
+        return byteAlignment;
+    }
+
+    void requireOwner(TrackedMemory memory) {
+        if (owner != memory) {
+            throw new ForeignBlockException(this + " belongs to " + owner + ", not to " + memory);
+        }
+    }
+
+    /** The block is written on a stream before anybody knows it: by the allocation itself. */
+    void begin(SharedEvent allocation) {
+        lastWrite = allocation;
+    }
+
+    /** Opens a use and tells what it has to wait for; each event is retained for the caller. */
+    List<SharedEvent> open(Access access, SyncStream stream, List<SyncStream> poisoned) {
+        lock.lock();
+        try {
+            requireLive();
+            requireOrdered(access, stream);
+            final List<SharedEvent> awaited = new ArrayList<>(uses.size() + 1);
+            final StreamUse mine = use(stream);
+            if (lastWrite != null && !lastWrite.isOn(stream) && mine.awaitedWrite != lastWrite) {
+                awaited.add(lastWrite.retain());
+            }
+            for (StreamUse other : uses) {
+                if (other != mine && access == Access.WRITE && other.lastRead != null) {
+                    awaited.add(other.lastRead.retain());
+                }
+                if (other.isPoisoned && other != mine) {
+                    poisoned.add(other.stream);
+                }
+            }
+            if (access == Access.WRITE) {
+                mine.openWrites++;
+            } else {
+                mine.openReads++;
+            }
+            return awaited;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void requireLive() {
+        if (isFreed) {
+            throw new StaleBlockException(this + " is freed already");
+        }
+    }
+
+    private void requireOrdered(Access access, SyncStream stream) {
+        for (StreamUse other : uses) {
+            if (other.stream.id() != stream.id()
+                    && (other.openWrites > 0 || (access == Access.WRITE && other.openReads > 0))) {
+                throw new MisorderedUseException(this + " cannot be prepared for a "
+                        + (access == Access.WRITE ? "write" : "read") + " on " + stream + " while a use on "
+                        + other.stream + " is prepared and not finished");
+            }
+        }
+    }
+
+    private StreamUse use(SyncStream stream) {
+        for (StreamUse use : uses) {
+            if (use.stream.id() == stream.id()) {
+                return use;
+            }
+        }
+        final StreamUse use = new StreamUse(stream);
+        uses.add(use);
+        return use;
+    }
+
+    /** The waits of an opened use are queued: they need not be queued again, and lost uses have been waited for. */
+    void opened(SyncStream stream, List<SyncStream> flushed) {
+        lock.lock();
+        try {
+            use(stream).awaitedWrite = lastWrite;
+            for (StreamUse other : uses) {
+                if (flushed.contains(other.stream)) {
+                    other.isPoisoned = false;
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes an opened use back: nothing was given to the stream. */
+    void cancel(Access access, SyncStream stream) {
+        lock.lock();
+        try {
+            closeUse(access, stream);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private StreamUse closeUse(Access access, SyncStream stream) {
+        final StreamUse mine = use(stream);
+        final int open = access == Access.WRITE ? mine.openWrites : mine.openReads;
+        if (open == 0) {
+            throw new MisorderedUseException(
+                    this + " was not prepared for a " + (access == Access.WRITE ? "write" : "read") + " on " + stream);
+        }
+        if (access == Access.WRITE) {
+            mine.openWrites--;
+        } else {
+            mine.openReads--;
+        }
+        return mine;
+    }
+
+    /** Refuses to finish what was not prepared, before an event is recorded for it. */
+    void requireOpen(Access access, SyncStream stream) {
+        lock.lock();
+        try {
+            requireLive();
+            closeUse(access, stream);
+            reopen(access, use(stream));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static void reopen(Access access, StreamUse use) {
+        if (access == Access.WRITE) {
+            use.openWrites++;
+        } else {
+            use.openReads++;
+        }
+    }
+
+    /** Ends an opened use with the event behind it, which this block then holds. */
+    void finish(Access access, SyncStream stream, SharedEvent event) {
+        final List<SharedEvent> replaced = new ArrayList<>(uses.size() + 1);
+        lock.lock();
+        try {
+            final StreamUse mine = closeUse(access, stream);
+            if (access == Access.READ) {
+                replace(replaced, mine.lastRead);
+                mine.lastRead = event;
+            } else {
+                replace(replaced, lastWrite);
+                lastWrite = event;
+                mine.isPoisoned = false; // what was lost on this stream is before the event
+                for (StreamUse use : uses) {
+                    replace(replaced, use.lastRead);
+                    use.lastRead = null;
+                    use.awaitedWrite = null;
+                }
+                uses.removeIf(use -> use != mine && !use.isOpen() && !use.isPoisoned);
+            }
+        } finally {
+            lock.unlock();
+        }
+        replaced.forEach(SharedEvent::release);
+    }
+
+    private static void replace(List<SharedEvent> replaced, @Nullable SharedEvent event) {
+        if (event != null) {
+            replaced.add(event);
+        }
+    }
+
+    /** Ends an opened use that left no event: the stream has to be waited for as a whole before the next use. */
+    void poison(Access access, SyncStream stream) {
+        lock.lock();
+        try {
+            closeUse(access, stream).isPoisoned = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Makes the block stale. Its events stay until they are done. */
+    void free() {
+        lock.lock();
+        try {
+            requireLive();
+            for (StreamUse use : uses) {
+                if (use.isOpen()) {
+                    throw new MisorderedUseException(
+                            this + " cannot be freed while a use on " + use.stream + " is prepared and not finished");
+                }
+            }
+            isFreed = true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    boolean isFreed() {
+        lock.lock();
+        final boolean answer = isFreed;
+        lock.unlock();
+        return answer;
+    }
+
+    /** Whether a freed block's uses are all over; lets go of the events that are. One caller at a time. */
+    boolean isDone() {
+        if (lastWrite != null && lastWrite.isDone()) {
+            lastWrite.release();
+            lastWrite = null;
+        }
+        final Iterator<StreamUse> remaining = uses.iterator();
+        while (remaining.hasNext()) {
+            final StreamUse use = remaining.next();
+            if (use.lastRead != null && use.lastRead.isDone()) {
+                use.lastRead.release();
+                use.lastRead = null;
+            }
+            if (use.lastRead == null && !use.isPoisoned) {
+                remaining.remove();
+            }
+        }
+        return lastWrite == null && uses.isEmpty();
+    }
+
+    /** Waits on the host for streams whose use of a freed block was lost. One caller at a time. */
+    void flushPoisoned() {
+        for (StreamUse use : uses) {
+            if (use.isPoisoned) {
+                use.stream.flush();
+                use.isPoisoned = false;
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "block '" + tag + "' of " + byteSize + " bytes at 0x" + Long.toHexString(address) + ", generation "
+                + generation;
+    }
+}

@@ -1,0 +1,511 @@
+package allocator.runtime;
+
+import static allocator.runtime.FakeFactory.location;
+import static allocator.runtime.FakeFactory.memory;
+import static allocator.runtime.FakeFactory.readOnly;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.runtime.AllocatorReport.Setting;
+import allocator.runtime.AllocatorReport.Source;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.OptionKey;
+import allocator.spi.UnsupportedMemoryException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Path 2: the allocators of a session. */
+class SessionTest {
+    private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
+    private static final MemoryLocation CPU = location(DeviceType.CPU, 0);
+    private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
+    private static final MemoryInfo CUDA = memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
+
+    private Environment environment = RegistrationTest.empty();
+    private final FakeFactory gpu = FakeFactory.gpu("CudaArena");
+    private final FakeFactory cpu = FakeFactory.cpu("Cpu");
+
+    @AfterEach
+    void close() {
+        environment.close();
+        assertThat(gpu.references()).isZero();
+        assertThat(cpu.references()).isZero();
+    }
+
+    private Session open(String... keysAndValues) {
+        final SessionOptions.Builder options = SessionOptions.builder().name("s");
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            options.option(keysAndValues[i], keysAndValues[i + 1]);
+        }
+        return environment.openSession(options.build());
+    }
+
+    @Nested
+    class Devices {
+        @Test
+        void theBestDeviceIsTakenUnlessOneIsNamed() {
+            environment.register(cpu);
+            environment.register(gpu);
+            try (Session best = open();
+                    Session named = environment.openSession(
+                            SessionOptions.builder().provider("Cpu").build());
+                    Session numbered = environment.openSession(
+                            SessionOptions.builder().provider("CudaArena", 0).build())) {
+                assertThat(best.allocator().info()).isEqualTo(CUDA);
+                assertThat(named.allocator().info().name()).isEqualTo("Cpu");
+                assertThat(numbered.allocator().info()).isEqualTo(CUDA);
+            }
+        }
+
+        @Test
+        void aDeviceThatIsNotThereIsRefusedWithWhatThereIs() {
+            environment.register(cpu);
+            assertThatThrownBy(() -> environment.openSession(
+                            SessionOptions.builder().provider("Cuda").build()))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("no device Cuda; there are: [Cpu on Cpu cpu 0 [Cpu (cpu:0)]]");
+            assertThatThrownBy(() -> environment.openSession(
+                            SessionOptions.builder().provider("Cpu", 3).build()))
+                    .hasMessageContaining("no device Cpu device 3");
+        }
+
+        @Test
+        void withoutAnyProviderTheErrorSaysSo() {
+            assertThatThrownBy(SessionTest.this::open)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("no device was found: no provider was found");
+        }
+
+        @Test
+        void theFirstProviderOfAMemoryWinsAndNothingIsMadeInVain() {
+            final FakeFactory pool = FakeFactory.gpu("CudaPool");
+            environment.register(gpu);
+            environment.register(pool);
+            final int before = gpu.created.size();
+            try (Session session = environment.openSession(SessionOptions.builder()
+                    .provider("CudaPool")
+                    .provider("CudaArena")
+                    .build())) {
+                assertThat(session.allocators())
+                        .allSatisfy(allocator ->
+                                assertThat(allocator.report().provider()).isEqualTo("CudaPool"));
+                assertThat(session.allocators()).hasSize(2);
+                assertThat(gpu.created).hasSize(before);
+            }
+        }
+
+        /** The cases of ONNX Runtime's default memory device. */
+        @Test
+        void theDefaultAllocatorIsThatOfTheFirstDevice() {
+            final MemoryInfo pinned = memory("Pinned", DeviceType.GPU, 0, MemoryType.HOST_ACCESSIBLE);
+            environment.register(new FakeFactory("OnlyPinned").with(DeviceType.GPU, 0, pinned));
+            environment.register(new FakeFactory("None").with(DeviceType.NPU, 0));
+            environment.register(cpu);
+            try (Session session = environment.openSession(
+                            SessionOptions.builder().provider("OnlyPinned").build());
+                    Session nothing = environment.openSession(
+                            SessionOptions.builder().provider("None").build());
+                    Session second = environment.openSession(SessionOptions.builder()
+                            .provider("None")
+                            .provider("Cpu")
+                            .build())) {
+                assertThat(session.allocator().info()).isEqualTo(pinned);
+                assertThat(nothing.allocators()).isEmpty();
+                assertThatThrownBy(nothing::allocator)
+                        .isInstanceOf(UnsupportedMemoryException.class)
+                        .hasMessageContaining("No requested allocator available");
+                assertThat(second.allocator().info().name()).isEqualTo("Cpu");
+            }
+        }
+
+        @Test
+        void aShrinkableAllocatorIsAnArenaAndAnotherIsNot() {
+            environment.register(cpu);
+            cpu.returned = allocator -> {
+                ((FakeAllocator) allocator).level = 24;
+                return allocator;
+            };
+            environment.register(gpu);
+            try (Session arena = open();
+                    Session plain = environment.openSession(
+                            SessionOptions.builder().provider("Cpu").build())) {
+                assertThat(arena.allocator().asArena()).isPresent();
+                assertThat(plain.allocator().asArena()).isEmpty();
+                assertThatThrownBy(() -> plain.shrink(CPU))
+                        .isInstanceOf(UnsupportedMemoryException.class)
+                        .hasMessageContaining("an allocator but no arena for cpu:0");
+            }
+        }
+    }
+
+    @Nested
+    class Initializers {
+        @Test
+        void theyUseTheReadOnlyMemoryWhereThereIsOne() {
+            environment.register(gpu);
+            environment.register(cpu);
+            try (Session session = open()) {
+                assertThat(session.initializerAllocator(GPU).orElseThrow().info())
+                        .isEqualTo(readOnly("CudaReadOnly", DeviceType.GPU, 0));
+                assertThat(session.initializerAllocator(PINNED)
+                                .orElseThrow()
+                                .info()
+                                .name())
+                        .as("falls back to the normal memory")
+                        .isEqualTo("CudaPinned");
+                assertThat(session.initializerAllocator(CPU)).isEmpty();
+                assertThat(session.allocators())
+                        .extracting(a -> a.info().name())
+                        .doesNotContain("CudaReadOnly");
+            }
+        }
+
+        @ParameterizedTest
+        @CsvSource({"1, 1, 0", "0, 0, 1"})
+        void theyAreReservedIfTheOptionSaysSo(String value, long reserves, long allocs) {
+            environment.register(cpu);
+            try (Session session = open("session.use_device_allocator_for_initializers", value)) {
+                session.allocator().free(session.allocInitializer(24));
+                assertThat(cpu.last().reserves).hasValue(reserves);
+                assertThat(cpu.last().allocs).hasValue(allocs);
+            }
+        }
+    }
+
+    @Nested
+    class Sharing {
+        @Test
+        void withoutSettingsOfItsOwnASessionSharesWhatTheProviderShares() {
+            environment.register(gpu);
+            final ManagedAllocator shared = environment.sharedAllocator(GPU).orElseThrow();
+            try (Session first = open();
+                    Session second = open()) {
+                assertThat(first.allocator().isSameInstanceAs(second.allocator()))
+                        .isTrue();
+                assertThat(first.allocator().isSameInstanceAs(shared)).isTrue();
+                assertThat(first.report().allocators())
+                        .allSatisfy(report -> assertThat(report.source()).isEqualTo(Source.CREATED));
+            }
+        }
+
+        /** AllocatorSharing_EnsureSessionsDontUseSameOrtCreatedAllocator and its opposite. */
+        @ParameterizedTest
+        @CsvSource({"0, false", "1, true"})
+        void withEnvironmentAllocatorsSessionsUseTheSame(String value, boolean same) {
+            gpu.isSharing = false;
+            environment.register(gpu);
+            try (Session first = open("session.use_env_allocators", value);
+                    Session second = open("session.use_env_allocators", value)) {
+                assertThat(first.allocator().isSameInstanceAs(second.allocator()))
+                        .isEqualTo(same);
+                assertThat(first.allocator()
+                                .isSameInstanceAs(
+                                        environment.sharedAllocator(GPU).orElseThrow()))
+                        .isEqualTo(same);
+            }
+        }
+
+        @Test
+        void environmentAllocatorsOfOtherDevicesComeAlong() {
+            environment.register(gpu);
+            environment.register(cpu);
+            final int created = gpu.created.size() + cpu.created.size();
+            try (Session session = open("session.use_env_allocators", "1")) {
+                assertThat(session.allocator(CPU)).isPresent();
+                assertThat(session.allocator().info()).isEqualTo(CUDA);
+                assertThat(gpu.created.size() + cpu.created.size())
+                        .as("only the read-only one is made")
+                        .isEqualTo(created + 1);
+                assertThatThrownBy(() -> environment.unregister("Cpu"))
+                        .isInstanceOf(StillInUseException.class)
+                        .hasMessageContaining("s is open");
+            }
+        }
+
+        @Test
+        void aSessionKeepsASharedAllocatorThatIsReplaced() {
+            environment.register(gpu);
+            final Session session = open("session.use_env_allocators", "1");
+            final FakeAllocator target = gpu.shared(CUDA);
+            final long block = session.allocator().alloc(8);
+            environment.createSharedAllocator(environment.devices().getFirst(), CUDA, AllocatorOptions.EMPTY);
+            session.allocator().free(session.allocator().alloc(9));
+            session.allocator().free(block);
+            assertThat(target.isEnded).isFalse();
+            session.close();
+            assertThat(target.isEnded).isTrue();
+        }
+    }
+
+    /** Order: explicit call, session, environment, default; and which of them is in force where they collide. */
+    @Nested
+    class Precedence {
+        private static final String ENV = "ep_factory.CudaArena.arena.max_mem";
+        private static final String SESSION = "ep.cudaarena.arena.max_mem";
+
+        @ParameterizedTest(name = "environment {0}, explicit {1}, session {2}, use_env {3}: {4} from {5}, in force {6}")
+        @CsvSource(
+                nullValues = "-",
+                value = {
+                    "-,    -,    -,    0, 0,    default,       0,    CREATED",
+                    "1000, -,    -,    0, 1000, environment,   1000, CREATED",
+                    "1000, -,    2000, 0, 2000, session,       2000, EXCLUSIVE",
+                    "-,    -,    2000, 0, 2000, session,       2000, EXCLUSIVE",
+                    "1000, 3000, -,    0, 3000, explicit call, 3000, ENVIRONMENT",
+                    "1000, 3000, 2000, 0, 2000, session,       2000, EXCLUSIVE",
+                    "1000, -,    -,    1, 1000, environment,   1000, ENVIRONMENT",
+                    "1000, -,    2000, 1, 2000, session,       1000, ENVIRONMENT",
+                    "-,    3000, -,    1, 3000, explicit call, 3000, ENVIRONMENT",
+                    "-,    -,    2000, 1, 2000, session,       0,    ENVIRONMENT",
+                })
+        void table(
+                String fromEnvironment,
+                String explicit,
+                String fromSession,
+                String useEnvironment,
+                String requested,
+                String origin,
+                String effective,
+                Source source) {
+            environment.close();
+            final Environment.Builder builder = Environment.builder().modulePathProviders(false);
+            if (fromEnvironment != null) {
+                builder.option(ENV, fromEnvironment);
+            }
+            environment = builder.build();
+            environment.register(gpu);
+            if (explicit != null) {
+                environment.createSharedAllocator(
+                        environment.devices().getFirst(), CUDA, AllocatorOptions.of(Map.of("arena.max_mem", explicit)));
+            }
+            final SessionOptions.Builder options =
+                    SessionOptions.builder().option("session.use_env_allocators", useEnvironment);
+            if (fromSession != null) {
+                options.option(SESSION, fromSession);
+            }
+            try (Session session = environment.openSession(options.build())) {
+                final AllocatorReport report = session.report().allocators().getFirst();
+                assertThat(report.memory()).isEqualTo(CUDA);
+                assertThat(report.source()).isEqualTo(source);
+                final Setting setting = report.settings().stream()
+                        .filter(candidate -> candidate.key().equals("arena.max_mem"))
+                        .findFirst()
+                        .orElseThrow();
+                assertThat(setting.requested()).isEqualTo(requested);
+                assertThat(setting.origin()).isEqualTo(origin);
+                assertThat(setting.effective()).isEqualTo(effective);
+                assertThat(setting.isInForce()).isEqualTo(requested.equals(effective));
+            }
+        }
+
+        @Test
+        void aSettingThatIsNotInForceSaysWhy() {
+            environment.register(gpu);
+            try (Session session = open("session.use_env_allocators", "1", SESSION, "2000")) {
+                assertThat(session.report().allocators().getFirst().settings())
+                        .filteredOn(setting -> !setting.isInForce())
+                        .singleElement()
+                        .satisfies(setting -> assertThat(setting.why())
+                                .isEqualTo("the environment's allocator is used; its value is from default"));
+            }
+        }
+
+        @Test
+        void aRoundedValueIsInForce() {
+            environment.register(gpu);
+            try (Session session = open("ep.cudaarena.arena.initial_chunk_size_bytes", "1000")) {
+                assertThat(session.report().allocators().getFirst().settings())
+                        .filteredOn(setting -> setting.key().equals("arena.initial_chunk_size_bytes"))
+                        .singleElement()
+                        .isEqualTo(new Setting("arena.initial_chunk_size_bytes", "1000", "1024", "session", ""));
+            }
+        }
+
+        @Test
+        void settingsOfASessionLeaveOthersAlone() {
+            environment.register(gpu);
+            try (Session limited = open(SESSION, "100");
+                    Session free = open()) {
+                assertThatThrownBy(() -> limited.allocator().alloc(101)).hasMessageContaining("limit reached");
+                free.allocator().free(free.allocator().alloc(101));
+                assertThat(limited.allocator().isSameInstanceAs(free.allocator()))
+                        .isFalse();
+            }
+        }
+
+        @Test
+        void sharingInSpiteOfOwnSettingsCanBeAskedForAndIsReported() {
+            environment.register(gpu);
+            try (Session session = open(SESSION, "2000", "ep.cudaarena." + OptionKey.EXCLUSIVE.name(), "0")) {
+                final AllocatorReport report = session.report().allocators().getFirst();
+                assertThat(report.source()).isEqualTo(Source.CREATED);
+                assertThat(report.settings())
+                        .filteredOn(setting -> !setting.isInForce())
+                        .extracting(Setting::key)
+                        .containsExactly("arena.max_mem");
+            }
+        }
+
+        @Test
+        void aProviderThatDoesNotTellIsReportedAsThat() {
+            environment.register(gpu);
+            gpu.returned = allocator -> {
+                ((FakeAllocator) allocator).effective = AllocatorOptions.EMPTY;
+                return allocator;
+            };
+            try (Session session = open(SESSION, "2000")) {
+                assertThat(session.report().allocators().getFirst().settings())
+                        .filteredOn(setting -> setting.key().equals("arena.max_mem"))
+                        .singleElement()
+                        .satisfies(setting -> {
+                            assertThat(setting.effective()).isNull();
+                            assertThat(setting.why()).isEqualTo("the provider tells no settings of this memory");
+                        });
+            }
+        }
+
+        @Test
+        void keysOfAProviderThatTheSessionDoesNotUseAreNoted() {
+            environment.register(gpu);
+            environment.register(cpu);
+            try (Session session = open("ep.cpu.arena.max_mem", "5")) {
+                assertThat(session.report().notes())
+                        .singleElement()
+                        .asString()
+                        .contains("no device of Cpu", "arena.max_mem=5");
+            }
+        }
+    }
+
+    @Nested
+    class Keys {
+        @Test
+        void aMistypedProviderKeyIsRefusedWithTheNearest() {
+            environment.register(gpu);
+            assertThatThrownBy(() -> open("ep.cudaarena.arena.max_men", "1"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContaining("did you mean ep.cudaarena.arena.max_mem?");
+            assertThatThrownBy(() -> open("ep.CudaArena.arena.max_mem", "1"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContaining("did you mean ep.cudaarena.arena.max_mem?");
+            assertThatThrownBy(() -> open("ep.cuda.arena.max_mem", "1")).isInstanceOf(InvalidOptionException.class);
+        }
+
+        @ParameterizedTest
+        @ValueSource(strings = {"session.use_env_allocator", "session.", "memory.unknown", "arena.max_mem", ""})
+        void anUnknownKeyIsRefusedAtOnce(String key) {
+            assertThatThrownBy(() -> SessionOptions.builder().option(key, "1"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContaining("did you mean session.use_");
+        }
+
+        /** Issue 22297: the shrink list on a session is ignored without a word. */
+        @ParameterizedTest
+        @ValueSource(strings = {"memory.enable_memory_arena_shrinkage", "disable_synchronize_execution_providers"})
+        void aRunKeyOnASessionSaysWhereItBelongs(String key) {
+            assertThatThrownBy(() -> SessionOptions.builder().option(key, "cpu:0"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContaining("it is an option of one run: set it in RunOptions");
+        }
+
+        @ParameterizedTest
+        @ValueSource(strings = {"-1", "2", "true", "", "256", "9223372036854775807"})
+        void aFlagIsZeroOrOne(String value) {
+            assertThatThrownBy(() -> SessionOptions.builder().option("session.use_env_allocators", value))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContaining("is not 0 (off) or 1 (on)");
+        }
+    }
+
+    @Nested
+    class Failing {
+        @Test
+        void aFaultAtAnyCallLeavesNothingBehind() {
+            environment.register(gpu);
+            environment.register(cpu);
+            final int references = gpu.references();
+            gpu.log.clear();
+            open().close();
+            final int calls = gpu.log.size();
+            int refused = 0;
+            for (int n = 1; n <= calls; n++) {
+                gpu.before = Faults.atCall(n, new AtomicInteger(), () -> new DeviceException("injected", null));
+                try {
+                    open("session.use_env_allocators", n % 2 == 0 ? "1" : "0").close();
+                } catch (DeviceException e) {
+                    refused++;
+                }
+                gpu.before = operation -> {};
+                assertThat(gpu.references()).as("after a fault at call " + n).isEqualTo(references);
+            }
+            assertThat(refused).isGreaterThan(2);
+        }
+
+        @Test
+        void aSessionThatCannotReportItsSettingsIsNotOpened() {
+            environment.register(gpu);
+            gpu.returned = allocator -> {
+                ((FakeAllocator) allocator).before =
+                        Faults.on("effectiveOptions", new DeviceException("no answer", null));
+                return allocator;
+            };
+            assertThatThrownBy(SessionTest.this::open).hasMessage("no answer");
+            assertThat(gpu.references()).isEqualTo(2);
+        }
+    }
+
+    @Nested
+    class Decorating {
+        @Test
+        void theDecoratorLiesBetweenTheSessionAndItsAllocators() {
+            environment.register(cpu);
+            final AtomicInteger allocs = new AtomicInteger();
+            final Session session = environment.openSession(SessionOptions.builder()
+                    .decorator(allocator -> {
+                        final FakeAllocator.Full counting = new FakeAllocator.Full(allocator.info());
+                        counting.before = operation -> allocs.incrementAndGet();
+                        return counting;
+                    })
+                    .build());
+            session.allocator().free(session.allocator().alloc(4));
+            assertThat(allocs.get()).isGreaterThan(1);
+            session.close();
+            assertThat(cpu.references()).isOne();
+        }
+
+        @Test
+        void aDecoratorThatChangesTheMemoryIsRefused() {
+            environment.register(cpu);
+            assertThatThrownBy(() -> environment.openSession(SessionOptions.builder()
+                            .decorator(allocator -> new FakeAllocator(CUDA))
+                            .build()))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("decorator");
+            assertThat(cpu.references()).isOne();
+        }
+    }
+
+    @Test
+    void sessionsAreNamed() {
+        environment.register(cpu);
+        try (Session unnamed = environment.openSession(SessionOptions.DEFAULT);
+                Session named = open()) {
+            assertThat(unnamed.name()).isEqualTo("session-1");
+            assertThat(named).hasToString("s");
+            assertThat(named.devices()).isEqualTo(List.of(environment.devices().getFirst()));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package allocator.cuda.arena;
+
+import allocator.arena.ArenaConfig;
+import allocator.arena.ArenaOptions;
+import allocator.cuda.driver.CudaAvailability;
+import allocator.cuda.driver.CudaDrivers;
+import allocator.cuda.memory.CudaDevice;
+import allocator.cuda.memory.CudaEpFactory;
+import allocator.cuda.memory.DeviceMemory;
+import allocator.cuda.memory.DriverPool;
+import allocator.cuda.memory.PoolSettings;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OptionKey;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * The provider {@code cuda-arena}: for each GPU an arena of device memory and one of pinned memory, which all users share
+ * unless one asks for an arena of his own. Read-only memory comes block by block.
+ *
+ * <p>With {@code arena.use_cuda_mempool=1} device memory comes from a pool of the driver instead; arena and pool of one
+ * device can be in use at once. A device without pools is served by the arena, and the settings in force say so.
+ */
+public final class CudaArenaFactory extends CudaEpFactory {
+    /** {@code arena.use_cuda_mempool}. */
+    static final OptionKey<Boolean> USE_CUDA_MEMPOOL = OptionKey.flag(
+            "arena.use_cuda_mempool", false, "1: device memory from a pool of the driver, instead of the arena");
+
+    private static final List<OptionKey<?>> ARENA_KEYS = Stream.<OptionKey<?>>concat(
+                    Stream.of(OptionKey.EXCLUSIVE, USE_CUDA_MEMPOOL), ArenaOptions.KEYS.stream())
+            .toList();
+
+    private static final List<OptionKey<?>> PINNED_KEYS = Stream.<OptionKey<?>>concat(
+                    Stream.of(OptionKey.EXCLUSIVE), ArenaOptions.KEYS.stream())
+            .toList();
+
+    private static final List<OptionKey<?>> POOL_KEYS = Stream.<OptionKey<?>>concat(
+                    Stream.of(OptionKey.EXCLUSIVE, USE_CUDA_MEMPOOL), PoolSettings.KEYS.stream())
+            .toList();
+
+    private static final List<OptionKey<?>> OPTION_KEYS = Stream.<OptionKey<?>>concat(
+                    ARENA_KEYS.stream(),
+                    Stream.of(PoolSettings.RELEASE_THRESHOLD, PoolSettings.BYTES_TO_KEEP_ON_SHRINK))
+            .toList();
+
+    /** What users of one device share. */
+    private enum Shared {
+        ARENA,
+        POOL,
+        PINNED_ARENA
+    }
+
+    /** Makes the factory; called by the service loader. */
+    public CudaArenaFactory() {
+        this(CudaDrivers::probe);
+    }
+
+    CudaArenaFactory(Supplier<CudaAvailability> probe) {
+        super(probe);
+    }
+
+    @Override
+    public String name() {
+        return "cuda-arena";
+    }
+
+    @Override
+    public List<OptionKey<?>> optionKeys() {
+        return OPTION_KEYS;
+    }
+
+    @Override
+    protected Choice choose(CudaDevice device, MemoryInfo info, AllocatorOptions options) {
+        if (info.equals(device.readOnlyMemory())) {
+            return new Choice(null, () -> new DeviceMemory(device, info));
+        }
+        // As ONNX Runtime's CUDA plug-in, and unlike its core, a shrink keeps no region.
+        final ArenaConfig config = ArenaConfig.from(options).withKeepFirstRegion(false);
+        if (info.equals(device.pinnedMemory())) {
+            return sharedUnlessExclusive(
+                    options, Shared.PINNED_ARENA, () -> new PinnedArena(device, config, options.resolve(PINNED_KEYS)));
+        }
+        if (options.get(USE_CUDA_MEMPOOL) && device.info().hasMemoryPools()) {
+            return sharedUnlessExclusive(
+                    options,
+                    Shared.POOL,
+                    () -> DriverPool.create(device, PoolSettings.from(options), options.resolve(POOL_KEYS)));
+        }
+        return sharedUnlessExclusive(options, Shared.ARENA, () -> new DeviceArena(device, config, inForce(options)));
+    }
+
+    /** The settings of an arena, also where it stands in for a pool that cannot be had. */
+    private static AllocatorOptions inForce(AllocatorOptions options) {
+        final AllocatorOptions resolved = options.resolve(ARENA_KEYS);
+        return resolved.with(USE_CUDA_MEMPOOL.name(), "0", resolved.origin(USE_CUDA_MEMPOOL.name()));
+    }
+}
