@@ -9,17 +9,17 @@ import java.util.concurrent.atomic.LongAdder;
  * answer too much, never too little, however many threads allocate and free meanwhile; so {@link #isNone} is never
  * wrongly {@code true}. A single striped counter could be read as zero while a block moves from one stripe to another.
  */
-final class LiveBlocks {
+class LiveBlocks {
     private final LongAdder begun = new LongAdder();
     private final LongAdder ended = new LongAdder();
 
     /** Counts a block, before it is allocated. */
-    void begin() {
+    final void begin() {
         begun.increment();
     }
 
     /** Uncounts a block, after it was freed or was not allocated after all. */
-    void end() {
+    final void end() {
         ended.increment();
     }
 
@@ -32,13 +32,13 @@ final class LiveBlocks {
     }
 
     /** Live blocks; exact while nobody allocates or frees. Below zero if blocks of others were freed here. */
-    long count() {
+    final long count() {
         final long done = ended();
         return begun() - done;
     }
 
     /** Whether there was a moment during this call at which no block was live. */
-    boolean isNone() {
+    final boolean isNone() {
         return count() == 0;
     }
 }

@@ -136,6 +136,9 @@ class ConcurrencyTest {
                         blocks.add(session.allocator().alloc(8));
                     }
                 } catch (AllocatorClosedException e) {
+                    assertThat(e)
+                            .as("refused by the runtime, before the provider")
+                            .hasMessageContaining("is closed");
                     blocks.forEach(session.allocator()::free);
                 }
             });
@@ -172,10 +175,13 @@ class ConcurrencyTest {
         final LiveBlocks blocks = new LiveBlocks();
         final AtomicBoolean done = new AtomicBoolean();
         final AtomicLong overlooked = new AtomicLong();
+        final CountDownLatch churning = new CountDownLatch(3);
         blocks.begin();
-        all(false, 6, number -> {
+        all(false, 4, number -> {
             if (number == 0) {
-                for (int i = 0; i < 200_000; i++) {
+                churning.await();
+                final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(200);
+                while (System.nanoTime() < end) {
                     if (blocks.isNone()) {
                         overlooked.incrementAndGet();
                     }
@@ -183,6 +189,7 @@ class ConcurrencyTest {
                 done.set(true);
                 return;
             }
+            churning.countDown();
             while (!done.get()) {
                 blocks.begin();
                 blocks.end();
@@ -190,6 +197,30 @@ class ConcurrencyTest {
         });
         assertThat(overlooked).hasValue(0);
         assertThat(blocks.count()).isOne();
+    }
+
+    /** The same without luck: a block begins and ends between the two reads. */
+    @Test
+    void aBlockThatComesAndGoesBetweenTheReadsHidesNoOther() {
+        final LiveBlocks blocks = new LiveBlocks() {
+            @Override
+            long begun() {
+                final long read = super.begun();
+                begin();
+                end();
+                return read;
+            }
+
+            @Override
+            long ended() {
+                final long read = super.ended();
+                begin();
+                end();
+                return read;
+            }
+        };
+        blocks.begin();
+        assertThat(blocks.isNone()).isFalse();
     }
 
     /** Unregistering and closing race with opening: whoever wins, nothing is used after its end. */

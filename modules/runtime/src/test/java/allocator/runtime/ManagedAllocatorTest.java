@@ -290,6 +290,19 @@ class ManagedAllocatorTest {
         }
 
         @Test
+        void aCloseDuringAnAllocationWaitsForItsBlock() {
+            full.before = operation -> {
+                if (operation.equals("alloc")) {
+                    allocator.close();
+                }
+            };
+            final long block = allocator.alloc(1);
+            assertThat(releases).hasValue(0);
+            allocator.free(block);
+            assertThat(releases).hasValue(1);
+        }
+
+        @Test
         void aRefusedAllocationDoesNotKeepIt() {
             final long block = allocator.alloc(1);
             allocator.refuseAllocations();
