@@ -17,7 +17,8 @@ public interface EpFactory extends AutoCloseable {
     /**
      * The provider's identity: exact, case-sensitive, the same on every call, and unique in an environment. It stands in
      * option keys, so it has no blanks: {@code ep_factory.<name>.arena.max_mem} and, in lower case,
-     * {@code ep.<name>.arena.max_mem}.
+     * {@code ep.<name>.arena.max_mem}. Names that would make such keys ambiguous are refused together: names that
+     * differ only in case, and {@code a} beside {@code a.b}.
      *
      * @return the name, not blank
      */

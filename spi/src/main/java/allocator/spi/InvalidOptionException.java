@@ -58,7 +58,7 @@ public final class InvalidOptionException extends AllocatorException {
         final String nearest = known.stream()
                 .min(Comparator.comparingInt(candidate -> distance(key, candidate)))
                 .map(candidate -> "; did you mean " + candidate + "?")
-                .orElse("");
+                .orElse(".");
         return new InvalidOptionException(
                 key,
                 value,

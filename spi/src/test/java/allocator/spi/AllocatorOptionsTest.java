@@ -101,7 +101,7 @@ class AllocatorOptionsTest {
     void anUnknownKeyWithoutKnownOnesSaysSo() {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> AllocatorOptions.of(Map.of("a", "1")).requireValid(List.of()))
-                .withMessageContaining("no options");
+                .withMessageContaining("(from explicit call). Known: no options");
     }
 
     @Test
