@@ -23,10 +23,11 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * How long a real model runs with ONNX Runtime's arena and with ours. Runs alternate, one of each, so that both see the
- * same disturbances; a model uses one thread, whose processor time is measured.
+ * How long a real model runs with ONNX Runtime's arena and with ours. Three sessions take turns, so that all see the same
+ * disturbances: two of ONNX Runtime's, whose ratio is the control that tells how far to trust the other, and ours. A run
+ * uses one thread, whose processor time is measured; figures are medians.
  *
- * <p>Arguments: the size of the inputs' free dimensions after the first, which is 1; how many pairs of runs; and models.
+ * <p>Arguments: the size of the inputs' free dimensions after the first, which is 1; how many rounds; and models.
  */
 public final class ModelLatency {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -41,55 +42,60 @@ public final class ModelLatency {
     /**
      * Measures each model.
      *
-     * @param args size, pairs, models
+     * @param args size, rounds, models
      * @throws OrtException if a model cannot be run
      */
     public static void main(String[] args) throws OrtException {
         final int size = Integer.parseInt(args[0]);
-        final int pairs = Integer.parseInt(args[1]);
+        final int rounds = Integer.parseInt(args[1]);
         System.out.printf(
-                "%-20s %6s %12s %12s %8s %12s %10s%n",
-                "model", "size", "ort us", "ours us", "ratio", "allocs/run", "held MiB");
+                "%-20s %6s %10s %10s %8s %8s %10s %10s%n",
+                "model", "size", "ort us", "ours us", "ratio", "control", "allocs/run", "held MiB");
         for (final String model : Arrays.asList(args).subList(2, args.length)) {
-            measure(Path.of(model), size, pairs);
+            measure(Path.of(model), size, rounds);
         }
     }
 
-    private static void measure(Path path, int size, int pairs) throws OrtException {
+    private static void measure(Path path, int size, int rounds) throws OrtException {
         final OrtEnvironment environment = OrtEnvironment.getEnvironment();
         try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
                         .provider("cpu-reference")
                         .install();
                 SessionOptions options = new SessionOptions();
                 SessionOptions plain = new SessionOptions()) {
+            memory.warmUp();
             options.setIntraOpNumThreads(1);
             plain.setIntraOpNumThreads(1);
             try (AllocatorSession ours = memory.openSession(path, options, SessionSettings.DEFAULT);
-                    OrtSession theirs = environment.createSession(path.toString(), plain)) {
+                    OrtSession theirs = environment.createSession(path.toString(), plain);
+                    OrtSession again = environment.createSession(path.toString(), plain)) {
                 final Map<String, OnnxTensor> inputs = inputs(environment, theirs, size);
-                final int warmup = Math.max(20, pairs / 5);
-                for (int i = 0; i < warmup; i++) {
-                    run(theirs::run, inputs);
-                    run(ours::run, inputs);
+                final List<Model> models = List.of(theirs::run, again::run, ours::run);
+                final int warmup = Math.max(20, rounds / 5);
+                long before = 0;
+                final List<List<Long>> nanos = List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
+                for (int i = -warmup; i < rounds; i++) {
+                    if (i == 0) {
+                        before = ours.stats().numAllocs();
+                        nanos.forEach(List::clear);
+                    }
+                    for (int j = 0; j < models.size(); j++) {
+                        final int turn = Math.floorMod(i + j, models.size());
+                        nanos.get(turn).add(run(models.get(turn), inputs));
+                    }
                 }
-                final long before = ours.stats().numAllocs();
-                final List<Long> theirNanos = new ArrayList<>();
-                final List<Long> ourNanos = new ArrayList<>();
-                for (int i = 0; i < pairs; i++) {
-                    theirNanos.add(run(theirs::run, inputs));
-                    ourNanos.add(run(ours::run, inputs));
-                }
-                final double theirMedian = median(theirNanos);
-                final double ourMedian = median(ourNanos);
+                final double theirMedian = median(nanos.get(0));
+                final double ourMedian = median(nanos.get(2));
                 System.out.printf(
                         Locale.ROOT,
-                        "%-20s %6d %12.1f %12.1f %8.4f %12d %10.1f%n",
+                        "%-20s %6d %10.1f %10.1f %8.3f %8.3f %10d %10.1f%n",
                         path.getFileName(),
                         size,
                         theirMedian / 1e3,
                         ourMedian / 1e3,
                         ourMedian / theirMedian,
-                        (ours.stats().numAllocs() - before) / pairs,
+                        median(nanos.get(1)) / theirMedian,
+                        (ours.stats().numAllocs() - before) / rounds,
                         memory.stats().bytesHeld() / 1048576.0);
                 inputs.values().forEach(OnnxTensor::close);
             }

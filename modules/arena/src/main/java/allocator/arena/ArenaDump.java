@@ -47,7 +47,7 @@ final class ArenaDump {
     }
 
     private void regions(ArenaSnapshot snapshot) {
-        line(snapshot.regions().size() + " regions");
+        line("regions: " + snapshot.regions().size());
         final List<String> lines = new ArrayList<>();
         for (final ArenaSnapshot.Region region : snapshot.regions()) {
             final Tally inUse = new Tally();

@@ -433,8 +433,10 @@ public final class BfcArena {
             failure = e;
             LOG.log(
                     Level.WARNING,
-                    info + ": " + byteSize + " bytes at 0x" + Long.toHexString(address)
-                            + " could not be returned; they stay held and unused",
+                    "{0}: {1} bytes at 0x{2} could not be returned, they stay held and unused: {3}",
+                    info,
+                    byteSize,
+                    Long.toHexString(address),
                     e);
         }
         lock.lock();
@@ -585,7 +587,7 @@ public final class BfcArena {
             } catch (InvalidFreeException e) {
                 LOG.log(Level.DEBUG, "{0}: the memory at 0x{1} was returned before", info, Long.toHexString(address));
             } catch (RuntimeException e) {
-                LOG.log(Level.WARNING, info + ": still cannot return 0x" + Long.toHexString(address), e);
+                LOG.log(Level.WARNING, "{0}: still cannot return 0x{1}: {2}", info, Long.toHexString(address), e);
                 return;
             }
             lock.lock();
@@ -598,15 +600,16 @@ public final class BfcArena {
     }
 
     private ShrinkReport report(long released, int regionsReleased, int kept) {
+        final ShrinkReport report;
         lock.lock();
         try {
-            final ShrinkReport report = new ShrinkReport(
+            report = new ShrinkReport(
                     released, regionsReleased, counters.held(), placement.regions.count() - kept, kept);
-            LOG.log(Level.DEBUG, "{0}: {1}", info, report);
-            return report;
         } finally {
             lock.unlock();
         }
+        LOG.log(Level.DEBUG, "{0}: {1}", info, report);
+        return report;
     }
 
     /**

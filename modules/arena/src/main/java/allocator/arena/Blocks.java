@@ -32,7 +32,7 @@ final class Blocks {
     /** The start and the size of the block in which {@code address} lies, {@code null} if it lies in none. */
     Map.@Nullable Entry<Long, Long> containing(long address) {
         final Map.Entry<Long, Long> entry = sizes.floorEntry(ordered(address));
-        return entry == null || address - ordered(entry.getKey()) >= entry.getValue()
+        return entry == null || Long.compareUnsigned(address - ordered(entry.getKey()), entry.getValue()) >= 0
                 ? null
                 : Map.entry(ordered(entry.getKey()), entry.getValue());
     }
@@ -42,7 +42,7 @@ final class Blocks {
         final long first = ordered(address);
         final Map.Entry<Long, Long> before = sizes.lowerEntry(first);
         long bytes = 0;
-        if (before != null && first - before.getKey() < before.getValue()) {
+        if (before != null && Long.compareUnsigned(first - before.getKey(), before.getValue()) < 0) {
             sizes.remove(before.getKey());
             bytes += before.getValue();
         }

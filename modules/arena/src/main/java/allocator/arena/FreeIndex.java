@@ -16,11 +16,15 @@ final class FreeIndex {
     private static final int STEP_BITS = 5;
     private static final int STEPS = 1 << STEP_BITS;
     private static final int CLASS_SHIFT = SizeOrder.OCTAVE_SHIFT - STEP_BITS;
-    private static final int CLASSES = classOf(SizeOrder.first(Chunks.MAX_REGION_UNITS)) + STEPS;
+    private static final int MAX_CLASSES = classOf(SizeOrder.first(Chunks.MAX_REGION_UNITS)) + STEPS;
 
     private final SortedTrees trees;
-    private final int[] classes = new int[CLASSES];
-    private final long[] filled = new long[(CLASSES + Long.SIZE - 1) / Long.SIZE];
+
+    /** A tree for each class, up to the octave of the largest entry so far. */
+    private int[] classes = new int[0];
+
+    /** A bit for each class that has entries. */
+    private final long[] filled = new long[(MAX_CLASSES + Long.SIZE - 1) / Long.SIZE];
 
     /** Which words of {@link #filled} are not 0. */
     private long filledWords;
@@ -29,7 +33,6 @@ final class FreeIndex {
 
     FreeIndex(SortedTrees trees) {
         this.trees = trees;
-        Arrays.fill(classes, SortedTrees.EMPTY);
     }
 
     private static int classOf(long key) {
@@ -46,6 +49,9 @@ final class FreeIndex {
 
     void add(long key, int chunk) {
         final int index = classOf(key);
+        if (index >= classes.length) {
+            addOctaves(index);
+        }
         final int tree = classes[index];
         if (tree == SortedTrees.EMPTY) {
             filled[index >>> 6] |= 1L << index;
@@ -53,6 +59,12 @@ final class FreeIndex {
         }
         classes[index] = trees.insert(tree, key, chunk);
         size++;
+    }
+
+    private void addOctaves(int index) {
+        final int before = classes.length;
+        classes = Arrays.copyOf(classes, (index | (STEPS - 1)) + 1);
+        Arrays.fill(classes, before, classes.length, SortedTrees.EMPTY);
     }
 
     void remove(long key) {
@@ -71,6 +83,9 @@ final class FreeIndex {
     /** The entry with the least key that is at least {@code key}, {@link #NONE} if there is none. */
     int ceiling(long key) {
         final int index = classOf(key);
+        if (index >= classes.length) {
+            return NONE;
+        }
         final int tree = classes[index];
         if (tree != SortedTrees.EMPTY) {
             final int chunk = trees.ceiling(tree, key);
@@ -116,7 +131,7 @@ final class FreeIndex {
     /** Whether the trees are sorted and the bitmap tells the truth. */
     boolean isConsistent() {
         boolean consistent = true;
-        for (int index = 0; index < CLASSES && consistent; index++) {
+        for (int index = 0; index < classes.length && consistent; index++) {
             final boolean isFilled = (filled[index >>> 6] & (1L << index)) != 0;
             consistent = isFilled == (classes[index] != SortedTrees.EMPTY) && trees.isSorted(classes[index]);
         }

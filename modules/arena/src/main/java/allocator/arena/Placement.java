@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 final class Placement {
     private static final int NONE = Chunks.NONE;
 
-    /** The most entries that one operation makes in the indexes: three chunks, each with two clean ends. */
+    /** The most entries that one operation makes in the indexes: three chunks, each with two clean ends; one without streams. */
     private static final int MAX_INSERTS = 9;
 
     final Chunks chunks = new Chunks();
@@ -111,7 +111,7 @@ final class Placement {
      * @return the chunk, {@link #NONE} if the asker may use none that is large enough
      */
     int take(long units, long requested, Slot asker) {
-        final int found = find(units, asker);
+        final int found = units > Chunks.MAX_REGION_UNITS ? NONE : find(units, asker);
         if (found == NONE) {
             return NONE;
         }
@@ -131,7 +131,7 @@ final class Placement {
     /** Makes room in the tables, so that no operation fails half way. */
     private void prepare() {
         chunks.ensureSpare(3);
-        trees.ensureSpare(MAX_INSERTS);
+        trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
     }
 
     /** The best fit for {@code asker}: a chunk, or one with a clean end; {@link #foundKey} tells. */

@@ -10,7 +10,8 @@ import java.util.Arrays;
  * at most every key below it and more than every key below the node before. The first key of an inner node is 0, which
  * is at most every key. All leaves are at the same depth.
  *
- * <p>A node that falls below half is joined with a neighbour if both fit well into one, so two neighbours are always
+ * <p>A full node is split in the middle, but next to a new first or last key, so that keys that come in order fill
+ * their nodes. A node that falls below half is joined with a neighbour if both fit well into one, so two neighbours are always
  * more than {@value #JOINED} together. Every operation visits one node of each level, two when it joins.
  */
 final class SortedTrees {
@@ -27,7 +28,7 @@ final class SortedTrees {
     private static final int HEIGHT_BITS = 4;
     private static final int HEIGHT_MASK = (1 << HEIGHT_BITS) - 1;
 
-    private static final int PAGE_SHIFT = 5;
+    private static final int PAGE_SHIFT = 4;
     private static final int PAGE_NODES = 1 << PAGE_SHIFT;
     private static final int PAGE_MASK = PAGE_NODES - 1;
 
@@ -176,9 +177,10 @@ final class SortedTrees {
                 insertAt(node, at, newKey, newValue);
                 return tree;
             }
-            final int right = split(node);
+            final int end = at == FANOUT || at == 0 ? at : HALF;
+            final int right = split(node, end);
             if (at > HALF) {
-                insertAt(right, at - HALF, newKey, newValue);
+                insertAt(right, at - end, newKey, newValue);
             } else {
                 insertAt(node, at, newKey, newValue);
             }
@@ -230,12 +232,12 @@ final class SortedTrees {
         setCount(node, count);
     }
 
-    /** Moves the upper half of a full node into a new one. */
-    private int split(int node) {
+    /** Moves what a full node has from {@code end} on into a new one. */
+    private int split(int node, int end) {
         final int right = create();
-        move(node, HALF, right, 0, FANOUT - HALF);
-        setCount(right, FANOUT - HALF);
-        setCount(node, HALF);
+        move(node, end, right, 0, FANOUT - end);
+        setCount(right, FANOUT - end);
+        setCount(node, end);
         return right;
     }
 

@@ -1,8 +1,10 @@
 package allocator.arena;
 
+import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Fixed programs of allocations and frees, for tests and timings. A slot holds one block at a time. */
 final class Workload {
@@ -174,12 +176,17 @@ final class Workload {
 
     /** Runs all events; {@code addresses} has the block of each slot. */
     void run(BfcArena arena, long[] addresses) {
+        run(arena, null, addresses);
+    }
+
+    /** Runs all events on a stream, or on none. */
+    void run(BfcArena arena, @Nullable SyncStream stream, long[] addresses) {
         for (int i = 0; i < events.length; i++) {
             final int event = events[i];
             if (event < 0) {
                 arena.free(addresses[~event]);
             } else {
-                addresses[event] = arena.alloc(sizes[i]);
+                addresses[event] = stream == null ? arena.alloc(sizes[i]) : arena.allocOnStream(sizes[i], stream);
             }
         }
     }

@@ -113,7 +113,7 @@ class BadInputTest {
                     replay --option max_mem     | --option max_mem: a setting is KEY=VALUE
                     replay --option =5          | --option =5: a setting is KEY=VALUE
                     replay --option a=1 --option a=2 | --option a is given twice
-                    replay --provider cuda      | --provider cuda: no such provider; found: cpu-reference
+                    replay --provider cuda      | --provider cuda: no such provider; found: cpu-reference, cuda-arena, cuda-mempool
                     replay --device 9           | no device 9: cpu-reference has cpu:0
                     replay --device gpu:0       | no device gpu:0: cpu-reference has cpu:0
                     replay --device -1          | no device -1: cpu-reference has cpu:0

@@ -123,6 +123,16 @@ class OnnxRuntimeAllocatorsTest {
         }
     }
 
+    @Test
+    void aWarmUpLeavesNothing() {
+        try (OnnxRuntimeAllocators memory = install(heap)) {
+            memory.warmUp();
+            assertEquals(0, memory.bytesInUse());
+            assertTrue(heap.stats().numAllocs() > 1000);
+        }
+        assertEquals(0, heap.liveBlocks());
+    }
+
     // Limits.
 
     @Test

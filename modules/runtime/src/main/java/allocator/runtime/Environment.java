@@ -75,12 +75,15 @@ public final class Environment implements AutoCloseable {
     /**
      * What became of every provider that was found or registered.
      *
-     * @return registered providers in the order of registration, then the failed ones
+     * @return registered providers, those with devices first, by name; then the failed ones
      */
     public List<ProviderReport> providers() {
         return locked(() -> {
             final List<ProviderReport> reports = new ArrayList<>();
             providers.values().forEach(provider -> reports.add(provider.report()));
+            reports.sort(Comparator.comparing(
+                            (ProviderReport report) -> report.devices().isEmpty())
+                    .thenComparing(ProviderReport::name));
             reports.addAll(failures);
             return List.copyOf(reports);
         });
@@ -588,11 +591,13 @@ public final class Environment implements AutoCloseable {
         report.notes().forEach(note -> Log.warning(session + ": " + note));
         for (final AllocatorReport allocator : report.allocators()) {
             Log.debug(session + ": " + allocator);
-            // Settings speak of arenas; that they pass read-only memory by is as it should be.
+            // Settings speak of arenas; that they pass read-only memory by is as it should be. Where a provider tells
+            // no settings there is nothing shared to be kept apart from.
             allocator.settings().stream()
                     .filter(setting -> !setting.isInForce() && setting.origin().equals(Settings.SESSION))
-                    .filter(setting ->
-                            setting.effective() != null || !allocator.memory().isReadOnly())
+                    .filter(setting -> setting.effective() != null
+                            || !(allocator.memory().isReadOnly()
+                                    || setting.key().equals(OptionKey.EXCLUSIVE.name())))
                     .forEach(setting -> Log.warning(session + ": " + setting.key() + "=" + setting.requested()
                             + " is not in force on " + allocator.memory() + ": " + setting.why()));
         }

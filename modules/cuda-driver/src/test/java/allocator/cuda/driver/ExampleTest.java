@@ -3,17 +3,10 @@ package allocator.cuda.driver;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.simulated.SimulatedCudaDriver;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 /** The example of the module's page, compiled and run. */
 class ExampleTest {
-    private static final Path PAGE = Path.of("../../docs/modules/java.allocator.cuda.driver.md");
-    private static final Path SOURCE = Path.of("src/test/java/allocator/cuda/driver/ExampleTest.java");
 
     @Test
     void thePoolKeepsItsMemory() {
@@ -40,19 +33,5 @@ class ExampleTest {
         driver.streamDestroy(device, stream);
         driver.primaryContextRelease(device);
         assertThat(kept).isGreaterThanOrEqualTo(1 << 20);
-    }
-
-    @Test
-    void thePageShowsTheseLines() throws IOException {
-        Assumptions.assumeTrue(Files.exists(PAGE) && Files.exists(SOURCE), "not run in the source tree");
-        final String page = Files.readString(PAGE);
-        final int start = page.indexOf("```java") + "```java".length();
-        final List<String> shown = words(page.substring(start, page.indexOf("```", start)));
-        assertThat(shown).isNotEmpty();
-        assertThat(words(Files.readString(SOURCE))).containsSequence(shown);
-    }
-
-    private static List<String> words(String text) {
-        return List.of(text.strip().split("\\s+"));
     }
 }

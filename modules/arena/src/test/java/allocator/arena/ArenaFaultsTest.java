@@ -1,0 +1,216 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import allocator.spi.AllocatorException;
+import allocator.spi.DeviceException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A device that fails at any moment: nothing leaks, the counters are true, the next call works. */
+class ArenaFaultsTest {
+    private static final int KIB = 1024;
+
+    private final SimulatedDevice device = new SimulatedDevice();
+
+    private BfcArena arena(ExtendStrategy strategy) {
+        return new BfcArena(device, new ArenaConfig(strategy, 4096, 1 << 20, 4096, 1 << 20, 0, false));
+    }
+
+    private void expectTruth(BfcArena arena) {
+        arena.checkConsistency();
+        assertThat(arena.stats().bytesHeld()).isEqualTo(device.liveBytes());
+    }
+
+    /** Does a bit of everything; what fails is skipped. */
+    private void work(BfcArena arena) {
+        final SimulatedStream stream = new SimulatedStream();
+        final List<Long> live = new ArrayList<>();
+        for (int i = 1; i <= 40; i++) {
+            try {
+                switch (i % 8) {
+                    case 0 -> arena.shrink();
+                    case 3 -> live.add(arena.reserve(i * 100L));
+                    case 5, 6 -> {
+                        if (!live.isEmpty()) {
+                            arena.free(live.remove(i % live.size()));
+                        }
+                    }
+                    default -> live.add(arena.allocOnStream(i * 700L, stream));
+                }
+            } catch (AllocatorException e) {
+                assertThat(e).isInstanceOfAny(DeviceException.class, OutOfMemoryException.class);
+            }
+            expectTruth(arena);
+        }
+        for (final long address : live) {
+            try {
+                arena.free(address);
+            } catch (DeviceException e) {
+                expectTruth(arena);
+            }
+        }
+    }
+
+    @Test
+    void aDriverErrorAtEachAllocationInTurn() {
+        for (int failing = 0; failing < 30; failing++) {
+            final int call = failing;
+            final int calls = device.allocCalls();
+            device.failAllocs(number -> number == calls + call);
+            final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
+            work(arena);
+            device.failAllocs(number -> false);
+            arena.free(arena.alloc(100_000));
+            arena.close();
+            assertThat(device.liveBlocks()).isZero();
+        }
+    }
+
+    @Test
+    void aDriverErrorAtEachFreeInTurn() {
+        for (int failing = 0; failing < 30; failing++) {
+            final int call = failing;
+            final int calls = device.freeCalls();
+            device.failFrees(number -> number == calls + call);
+            final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
+            work(arena);
+            arena.free(arena.alloc(100_000));
+            device.failFrees(number -> false);
+            arena.close();
+            assertThat(device.liveBlocks()).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 5_000, 20_000, 50_000, 100_000})
+    void aDeviceThatIsSoonExhausted(int capacity) {
+        device.capacity(capacity);
+        for (final ExtendStrategy strategy : ExtendStrategy.values()) {
+            final BfcArena arena = arena(strategy);
+            work(arena);
+            arena.close();
+            assertThat(device.liveBlocks()).isZero();
+        }
+    }
+
+    @Test
+    void aDriverErrorLeavesTheArenaAsItWas() {
+        final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
+        arena.alloc(1000);
+        final ArenaSnapshot before = arena.snapshot();
+        device.failAllocs(number -> true);
+
+        assertThatThrownBy(() -> arena.alloc(1_000_000)).isInstanceOf(DeviceException.class);
+        assertThatThrownBy(() -> arena.reserve(100)).isInstanceOf(DeviceException.class);
+
+        assertThat(arena.snapshot()).isEqualTo(before);
+    }
+
+    @Test
+    void aRegionThatCannotBeReturnedIsKeptAsideAndTriedAgain() {
+        final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
+        final long a = arena.alloc(10 * KIB);
+        final long b = arena.alloc(20 * KIB);
+        arena.free(a);
+        arena.free(b);
+        device.failFrees(number -> number == 0);
+
+        assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
+
+        assertThat(arena.snapshot().unreturned()).containsExactly(new ArenaSnapshot.Block(a, 10 * KIB));
+        assertThat(arena.stats().bytesHeld()).isEqualTo(10 * KIB);
+        assertThat(arena.stats().largestFreeChunk()).isZero();
+        assertThat(arena.stats().numArenaShrinkages()).isEqualTo(1);
+        assertThat(arena.alloc(10 * KIB))
+                .as("memory that may be gone is not used")
+                .isNotEqualTo(a);
+        expectTruth(arena);
+        assertThat(arena.shrink()).isEqualTo(new ShrinkReport(0, 0, 10 * KIB, 1, 0));
+        assertThat(arena.snapshot().unreturned()).isEmpty();
+        expectTruth(arena);
+    }
+
+    /** The device says that it failed, but the memory is gone. */
+    @Test
+    void aRegionThatWasReturnedAfterAllIsForgotten() {
+        final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
+        final long a = arena.alloc(10 * KIB);
+        arena.free(a);
+        device.failFrees(number -> number == 0);
+        assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
+        device.free(a);
+
+        arena.shrink();
+
+        assertThat(arena.stats().bytesHeld()).isZero();
+        arena.close();
+    }
+
+    @Test
+    void aReserveThatCannotBeReturnedIsDeadAndTriedAgain() {
+        final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
+        final long reserve = arena.reserve(1000);
+        device.failFrees(number -> number == 0);
+
+        assertThatThrownBy(() -> arena.free(reserve)).isInstanceOf(DeviceException.class);
+
+        assertThat(arena.stats().bytesInUse()).isZero();
+        expectTruth(arena);
+        arena.shrink();
+        assertThat(device.liveBlocks()).isZero();
+        expectTruth(arena);
+    }
+
+    @Test
+    void aCloseReturnsWhatItCanAndReportsEveryFailure() {
+        final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
+        for (int i = 0; i < 5; i++) {
+            arena.alloc(10 * KIB);
+        }
+        device.failFrees(number -> number == 1 || number == 3);
+
+        final DeviceException failure = catchThrowableOfType(DeviceException.class, arena::close);
+
+        assertThat(failure.getSuppressed()).hasSize(1);
+        assertThat(device.liveBlocks()).isEqualTo(2);
+    }
+
+    @Test
+    void aStreamThatCannotBeWaitedForKeepsItsMemory() {
+        final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
+        final SimulatedStream stream = new SimulatedStream();
+        arena.free(arena.allocOnStream(10 * KIB, stream));
+        final ArenaSnapshot before = arena.snapshot();
+        stream.failFlush(true);
+
+        assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
+
+        assertThat(arena.snapshot()).isEqualTo(before);
+        stream.failFlush(false);
+        assertThat(arena.shrink().bytesReleased()).isEqualTo(10 * KIB);
+    }
+
+    @Test
+    void anErrorOfTheDeviceIsPassedOnAsItIs() {
+        final SimulatedDevice broken = new SimulatedDevice() {
+            @Override
+            public synchronized long alloc(long byteSize) {
+                throw new UnsatisfiedLinkError("simulated");
+            }
+        };
+        final BfcArena arena = new BfcArena(broken, ArenaConfig.DEFAULT);
+        final ArenaSnapshot before = arena.snapshot();
+
+        assertThatThrownBy(() -> arena.alloc(5 << 20)).isInstanceOf(UnsatisfiedLinkError.class);
+
+        assertThat(arena.snapshot()).isEqualTo(before);
+    }
+}

@@ -1,0 +1,126 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.Method;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the arena costs the Java heap: little, and nothing for each call. */
+class BookkeepingTest {
+    private static final int KIB = 1024;
+
+    /** What the checks that assertions make now and then allocate for each pair; no object is as small. */
+    private static final double CHECKS = 4;
+
+    private static BfcArena arena(long regionBytes) {
+        return new BfcArena(
+                new SimulatedDevice(),
+                new ArenaConfig(ExtendStrategy.POWER_OF_TWO, regionBytes, 1 << 20, 4096, regionBytes, 0, true));
+    }
+
+    /** Blocks of 4 KiB and more cost under 1 %: all live, and with every other one freed. */
+    @ParameterizedTest
+    @CsvSource({
+        "4096, 2000",
+        "4096, 10000",
+        "4096, 300000",
+        "4097, 10000",
+        "5000, 20000",
+        "8192, 1000",
+        "65536, 5000",
+        "1048576, 1000"
+    })
+    void tablesTakeLessThanOnePercent(long byteSize, int count) {
+        final BfcArena arena = arena(16L << 20);
+        final long[] blocks = new long[count];
+        for (int i = 0; i < count; i++) {
+            blocks[i] = arena.alloc(byteSize);
+        }
+        final long managed = arena.allocatedSize(blocks[0]) * count;
+        assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
+
+        for (int i = 0; i < count; i += 2) {
+            arena.free(blocks[i]);
+        }
+        assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
+    }
+
+    /** A tensor stream: ties and clean ends included. */
+    @ParameterizedTest
+    @CsvSource({"4096, 10000", "4096, 300000", "65536, 5000"})
+    void tablesWithStreamsTakeLessThanOnePercentOfWhatIsLive(long byteSize, int count) {
+        final BfcArena arena = arena(16L << 20);
+        final SimulatedStream stream = new SimulatedStream();
+        long managed = 0;
+        for (int i = 0; i < count; i++) {
+            managed += arena.allocatedSize(arena.allocOnStream(byteSize, stream));
+        }
+
+        assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
+    }
+
+    /** A large region costs nothing before it is used. */
+    @Test
+    void anUnusedRegionIsCheap() {
+        final BfcArena arena = arena(64L << 30);
+        arena.alloc(1);
+
+        assertThat(arena.bookkeepingBytes()).isLessThan(256 * KIB);
+    }
+
+    /** ONNX Runtime keeps 8 bytes for each 256. */
+    @Test
+    void smallBlocksCostTheirRecord() {
+        final BfcArena arena = arena(16L << 20);
+        final int count = 65536;
+        for (int i = 0; i < count; i++) {
+            arena.alloc(256);
+        }
+
+        assertThat(arena.bookkeepingBytes() / count).isLessThanOrEqualTo(25);
+    }
+
+    @Test
+    void aSteadyStateAllocatesNothingOnTheHeap() throws Exception {
+        assertThat(heapBytesForEachPair(null)).isLessThan(CHECKS);
+    }
+
+    @Test
+    void aSteadyStateOnAStreamAllocatesNothingOnTheHeap() throws Exception {
+        assertThat(heapBytesForEachPair(new SimulatedStream())).isLessThan(CHECKS);
+    }
+
+    private static double heapBytesForEachPair(@Nullable SimulatedStream stream) throws Exception {
+        final Workload workload = Workload.large(0, 20_000);
+        final BfcArena arena = new BfcArena(new SimulatedDevice(), ArenaConfig.DEFAULT);
+        final long[] addresses = workload.fill(arena);
+        final AllocatedBytes meter = new AllocatedBytes();
+        double least = Double.MAX_VALUE;
+        for (int round = 0; round < 20; round++) {
+            final long before = meter.read();
+            workload.run(arena, stream, addresses);
+            least = Math.min(least, (double) (meter.read() - before) / workload.pairs());
+        }
+        return least;
+    }
+
+    /** Reads the heap bytes that this thread has allocated, of a module that this one does not read. */
+    private static final class AllocatedBytes {
+        private final Object bean;
+        private final Method read;
+
+        AllocatedBytes() throws Exception {
+            bean = Class.forName("java.lang.management.ManagementFactory")
+                    .getMethod("getThreadMXBean")
+                    .invoke(null);
+            read = Class.forName("com.sun.management.ThreadMXBean").getMethod("getCurrentThreadAllocatedBytes");
+        }
+
+        long read() throws Exception {
+            return (long) read.invoke(bean);
+        }
+    }
+}

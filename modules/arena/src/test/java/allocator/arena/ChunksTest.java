@@ -1,0 +1,108 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class ChunksTest {
+    private final Chunks chunks = new Chunks();
+
+    private int create(int region, long offset) {
+        chunks.ensureSpare(1);
+        return chunks.create(region, offset);
+    }
+
+    @Test
+    void aNewRecordIsFreeAndAlone() {
+        final int chunk = create(5, 77);
+
+        assertThat(chunks.isFree(chunk)).isTrue();
+        assertThat(chunks.region(chunk)).isEqualTo(5);
+        assertThat(chunks.offset(chunk)).isEqualTo(77);
+        assertThat(chunks.owner(chunk)).isZero();
+        assertThat(chunks.stamp(chunk)).isZero();
+        assertThat(chunks.next(chunk)).isEqualTo(Chunks.NONE);
+        assertThat(chunks.previous(chunk)).isEqualTo(Chunks.NONE);
+    }
+
+    @Test
+    void everyFieldHoldsItsGreatestValue() {
+        final int chunk = create(Chunks.MAX_REGIONS - 1, Chunks.MAX_REGION_UNITS - 1);
+        final long most = Units.toBytes(Chunks.MAX_REGION_UNITS);
+        chunks.setNext(chunk, Integer.MAX_VALUE);
+        chunks.setPrevious(chunk, Integer.MAX_VALUE);
+        chunks.setInUse(chunk, Chunks.MAX_OWNERS - 1, most);
+
+        assertThat(chunks.isFree(chunk)).isFalse();
+        assertThat(chunks.region(chunk)).isEqualTo(Chunks.MAX_REGIONS - 1);
+        assertThat(chunks.offset(chunk)).isEqualTo(Chunks.MAX_REGION_UNITS - 1);
+        assertThat(chunks.next(chunk)).isEqualTo(Integer.MAX_VALUE);
+        assertThat(chunks.previous(chunk)).isEqualTo(Integer.MAX_VALUE);
+        assertThat(chunks.owner(chunk)).isEqualTo(Chunks.MAX_OWNERS - 1);
+        assertThat(chunks.requested(chunk)).isEqualTo(most);
+        chunks.setFree(chunk, Chunks.MAX_OWNERS - 1, Long.MAX_VALUE);
+        assertThat(chunks.isFree(chunk)).isTrue();
+        assertThat(chunks.owner(chunk)).isEqualTo(Chunks.MAX_OWNERS - 1);
+        assertThat(chunks.stamp(chunk))
+                .as("a stamp too large is never covered by a wait")
+                .isEqualTo(Chunks.MAX_STAMP);
+        assertThat(chunks.offset(chunk)).isEqualTo(Chunks.MAX_REGION_UNITS - 1);
+    }
+
+    @Test
+    void linksDoNotDisturbEachOther() {
+        final int left = create(0, 0);
+        final int right = create(0, 1);
+        chunks.link(left, right);
+        chunks.link(right, Chunks.NONE);
+        chunks.link(Chunks.NONE, left);
+
+        assertThat(chunks.next(left)).isEqualTo(right);
+        assertThat(chunks.previous(right)).isEqualTo(left);
+        assertThat(chunks.previous(left)).isEqualTo(Chunks.NONE);
+        assertThat(chunks.next(right)).isEqualTo(Chunks.NONE);
+    }
+
+    @Test
+    void recordsAreUsedAgainLastRetiredFirst() {
+        final int first = create(0, 0);
+        final int second = create(0, 1);
+        chunks.retire(first);
+        chunks.retire(second);
+
+        assertThat(chunks.count()).isZero();
+        assertThat(create(0, 2)).isEqualTo(second);
+        assertThat(create(0, 3)).isEqualTo(first);
+        assertThat(chunks.count()).isEqualTo(2);
+    }
+
+    @Test
+    void recordsStayWhereTheyAreWhenTheTableGrows() {
+        for (int i = 0; i < 10_000; i++) {
+            assertThat(create(i % 7, i)).isEqualTo(i);
+        }
+        for (int i = 0; i < 10_000; i++) {
+            assertThat(chunks.offset(i)).isEqualTo(i);
+            assertThat(chunks.region(i)).isEqualTo(i % 7);
+        }
+    }
+
+    @Test
+    void cleanEndsExistOnceTheyAreTracked() {
+        final int before = create(0, 0);
+        assertThat(chunks.cleanHead(before)).isZero();
+        chunks.trackCleanEnds();
+        for (int i = 1; i < 1000; i++) {
+            create(0, i);
+        }
+        chunks.setCleanEnds(before, 5, 1L << 40);
+        chunks.setCleanEnds(999, 0, 3);
+
+        assertThat(chunks.cleanHead(before)).isEqualTo(5);
+        assertThat(chunks.cleanTail(before))
+                .as("a longer end is remembered as the longest")
+                .isEqualTo((1L << 32) - 1);
+        assertThat(chunks.cleanHead(999)).isZero();
+        assertThat(chunks.cleanTail(999)).isEqualTo(3);
+    }
+}

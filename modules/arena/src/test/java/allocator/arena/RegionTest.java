@@ -1,0 +1,87 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Random;
+import java.util.TreeMap;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+/** The address index: which chunk starts where, and which one lies there. */
+class RegionTest {
+    private static final long BASE = 0x1000;
+
+    private final Chunks chunks = new Chunks();
+
+    private int enter(Region region, long offset, int previous) {
+        chunks.ensureSpare(1);
+        final int chunk = chunks.create(region.id, offset);
+        chunks.link(chunk, previous == Chunks.NONE ? Chunks.NONE : chunks.next(previous));
+        chunks.link(previous, chunk);
+        region.enter(chunks, chunk);
+        return chunk;
+    }
+
+    private void remove(Region region, int chunk) {
+        region.remove(chunks, chunk);
+        chunks.link(chunks.previous(chunk), chunks.next(chunk));
+        chunks.retire(chunk);
+    }
+
+    /** Chunks come and go at random; the index is compared with a map at every unit. */
+    @Property(tries = 50)
+    void theIndexDoesWhatAMapDoes(@ForAll long seed) {
+        final Random random = new Random(seed);
+        final long units = 1L + random.nextInt(40_000);
+        final Region region = new Region(0, BASE, units, true);
+        final TreeMap<Long, Integer> starts = new TreeMap<>();
+        starts.put(0L, enter(region, 0, Chunks.NONE));
+        for (int i = 0; i < 500; i++) {
+            final long offset = random.nextLong(random.nextBoolean() ? units : Math.min(units, 100));
+            final Integer there = starts.get(offset);
+            if (there == null) {
+                starts.put(
+                        offset, enter(region, offset, starts.lowerEntry(offset).getValue()));
+            } else if (offset > 0) {
+                remove(region, there);
+                starts.remove(offset);
+            }
+        }
+        for (int i = 0; i < 2000; i++) {
+            final long offset = random.nextLong(units);
+            assertThat(region.startingAt(chunks, offset)).isEqualTo(starts.getOrDefault(offset, Chunks.NONE));
+            assertThat(region.containing(chunks, offset))
+                    .isEqualTo(starts.floorEntry(offset).getValue());
+        }
+        assertThat(region.firstChunk()).isEqualTo(starts.get(0L));
+        assertThat(region.filledSlots())
+                .isEqualTo(starts.keySet().stream()
+                        .map(offset -> offset / Region.BLOCK_UNITS)
+                        .distinct()
+                        .count());
+    }
+
+    @Test
+    void aRegionContainsItsBytesOnly() {
+        final Region region = new Region(0, BASE, 2, true);
+
+        assertThat(region.contains(BASE)).isTrue();
+        assertThat(region.contains(BASE + 511)).isTrue();
+        assertThat(region.contains(BASE + 512)).isFalse();
+        assertThat(region.contains(BASE - 1)).isFalse();
+        assertThat(region.contains(-1)).isFalse();
+    }
+
+    @Test
+    void theFarEndOfALargeRegionIsFound() {
+        final long units = 1L << 30;
+        final Region region = new Region(0, BASE, units, true);
+        final int first = enter(region, 0, Chunks.NONE);
+        final int last = enter(region, units - 1, first);
+
+        assertThat(region.startingAt(chunks, units - 1)).isEqualTo(last);
+        assertThat(region.containing(chunks, units - 2)).isEqualTo(first);
+        assertThat(region.bookkeepingBytes()).isLessThan(700_000);
+    }
+}

@@ -1,0 +1,90 @@
+package allocator.cuda.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.cuda.driver.CudaAvailability;
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaMemoryUsage;
+import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.EpDevice;
+import allocator.spi.EpFactory;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryRange;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncNotification;
+import allocator.spi.SyncStream;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+
+/** Two GPUs, identical as they may be, share nothing. */
+class TwoGpuTest {
+    private static final long SIZE = 64 << 20;
+
+    @Test
+    void onThisMachinesGpus() {
+        final CudaDriver driver = Gpu.require();
+        Assumptions.assumeTrue(driver.deviceCount() > 1, "this host has one GPU");
+        eachArenaIsOnItsOwnDevice(driver);
+    }
+
+    @Test
+    void onSimulatedGpus() {
+        try (SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
+                .withDevices(2)
+                .withLaggingStreams()
+                .build()) {
+            eachArenaIsOnItsOwnDevice(driver);
+        }
+    }
+
+    private static void eachArenaIsOnItsOwnDevice(CudaDriver driver) {
+        try (EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
+            final List<MemoryInfo> memories = factory.discoverDevices().devices().stream()
+                    .map(EpDevice::defaultMemory)
+                    .map(memory -> memory.orElseThrow())
+                    .toList();
+            final StreamAwareAllocator first = create(factory, memories.get(0));
+            final StreamAwareAllocator second = create(factory, memories.get(1));
+            assertThat(first).isNotSameAs(second);
+            first.free(first.alloc(1));
+            second.free(second.alloc(1));
+
+            final CudaMemoryUsage firstBefore = driver.memGetInfo(0);
+            final CudaMemoryUsage secondBefore = driver.memGetInfo(1);
+            final long onSecond = second.alloc(SIZE);
+            assertThat(driver.memGetInfo(0)).isEqualTo(firstBefore);
+            assertThat(driver.memGetInfo(1).freeByteSize()).isLessThanOrEqualTo(secondBefore.freeByteSize() - SIZE);
+
+            final long onFirst = first.alloc(SIZE);
+            try (SyncStream stream = factory.createSyncStream(memories.get(0));
+                    SyncStream other = factory.createSyncStream(memories.get(1));
+                    SyncNotification filled = other.createNotification()) {
+                driver.memsetD8Async(1, onSecond, (byte) 9, SIZE, other.handle());
+                filled.activate();
+                filled.waitOnDevice(stream);
+                factory.dataTransfer()
+                        .orElseThrow()
+                        .copy(
+                                new MemoryRange(memories.get(1), onSecond, SIZE),
+                                new MemoryRange(memories.get(0), onFirst, SIZE),
+                                stream);
+                stream.flush();
+                other.flush();
+            }
+            first.free(onFirst);
+            factory.releaseAllocator(first);
+            second.free(onSecond);
+            second.free(second.alloc(SIZE));
+            factory.releaseAllocator(second);
+        }
+    }
+
+    private static StreamAwareAllocator create(EpFactory factory, MemoryInfo memory) {
+        final Allocator allocator = factory.createAllocator(memory, AllocatorOptions.EMPTY);
+        assertThat(allocator.info()).isEqualTo(memory);
+        return (StreamAwareAllocator) allocator;
+    }
+}
