@@ -20,6 +20,9 @@ final class Commands implements IFactory {
         if (type == ProvidersCommand.class) {
             return type.cast(new ProvidersCommand(terminal));
         }
+        if (type == ConformanceCommand.class) {
+            return type.cast(new ConformanceCommand(terminal));
+        }
         return others.create(type);
     }
 }

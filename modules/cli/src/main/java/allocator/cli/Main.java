@@ -17,11 +17,11 @@ import picocli.CommandLine.UnmatchedArgumentException;
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
         versionProvider = Main.Version.class,
-        subcommands = {ReplayCommand.class, ProvidersCommand.class},
+        subcommands = {ReplayCommand.class, ProvidersCommand.class, ConformanceCommand.class},
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
         commandListHeading = "%nCommands:%n",
-        synopsisSubcommandLabel = "[replay | providers]",
+        synopsisSubcommandLabel = "[replay | providers | conformance]",
         header = "Replays the memory of machine-learning models through allocators.",
         footer = {
             "",

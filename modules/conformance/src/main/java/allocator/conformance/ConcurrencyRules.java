@@ -13,6 +13,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /** Chapter C: platform and virtual threads, all at once. */
@@ -70,29 +71,60 @@ abstract class ConcurrencyRules extends Chapter {
         final Allocator allocator = subject.allocator();
         final Blocks blocks = new Blocks();
         final BlockingQueue<Long> queue = new ArrayBlockingQueue<>(64);
+        final AtomicBoolean isOver = new AtomicBoolean();
         final int count = subject.settings().times(20_000, 2_000);
         Workers.run(platform(), 2, worker -> {
-            if (worker == 0) {
-                final SplittableRandom random = subject.random("C-01 producer");
-                for (int i = 0; i < count; i++) {
-                    final long byteSize = 1 + random.nextLong(20_000);
-                    final long address = allocator.alloc(byteSize);
-                    blocks.add(address, byteSize);
-                    if (!queue.offer(address, 1, TimeUnit.SECONDS)) {
-                        return;
-                    }
+            try {
+                if (worker == 0) {
+                    produce(subject, allocator, blocks, queue, count, isOver);
+                } else {
+                    consume(allocator, blocks, queue, count, isOver);
                 }
-            } else {
-                for (int i = 0; i < count; i++) {
-                    final Long address = queue.poll(1, TimeUnit.SECONDS);
-                    if (address == null) {
-                        return;
-                    }
-                    blocks.remove(address);
-                    allocator.free(address);
+            } finally {
+                // Whoever ends early must not leave the other waiting.
+                if (worker == 1) {
+                    isOver.set(true);
                 }
             }
         });
+    }
+
+    private static void produce(
+            Subject subject,
+            Allocator allocator,
+            Blocks blocks,
+            BlockingQueue<Long> queue,
+            int count,
+            AtomicBoolean isOver)
+            throws InterruptedException {
+        final SplittableRandom random = subject.random("C-01 producer");
+        try {
+            for (int i = 0; i < count && !isOver.get(); i++) {
+                final long byteSize = 1 + random.nextLong(20_000);
+                final long address = allocator.alloc(byteSize);
+                blocks.add(address, byteSize);
+                while (!queue.offer(address, 50, TimeUnit.MILLISECONDS) && !isOver.get()) {
+                    Thread.onSpinWait();
+                }
+            }
+        } catch (RuntimeException | Error failure) {
+            isOver.set(true);
+            throw failure;
+        }
+    }
+
+    private static void consume(
+            Allocator allocator, Blocks blocks, BlockingQueue<Long> queue, int count, AtomicBoolean isOver)
+            throws InterruptedException {
+        int taken = 0;
+        while (taken < count && !isOver.get()) {
+            final Long address = queue.poll(50, TimeUnit.MILLISECONDS);
+            if (address != null) {
+                taken++;
+                blocks.remove(address);
+                allocator.free(address);
+            }
+        }
     }
 
     @ConformanceTest

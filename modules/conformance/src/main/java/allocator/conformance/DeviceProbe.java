@@ -2,6 +2,7 @@ package allocator.conformance;
 
 import allocator.spi.MemoryInfo;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * A view of the device beneath a provider, past the provider itself: what was really taken from it, and calls that fail
@@ -15,9 +16,9 @@ public interface DeviceProbe {
      * What the provider has taken from the device and not returned, by the device's own account.
      *
      * @param memory one of the infos that the factory lists
-     * @return bytes
+     * @return bytes; empty if the device does not tell for this memory
      */
-    long bytesHeld(MemoryInfo memory);
+    OptionalLong bytesHeld(MemoryInfo memory);
 
     /**
      * How many calls to the device were made so far, failed ones included.
@@ -46,6 +47,15 @@ public interface DeviceProbe {
      * @return a line for each fault, empty if there is none
      */
     default List<String> faults() {
+        return List.of();
+    }
+
+    /**
+     * What is still taken from the device. Asked after the factory is closed.
+     *
+     * @return a line for each thing, empty if there is none
+     */
+    default List<String> leaks() {
         return List.of();
     }
 }

@@ -196,11 +196,10 @@ abstract class FactoryRules extends Chapter {
         final long before = subject.stats(first).bytesHeld();
         first.alloc(1 << 20);
         subject.release(first);
-        subject.probe()
-                .ifPresent(probe -> Expect.that(
-                        probe.bytesHeld(subject.memory()) == 0,
-                        "after the last release %d bytes are still taken from the device",
-                        probe.bytesHeld(subject.memory())));
+        Expect.that(
+                subject.heldByDevice(0) == 0,
+                "after the last release %d bytes are still taken from the device",
+                subject.heldByDevice(0));
         final Allocator again = subject.allocator();
         final AllocatorStats stats = subject.stats(again);
         Expect.that(
@@ -272,11 +271,11 @@ abstract class FactoryRules extends Chapter {
                 subject.release(created);
             } catch (AllocatorException e) {
                 Expect.that(
-                        probe.bytesHeld(subject.memory()) == 0,
+                        subject.heldByDevice(0) == 0,
                         "create failed at device call %d (%s) and left %d bytes behind",
                         i,
                         Expect.describe(e),
-                        probe.bytesHeld(subject.memory()));
+                        subject.heldByDevice(0));
             }
             probe.failCall(0);
             if (probe.calls() < call) {

@@ -58,10 +58,10 @@ abstract class FailureRules extends Chapter {
         }
         subject.release(allocator);
         Expect.that(
-                probe.bytesHeld(subject.memory()) == 0,
+                subject.heldByDevice(0) == 0,
                 "%s%d bytes are still taken from the device after the last release",
                 after,
-                probe.bytesHeld(subject.memory()));
+                subject.heldByDevice(0));
         return isOver;
     }
 
@@ -107,7 +107,7 @@ abstract class FailureRules extends Chapter {
                     requested,
                     stats.requestedBytesInUse());
             StatisticsRules.fault(stats, false).ifPresent(fault -> Expect.that(false, "%s%s", after, fault));
-            final long held = subject.requireProbe().bytesHeld(subject.memory());
+            final long held = subject.heldByDevice(stats.bytesHeld());
             Expect.that(
                     stats.bytesHeld() == held, "%sbytesHeld is %d; the device gave %d", after, stats.bytesHeld(), held);
         }

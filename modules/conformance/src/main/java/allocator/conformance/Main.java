@@ -5,7 +5,7 @@ import allocator.conformance.ConformanceReport.Status;
 import allocator.conformance.ConformanceReport.TestResult;
 import allocator.spi.MemoryInfo;
 import java.io.IOException;
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * The command: proves a provider of the module path, or of a directory of jars.
@@ -54,10 +55,10 @@ public final class Main {
             Exit codes: 0 no rule is broken, 1 a rule is broken, 2 wrong usage.
             """;
 
-    private final PrintStream out;
-    private final PrintStream err;
+    private final PrintWriter out;
+    private final PrintWriter err;
 
-    private Main(PrintStream out, PrintStream err) {
+    private Main(PrintWriter out, PrintWriter err) {
         this.out = out;
         this.err = err;
     }
@@ -69,7 +70,11 @@ public final class Main {
      */
     public static void main(String[] arguments) {
         // Ends threads as well that a hanging provider has left behind.
-        System.exit(run(System.out, System.err, arguments));
+        final PrintWriter out = new PrintWriter(System.out, false, System.out.charset());
+        final PrintWriter err = new PrintWriter(System.err, true, System.err.charset());
+        final int code = run(out, err, arguments);
+        out.flush();
+        System.exit(code);
     }
 
     /**
@@ -80,7 +85,7 @@ public final class Main {
      * @param arguments as {@code --help} tells
      * @return the exit code
      */
-    public static int run(PrintStream out, PrintStream err, String... arguments) {
+    public static int run(PrintWriter out, PrintWriter err, String... arguments) {
         return new Main(out, err).run(arguments);
     }
 
@@ -108,11 +113,12 @@ public final class Main {
     }
 
     private static List<FoundProvider> find(CommandLine line) {
-        if (line.directories().isEmpty()) {
-            return FoundProvider.onModulePath();
-        }
         final List<FoundProvider> found = new ArrayList<>();
         line.directories().forEach(directory -> found.addAll(FoundProvider.in(directory)));
+        // Who names a directory and no provider means the one that is there.
+        if (line.directories().isEmpty() || line.provider().isPresent() || line.list()) {
+            found.addAll(FoundProvider.onModulePath());
+        }
         return found;
     }
 
@@ -178,11 +184,11 @@ public final class Main {
     }
 
     /** Tells a reader that something happens: a chapter's name, and a sign for each test. */
-    private static final class Progress implements java.util.function.Consumer<TestResult> {
-        private final PrintStream out;
+    private static final class Progress implements Consumer<TestResult> {
+        private final PrintWriter out;
         private String chapter = "";
 
-        Progress(PrintStream out) {
+        Progress(PrintWriter out) {
             this.out = out;
         }
 
@@ -205,7 +211,7 @@ public final class Main {
     }
 
     /** What is left of a report on a terminal. */
-    private record Table(PrintStream out) {
+    private record Table(PrintWriter out) {
         void print(ConformanceReport report) {
             out.println();
             out.println();

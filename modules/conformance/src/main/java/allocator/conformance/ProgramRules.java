@@ -65,11 +65,13 @@ abstract class ProgramRules extends Chapter {
 
     @ConformanceTest
     void stochastic_K01_randomProgramsKeepContentsOverAShrink(Subject subject) {
+        subject.shrinkable(subject.allocator());
         require(subject, "K-01", "K-04");
     }
 
     @ConformanceTest
     void stochastic_K02_randomProgramsShrinkTruthfully(Subject subject) {
+        subject.shrinkable(subject.allocator());
         require(subject, "K-02", "K-03");
     }
 
@@ -90,11 +92,13 @@ abstract class ProgramRules extends Chapter {
 
     @ConformanceTest
     void stochastic_T03_randomProgramsGetOrderedMemory(Subject subject) {
+        subject.streamAware(subject.allocator());
         require(subject, "T-03");
     }
 
     @ConformanceTest
     void stochastic_T05_randomProgramsCloseStreams(Subject subject) {
+        subject.streamAware(subject.allocator());
         require(subject, "T-04", "T-05");
     }
 }

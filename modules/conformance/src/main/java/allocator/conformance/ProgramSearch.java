@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 /** Looks for programs that break rules, and cuts those it finds to the shortest that still break the same rule. */
 final class ProgramSearch {
     /** Hanging programs are abandoned after this time; those that run take milliseconds. */
-    private static final Duration PROGRAM_LIMIT = Duration.ofSeconds(5);
+    private static final Duration PROGRAM_LIMIT = Duration.ofSeconds(10);
 
     private static final int MAX_ATTEMPTS = 3000;
 

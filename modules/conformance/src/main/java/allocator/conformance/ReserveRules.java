@@ -88,9 +88,7 @@ abstract class ReserveRules extends Chapter {
         subject.requireArena(allocator);
         for (final long byteSize : new long[] {1, 1000, 100_000, MIB + 1}) {
             final AllocatorStats before = allocator.stats();
-            final long deviceBefore = subject.probe()
-                    .map(probe -> probe.bytesHeld(subject.memory()))
-                    .orElse(0L);
+            final long deviceBefore = subject.heldByDevice(0);
             final long address = allocator.reserve(byteSize);
             final AllocatorStats reserved = allocator.stats();
             Expect.that(
@@ -104,12 +102,8 @@ abstract class ReserveRules extends Chapter {
                     reserved.numArenaExtensions() == before.numArenaExtensions(),
                     "a reserve of %d bytes extended the arena",
                     byteSize);
-            subject.probe()
-                    .ifPresent(probe -> Expect.that(
-                            probe.bytesHeld(subject.memory()) - deviceBefore == byteSize,
-                            "a reserve of %d bytes took %d from the device",
-                            byteSize,
-                            probe.bytesHeld(subject.memory()) - deviceBefore));
+            final long taken = subject.heldByDevice(deviceBefore + byteSize) - deviceBefore;
+            Expect.that(taken == byteSize, "a reserve of %d bytes took %d from the device", byteSize, taken);
             allocator.free(address);
             Expect.that(
                     allocator.stats().bytesHeld() == before.bytesHeld(),

@@ -71,10 +71,8 @@ abstract class ShrinkRules extends Chapter {
     }
 
     private static void requireTruthful(Subject subject, ShrinkableAllocator allocator, String when) {
-        final Optional<DeviceProbe> probe = subject.probe();
         final AllocatorStats before = allocator.stats();
-        final long deviceBefore =
-                probe.map(device -> device.bytesHeld(subject.memory())).orElse(0L);
+        final long deviceBefore = subject.heldByDevice(0);
         final ShrinkReport report = allocator.shrink();
         final AllocatorStats after = allocator.stats();
         Expect.that(
@@ -89,12 +87,13 @@ abstract class ShrinkRules extends Chapter {
                 when,
                 report.bytesHeld(),
                 after.bytesHeld());
-        probe.ifPresent(device -> Expect.that(
-                deviceBefore - device.bytesHeld(subject.memory()) == report.bytesReleased(),
+        final long returned = deviceBefore - subject.heldByDevice(deviceBefore - report.bytesReleased());
+        Expect.that(
+                returned == report.bytesReleased(),
                 "shrink %s reports %d bytes released; the device got %d back",
                 when,
                 report.bytesReleased(),
-                deviceBefore - device.bytesHeld(subject.memory())));
+                returned);
         Expect.that(
                 after.numArenaShrinkages() == 0
                         || after.numArenaShrinkages() - before.numArenaShrinkages() == report.regionsReleased()

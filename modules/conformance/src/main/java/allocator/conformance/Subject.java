@@ -88,6 +88,11 @@ final class Subject {
         return Optional.ofNullable(probe);
     }
 
+    /** What the device gave and has not got back; what is expected, where nobody knows. */
+    long heldByDevice(long expected) {
+        return probe == null ? expected : probe.bytesHeld(memory()).orElse(expected);
+    }
+
     DeviceProbe requireProbe() {
         if (probe == null) {
             throw Expect.skip("needs a DeviceProbe, which shows the device beneath the provider");
@@ -269,7 +274,7 @@ final class Subject {
         if (probe != null && memory != null) {
             final DeviceProbe device = probe;
             attempt(findings, "F-04", test, "probe", () -> {
-                final long held = device.bytesHeld(memory);
+                final long held = heldByDevice(0);
                 if (held != 0) {
                     findings.add(new Ledger.Finding(
                             "F-04", test, held + " bytes are still taken from the device after the last release"));
@@ -283,6 +288,13 @@ final class Subject {
             factory().close();
             return null;
         });
+        if (probe != null) {
+            final DeviceProbe device = probe;
+            attempt(findings, "F-04", test, "probe", () -> {
+                device.leaks().forEach(leak -> findings.add(new Ledger.Finding("F-04", test, "left behind: " + leak)));
+                return null;
+            });
+        }
         return findings;
     }
 
