@@ -395,13 +395,13 @@ public final class BfcArena {
         if (!Units.isWhole(offset)) {
             return Chunks.NONE;
         }
-        final int chunk = region.startingAt(placement.chunks, Units.floor(offset));
+        final int chunk = placement.startingAt(region, Units.floor(offset));
         return chunk == Chunks.NONE || placement.chunks.isFree(chunk) ? Chunks.NONE : chunk;
     }
 
     private InvalidFreeException notLive(Region region, long address) {
         final long offset = address - region.base;
-        final int chunk = region.containing(placement.chunks, Units.floor(offset));
+        final int chunk = placement.containing(region, Units.floor(offset));
         final long start = placement.address(chunk);
         final long byteSize = Units.toBytes(placement.units(chunk));
         final String where = byteSize + " bytes at 0x" + Long.toHexString(start) + " of " + info;

@@ -66,18 +66,24 @@ final class ConsistencyCheck {
         int previous = Chunks.NONE;
         int inUse = 0;
         long end = 0;
-        long blocks = 0;
-        long lastBlock = -1;
-        for (int chunk = region.firstChunk(); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+        long blocks = 1;
+        long lastBlock = 0;
+        int inBlock = 0;
+        for (int chunk = placement.startingAt(region, 0); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
             final long offset = chunks.offset(chunk);
             expect(chunks.region(chunk) == region.id, "region of a chunk", offset);
             expect(chunks.previous(chunk) == previous, "link to the previous chunk", offset);
             expect(offset == end, "start of a chunk", offset);
             expect(placement.units(chunk) > 0, "size of a chunk", offset);
-            expect(region.startingAt(chunks, offset) == chunk, "address index", offset);
+            expect(placement.startingAt(region, offset) == chunk, "address index", offset);
             end = offset + placement.units(chunk);
-            blocks += offset / Region.BLOCK_UNITS != lastBlock ? 1 : 0;
-            lastBlock = offset / Region.BLOCK_UNITS;
+            if (offset / Region.BLOCK_UNITS != lastBlock) {
+                expect(inBlock == inBlock(region, lastBlock), "address index of a block", lastBlock);
+                blocks++;
+                inBlock = 0;
+                lastBlock = offset / Region.BLOCK_UNITS;
+            }
+            inBlock++;
             records++;
             if (chunks.isFree(chunk)) {
                 freeChunk(chunk, previous);
@@ -91,7 +97,12 @@ final class ConsistencyCheck {
         }
         expect(end == region.units, "end of the chunks of a region", end);
         expect(inUse == region.chunksInUse, "chunks in use in a region", region.chunksInUse);
-        expect(blocks == region.filledSlots(), "slots of the address index", region.filledSlots());
+        expect(inBlock == inBlock(region, lastBlock), "address index of the last block", lastBlock);
+        expect(blocks == region.filledBlocks(), "blocks of the address index", region.filledBlocks());
+    }
+
+    private int inBlock(Region region, long block) {
+        return region.chunksInBlock(chunks, placement.tables, block);
     }
 
     private void freeChunk(int chunk, int previous) {

@@ -47,6 +47,7 @@ final class Placement {
 
     final Chunks chunks = new Chunks();
     final Regions regions = new Regions();
+    final BlockTables tables = new BlockTables();
     final SortedTrees trees = new SortedTrees();
     final StreamSlots slots = new StreamSlots(trees);
 
@@ -131,6 +132,7 @@ final class Placement {
     /** Makes room in the tables, so that no operation fails half way. */
     private void prepare() {
         chunks.ensureSpare(3);
+        tables.ensureSpare();
         trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
     }
 
@@ -255,7 +257,7 @@ final class Placement {
         final int next = chunks.next(chunk);
         chunks.link(chunk, right);
         chunks.link(right, next);
-        region.enter(chunks, right);
+        region.enter(chunks, tables, right);
         return right;
     }
 
@@ -321,7 +323,7 @@ final class Placement {
             chunks.setFree(left, owner, Math.max(chunks.stamp(left), chunks.stamp(right)));
             chunks.setCleanEnds(left, head, tail);
         }
-        region.remove(chunks, right);
+        region.remove(chunks, tables, right);
         chunks.link(left, chunks.next(right));
         chunks.retire(right);
     }
@@ -386,19 +388,18 @@ final class Placement {
     void attach(Region region) {
         regions.add(region);
         final int chunk = chunks.create(region.id, 0);
-        region.enter(chunks, chunk);
+        region.enter(chunks, tables, chunk);
         shelve(region, chunk);
     }
 
     /** Removes a region without chunks in use; its records are gone then. */
     void detach(Region region) {
-        int chunk = region.firstChunk();
-        while (chunk != NONE) {
+        final int first = region.firstChunk(chunks, tables);
+        for (int chunk = first; chunk != NONE; chunk = chunks.next(chunk)) {
             unshelve(region, chunk);
-            chunk = chunks.next(chunk);
         }
-        chunk = region.firstChunk();
-        while (chunk != NONE) {
+        region.clear(chunks, tables);
+        for (int chunk = first; chunk != NONE; ) {
             final int next = chunks.next(chunk);
             chunks.retire(chunk);
             chunk = next;
@@ -440,7 +441,7 @@ final class Placement {
 
     /** Adds the streams that own free memory in a region. */
     void addOwners(Region region, Set<SyncStream> owners) {
-        for (int chunk = region.firstChunk(); chunk != NONE; chunk = chunks.next(chunk)) {
+        for (int chunk = region.firstChunk(chunks, tables); chunk != NONE; chunk = chunks.next(chunk)) {
             final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
             if (stream != null) {
                 owners.add(stream);
@@ -448,10 +449,20 @@ final class Placement {
         }
     }
 
+    /** The chunk that starts at {@code offset}, {@link #NONE} if none does. */
+    int startingAt(Region region, long offset) {
+        return region.startingAt(chunks, tables, offset);
+    }
+
+    /** The chunk in which {@code offset} lies. */
+    int containing(Region region, long offset) {
+        return region.containing(chunks, tables, offset);
+    }
+
     /** A region as a value. */
     ArenaSnapshot.Region snapshot(Region region) {
         final List<ArenaSnapshot.Chunk> list = new ArrayList<>();
-        for (int chunk = region.firstChunk(); chunk != NONE; chunk = chunks.next(chunk)) {
+        for (int chunk = region.firstChunk(chunks, tables); chunk != NONE; chunk = chunks.next(chunk)) {
             final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
             final boolean isFree = chunks.isFree(chunk);
             final boolean hasStamp = isFree && stream != null;
@@ -472,6 +483,7 @@ final class Placement {
     long bookkeepingBytes() {
         return chunks.bookkeepingBytes()
                 + regions.bookkeepingBytes()
+                + tables.bookkeepingBytes()
                 + trees.bookkeepingBytes()
                 + slots.bookkeepingBytes();
     }

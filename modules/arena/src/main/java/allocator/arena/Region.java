@@ -3,23 +3,27 @@ package allocator.arena;
 /**
  * One allocation of the upstream allocator, and where its chunks begin.
  *
- * <p>The index has one slot for each {@value #BLOCK_UNITS} units of the region: the first chunk that starts there. From
- * it the chunks' own links lead to any other in at most {@value #BLOCK_UNITS} - 1 steps. So a chunk is found in constant
- * time and every address is told apart exactly, at one {@code int} for 4 KiB. The slots come in pages, made when a chunk
- * first starts in them: a large region costs nothing before it is used.
+ * <p>The index has one {@code int} for each block of {@value #BLOCK_UNITS} units, 4 KiB. Where at most two chunks start
+ * in a block, it is the first of them; where more do, a {@linkplain BlockTables table} with a slot for each unit, until
+ * none starts there any more. So a chunk is found in constant time and every address is told apart exactly, at a
+ * thousandth of the memory as long as blocks are not small. The index comes in pages, made when a chunk first starts in
+ * them: a large region costs nothing before it is used.
  */
 final class Region {
     /** Bytes of Java heap for the object itself. */
     static final long OBJECT_BYTES = 64;
 
-    private static final int BLOCK_SHIFT = 4;
+    /** Units for each entry of the index. */
+    static final int BLOCK_UNITS = BlockTables.SLOTS;
 
-    /** Units for each slot of the index. */
-    static final int BLOCK_UNITS = 1 << BLOCK_SHIFT;
+    private static final int BLOCK_SHIFT = Integer.numberOfTrailingZeros(BLOCK_UNITS);
+
+    /** The most chunks in a block that are told apart by their links. */
+    private static final int FEW = 2;
 
     private static final int PAGE_SHIFT = 10;
-    private static final int PAGE_SLOTS = 1 << PAGE_SHIFT;
-    private static final int PAGE_MASK = PAGE_SLOTS - 1;
+    private static final int PAGE_BLOCKS = 1 << PAGE_SHIFT;
+    private static final int PAGE_MASK = PAGE_BLOCKS - 1;
 
     final int id;
     final long base;
@@ -34,7 +38,7 @@ final class Region {
     /** Frees so far: tells whether anything happened here between two looks. */
     long frees;
 
-    /** The slots: handles shifted up by one, so that 0 is empty. */
+    /** By block: 0 if no chunk starts there, a handle plus one, or the complement of a table. */
     private final int[][] pages;
 
     Region(int id, long base, long units, boolean isFirst) {
@@ -42,15 +46,15 @@ final class Region {
         this.base = base;
         this.units = units;
         this.isFirst = isFirst;
-        pages = new int[(int) (slot(units - 1) >>> PAGE_SHIFT) + 1][];
+        pages = new int[(int) (block(units - 1) >>> PAGE_SHIFT) + 1][];
     }
 
-    private static long slot(long offset) {
+    private static long block(long offset) {
         return offset >>> BLOCK_SHIFT;
     }
 
-    private boolean shareSlot(long offset, long other) {
-        return slot(offset) == slot(other);
+    private static int unitInBlock(long offset) {
+        return (int) offset & (BLOCK_UNITS - 1);
     }
 
     long address(long offset) {
@@ -65,96 +69,147 @@ final class Region {
         return Long.compareUnsigned(address - base, byteSize()) < 0;
     }
 
-    /** The first chunk that starts in the block of {@code offset}. */
-    private int firstInBlock(long offset) {
-        final long slot = slot(offset);
-        final int[] page = pages[(int) (slot >>> PAGE_SHIFT)];
-        return page == null ? Chunks.NONE : page[(int) slot & PAGE_MASK] - 1;
+    private int entry(long block) {
+        final int[] page = pages[(int) (block >>> PAGE_SHIFT)];
+        return page == null ? 0 : page[(int) block & PAGE_MASK];
     }
 
-    private void setFirstInBlock(long offset, int chunk) {
-        final long slot = slot(offset);
-        final int pageIndex = (int) (slot >>> PAGE_SHIFT);
+    private void setEntry(long block, int entry) {
+        final int pageIndex = (int) (block >>> PAGE_SHIFT);
         int[] page = pages[pageIndex];
         if (page == null) {
-            final long slotsLeft = slot(units - 1) + 1 - ((long) pageIndex << PAGE_SHIFT);
-            page = new int[(int) Math.min(PAGE_SLOTS, slotsLeft)];
+            final long blocksLeft = block(units - 1) + 1 - ((long) pageIndex << PAGE_SHIFT);
+            page = new int[(int) Math.min(PAGE_BLOCKS, blocksLeft)];
             pages[pageIndex] = page;
         }
-        page[(int) slot & PAGE_MASK] = chunk + 1;
+        page[(int) block & PAGE_MASK] = entry;
+    }
+
+    private static boolean startsIn(Chunks chunks, int chunk, long block) {
+        return chunk != Chunks.NONE && block(chunks.offset(chunk)) == block;
     }
 
     /** Enters a chunk, whose record is linked already. */
-    void enter(Chunks chunks, int chunk) {
+    void enter(Chunks chunks, BlockTables tables, int chunk) {
         final long offset = chunks.offset(chunk);
-        final int previous = chunks.previous(chunk);
-        if (previous == Chunks.NONE || !shareSlot(chunks.offset(previous), offset)) {
-            setFirstInBlock(offset, chunk);
+        final long block = block(offset);
+        final int entry = entry(block);
+        if (entry < 0) {
+            tables.set(~entry, unitInBlock(offset), chunk);
+        } else if (entry == 0) {
+            setEntry(block, chunk + 1);
+        } else {
+            final int other = entry - 1;
+            enterBeside(chunks, tables, block, chunks.offset(other) < offset ? other : chunk);
         }
     }
 
+    /** Makes the entry of a block anew, in which at least two chunks start. */
+    private void enterBeside(Chunks chunks, BlockTables tables, long block, int first) {
+        int count = 0;
+        for (int chunk = first; startsIn(chunks, chunk, block); chunk = chunks.next(chunk)) {
+            count++;
+        }
+        if (count <= FEW) {
+            setEntry(block, first + 1);
+            return;
+        }
+        final int table = tables.create();
+        for (int chunk = first; startsIn(chunks, chunk, block); chunk = chunks.next(chunk)) {
+            tables.set(table, unitInBlock(chunks.offset(chunk)), chunk);
+        }
+        setEntry(block, ~table);
+    }
+
     /** Removes a chunk, whose record is still linked. */
-    void remove(Chunks chunks, int chunk) {
+    void remove(Chunks chunks, BlockTables tables, int chunk) {
         final long offset = chunks.offset(chunk);
-        final int previous = chunks.previous(chunk);
-        if (previous == Chunks.NONE || !shareSlot(chunks.offset(previous), offset)) {
-            final int next = chunks.next(chunk);
-            final boolean nextTakesOver = next != Chunks.NONE && shareSlot(chunks.offset(next), offset);
-            setFirstInBlock(offset, nextTakesOver ? next : Chunks.NONE);
+        final long block = block(offset);
+        final int entry = entry(block);
+        final int next = chunks.next(chunk);
+        if (entry < 0) {
+            tables.set(~entry, unitInBlock(offset), Chunks.NONE);
+            if (!startsIn(chunks, next, block) && !startsIn(chunks, chunks.previous(chunk), block)) {
+                tables.retire(~entry);
+                setEntry(block, 0);
+            }
+        } else if (entry == chunk + 1) {
+            setEntry(block, startsIn(chunks, next, block) ? next + 1 : 0);
+        }
+    }
+
+    /** Empties the index of a region that is given up, whose chunks are still linked. */
+    void clear(Chunks chunks, BlockTables tables) {
+        for (int chunk = firstChunk(chunks, tables); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+            final int entry = entry(block(chunks.offset(chunk)));
+            if (entry < 0) {
+                tables.set(~entry, unitInBlock(chunks.offset(chunk)), Chunks.NONE);
+                if (!startsIn(chunks, chunks.next(chunk), block(chunks.offset(chunk)))) {
+                    tables.retire(~entry);
+                }
+            }
         }
     }
 
     /** The chunk that starts at {@code offset}, {@link Chunks#NONE} if none does. */
-    int startingAt(Chunks chunks, long offset) {
-        int chunk = firstInBlock(offset);
-        while (chunk != Chunks.NONE) {
-            final long start = chunks.offset(chunk);
-            if (start >= offset) {
-                return start == offset ? chunk : Chunks.NONE;
-            }
+    int startingAt(Chunks chunks, BlockTables tables, long offset) {
+        final int entry = entry(block(offset));
+        if (entry < 0) {
+            return tables.get(~entry, unitInBlock(offset));
+        }
+        int chunk = entry - 1;
+        if (chunk != Chunks.NONE && chunks.offset(chunk) < offset) {
             chunk = chunks.next(chunk);
         }
-        return Chunks.NONE;
+        return chunk != Chunks.NONE && chunks.offset(chunk) == offset ? chunk : Chunks.NONE;
     }
 
     /** The chunk in which {@code offset} lies. In proportion to the length of the chunk: for messages. */
-    int containing(Chunks chunks, long offset) {
+    int containing(Chunks chunks, BlockTables tables, long offset) {
         long at = offset;
-        int chunk = firstInBlock(at);
-        while (chunk == Chunks.NONE || chunks.offset(chunk) > offset) {
-            at = pages[(int) (slot(at) >>> PAGE_SHIFT)] == null
-                    ? at >>> (PAGE_SHIFT + BLOCK_SHIFT) << (PAGE_SHIFT + BLOCK_SHIFT)
-                    : at;
-            at -= BLOCK_UNITS;
-            chunk = firstInBlock(at);
-        }
-        for (int next = chunks.next(chunk);
-                next != Chunks.NONE && chunks.offset(next) <= offset;
-                next = chunks.next(chunk)) {
-            chunk = next;
+        int chunk = startingAt(chunks, tables, at);
+        while (chunk == Chunks.NONE) {
+            at = entry(block(at)) == 0 ? (block(at) << BLOCK_SHIFT) - 1 : at - 1;
+            chunk = startingAt(chunks, tables, at);
         }
         return chunk;
     }
 
     /** The chunk at the start. */
-    int firstChunk() {
-        return firstInBlock(0);
+    int firstChunk(Chunks chunks, BlockTables tables) {
+        return startingAt(chunks, tables, 0);
     }
 
-    /** Slots that name a chunk, for the consistency check. */
-    long filledSlots() {
+    /** Chunks that the entry of a block names, for the consistency check: of one that leaves some to the links, all. */
+    int chunksInBlock(Chunks chunks, BlockTables tables, long block) {
+        final int entry = entry(block);
+        int count = 0;
+        if (entry < 0) {
+            for (int unit = 0; unit < BLOCK_UNITS; unit++) {
+                count += tables.get(~entry, unit) == Chunks.NONE ? 0 : 1;
+            }
+        } else {
+            for (int chunk = entry - 1; startsIn(chunks, chunk, block) && count < FEW; chunk = chunks.next(chunk)) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** Blocks that have an entry, for the consistency check. */
+    long filledBlocks() {
         long filled = 0;
         for (final int[] page : pages) {
             if (page != null) {
-                for (final int chunk : page) {
-                    filled += chunk == 0 ? 0 : 1;
+                for (final int entry : page) {
+                    filled += entry == 0 ? 0 : 1;
                 }
             }
         }
         return filled;
     }
 
-    /** Bytes of Java heap that the region and its index take. */
+    /** Bytes of Java heap that the region and its index take; the tables are the arena's. */
     long bookkeepingBytes() {
         long bytes = OBJECT_BYTES + HeapSize.ofReferences(pages.length);
         for (final int[] page : pages) {

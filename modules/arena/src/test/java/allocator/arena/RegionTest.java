@@ -13,18 +13,20 @@ class RegionTest {
     private static final long BASE = 0x1000;
 
     private final Chunks chunks = new Chunks();
+    private final BlockTables tables = new BlockTables();
 
     private int enter(Region region, long offset, int previous) {
         chunks.ensureSpare(1);
+        tables.ensureSpare();
         final int chunk = chunks.create(region.id, offset);
         chunks.link(chunk, previous == Chunks.NONE ? Chunks.NONE : chunks.next(previous));
         chunks.link(previous, chunk);
-        region.enter(chunks, chunk);
+        region.enter(chunks, tables, chunk);
         return chunk;
     }
 
     private void remove(Region region, int chunk) {
-        region.remove(chunks, chunk);
+        region.remove(chunks, tables, chunk);
         chunks.link(chunks.previous(chunk), chunks.next(chunk));
         chunks.retire(chunk);
     }
@@ -50,16 +52,37 @@ class RegionTest {
         }
         for (int i = 0; i < 2000; i++) {
             final long offset = random.nextLong(units);
-            assertThat(region.startingAt(chunks, offset)).isEqualTo(starts.getOrDefault(offset, Chunks.NONE));
-            assertThat(region.containing(chunks, offset))
+            assertThat(region.startingAt(chunks, tables, offset)).isEqualTo(starts.getOrDefault(offset, Chunks.NONE));
+            assertThat(region.containing(chunks, tables, offset))
                     .isEqualTo(starts.floorEntry(offset).getValue());
         }
-        assertThat(region.firstChunk()).isEqualTo(starts.get(0L));
-        assertThat(region.filledSlots())
+        assertThat(region.firstChunk(chunks, tables)).isEqualTo(starts.get(0L));
+        assertThat(region.filledBlocks())
                 .isEqualTo(starts.keySet().stream()
                         .map(offset -> offset / Region.BLOCK_UNITS)
                         .distinct()
                         .count());
+    }
+
+    /** Many chunks in a block, then fewer, then none, over and over: the tables are used again. */
+    @Test
+    void tablesAreUsedAgain() {
+        final Region region = new Region(0, BASE, 1600, true);
+        final int first = enter(region, 0, Chunks.NONE);
+        for (int round = 0; round < 20; round++) {
+            int last = first;
+            for (int offset = 1; offset < 1600; offset++) {
+                last = enter(region, offset, last);
+            }
+            for (int chunk = last; chunk != first; ) {
+                final int previous = chunks.previous(chunk);
+                remove(region, chunk);
+                chunk = previous;
+            }
+        }
+
+        assertThat(region.filledBlocks()).isEqualTo(1);
+        assertThat(tables.bookkeepingBytes()).isLessThan(15_000);
     }
 
     @Test
@@ -80,8 +103,8 @@ class RegionTest {
         final int first = enter(region, 0, Chunks.NONE);
         final int last = enter(region, units - 1, first);
 
-        assertThat(region.startingAt(chunks, units - 1)).isEqualTo(last);
-        assertThat(region.containing(chunks, units - 2)).isEqualTo(first);
+        assertThat(region.startingAt(chunks, tables, units - 1)).isEqualTo(last);
+        assertThat(region.containing(chunks, tables, units - 2)).isEqualTo(first);
         assertThat(region.bookkeepingBytes()).isLessThan(700_000);
     }
 }
