@@ -7,8 +7,6 @@ import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.simulated.SimulatedCudaDriver;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
-
-
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
