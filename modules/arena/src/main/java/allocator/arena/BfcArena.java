@@ -460,7 +460,7 @@ public final class BfcArena {
 
     /**
      * Ends the tie between a stream and its memory, used and free: any stream may use from now on what it freed and will
-     * free. To be called when the stream's work is done, at run end or close.
+     * free. To be called when the stream's work is done and no more will come, at its close.
      *
      * @param stream the stream; nothing happens if it has no memory here
      * @throws AllocatorClosedException if the arena is closed
@@ -471,6 +471,25 @@ public final class BfcArena {
         try {
             requireOpen();
             placement.release(stream);
+            assert isConsistentNowAndThen();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Lets any stream use what a stream has freed so far (T-04). What it frees later is tied to it again, since it may
+     * work on it meanwhile (T-01). To be called when the stream's work is done, at run end.
+     *
+     * @param stream the stream; nothing happens if it has no memory here
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public void endRun(SyncStream stream) {
+        Objects.requireNonNull(stream, "stream");
+        lock.lock();
+        try {
+            requireOpen();
+            placement.endRun(stream);
             assert isConsistentNowAndThen();
         } finally {
             lock.unlock();

@@ -335,6 +335,18 @@ final class Placement {
             return;
         }
         slots.forget(slot);
+        untie(slot);
+    }
+
+    /** Unties what a stream has freed; what it has in use stays its own, as it may go on working with it. */
+    void endRun(SyncStream stream) {
+        final Slot slot = slots.find(stream);
+        if (slot != null) {
+            untie(slot);
+        }
+    }
+
+    private void untie(Slot slot) {
         for (int chunk = slot.free.first(); chunk != NONE; chunk = slot.free.first()) {
             prepare();
             final Region region = region(chunk);

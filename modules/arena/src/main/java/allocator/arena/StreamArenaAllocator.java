@@ -24,7 +24,7 @@ public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareA
      * @throws IllegalArgumentException if {@code stream} belongs to another device
      */
     @Override
-    public final long allocOnStream(long byteSize, SyncStream stream) {
+    public long allocOnStream(long byteSize, SyncStream stream) {
         if (!isSameDevice(stream.memory().location(), info().location())) {
             throw new IllegalArgumentException(stream + " cannot order memory of " + info());
         }
@@ -38,8 +38,18 @@ public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareA
     }
 
     /**
+     * Lets any stream use what a stream has freed, as {@link BfcArena#endRun} does: for the provider's streams to call at
+     * run end, once their work is done.
+     *
+     * @param stream the stream
+     */
+    public final void endRun(SyncStream stream) {
+        arena().endRun(stream);
+    }
+
+    /**
      * Ends the tie between a stream and its memory, as {@link BfcArena#releaseStream} does: for the provider's streams to
-     * call at run end and close, once their work is done.
+     * call at close, once their work is done.
      *
      * @param stream the stream
      */

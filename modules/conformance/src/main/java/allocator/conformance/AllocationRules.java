@@ -235,21 +235,23 @@ abstract class AllocationRules extends Chapter {
     @ConformanceTest
     void required_A05_theShortageTellsTheTruth(Subject subject) {
         final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
         final boolean counts = subject.counts(allocator);
         final List<Long> addresses = new ArrayList<>();
         OutOfMemoryException refusal = null;
         while (refusal == null) {
-            Expect.that(addresses.size() <= 16, "17 blocks of 1 MiB were granted within a limit of 16 MiB");
+            Expect.that(addresses.size() <= 16, "17 blocks of a sixteenth of the limit were granted");
             try {
-                addresses.add(allocator.alloc(MIB));
+                addresses.add(allocator.alloc(unit));
             } catch (OutOfMemoryException e) {
                 refusal = e;
             }
         }
         final OutOfMemoryException.Shortage shortage = refusal.shortage();
         Expect.that(
-                shortage.requested() == MIB && shortage.rounded() >= MIB,
-                "1 MiB was asked for; the shortage says %d requested, %d rounded",
+                shortage.requested() == unit && shortage.rounded() >= unit,
+                "%d bytes were asked for; the shortage says %d requested, %d rounded",
+                unit,
                 shortage.requested(),
                 shortage.rounded());
         if (counts) {
@@ -259,7 +261,8 @@ abstract class AllocationRules extends Chapter {
             requireTrue("held", shortage.held(), stats.bytesHeld());
             Expect.that(
                     shortage.rounded() > stats.limit() - stats.bytesInUse(),
-                    "1 MiB was refused with %d bytes in use of a limit of %d, after equal blocks only: it fits",
+                    "%d bytes were refused with %d in use of a limit of %d, after equal blocks only: they fit",
+                    unit,
                     stats.bytesInUse(),
                     stats.limit());
         }
@@ -278,14 +281,15 @@ abstract class AllocationRules extends Chapter {
     @ConformanceTest
     void required_A05_whatFitsTheLimitIsGranted(Subject subject) {
         final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
         for (int round = 0; round < 3; round++) {
             final long address;
             try {
-                address = allocator.alloc(16 * MIB);
+                address = allocator.alloc(16 * unit);
             } catch (OutOfMemoryException e) {
                 throw Expect.broken(
-                        "nothing is live and the limit is 16 MiB, yet 16 MiB were refused in round " + (round + 1)
-                                + ": " + e.getMessage(),
+                        "nothing is live, yet the whole limit was refused in round " + (round + 1) + ": "
+                                + e.getMessage(),
                         e);
             }
             allocator.free(address);
@@ -392,22 +396,24 @@ abstract class AllocationRules extends Chapter {
     @ConformanceTest
     void required_A07_afterTheLimitWasHitEverythingWorks(Subject subject) {
         final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
         final List<Long> addresses = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
-            addresses.add(allocator.alloc(MIB));
+            addresses.add(allocator.alloc(unit));
         }
         for (int i = 0; i < 20; i++) {
             Expect.refusal(
                     OutOfMemoryException.class,
-                    "alloc of 12 MiB with 8 of 16 MiB in use",
-                    () -> allocator.alloc(12 * MIB));
+                    "alloc of 12 sixteenths of the limit with 8 in use",
+                    () -> allocator.alloc(12 * unit));
         }
         for (int i = 0; i < 8; i++) {
             try {
-                allocator.free(addresses.set(i, allocator.alloc(MIB)));
+                allocator.free(addresses.set(i, allocator.alloc(unit)));
             } catch (OutOfMemoryException e) {
                 throw Expect.broken(
-                        "after refused requests, 1 MiB was refused with 8 of 16 MiB in use: " + e.getMessage(), e);
+                        "after refused requests, a sixteenth of the limit was refused with 8 in use: " + e.getMessage(),
+                        e);
             }
         }
         addresses.forEach(allocator::free);
@@ -481,13 +487,14 @@ abstract class AllocationRules extends Chapter {
     @ConformanceTest
     void required_A10_theLimitIsNotUsedUpByFreedMemory(Subject subject) {
         final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
         for (int i = 0; i < subject.settings().times(2000, 200); i++) {
             final int round = i;
             try {
-                allocator.free(allocator.alloc(5 * MIB));
+                allocator.free(allocator.alloc(5 * unit));
             } catch (OutOfMemoryException e) {
                 throw Expect.broken(
-                        "5 MiB were allocated and freed " + round + " times within a limit of 16 MiB, then refused: "
+                        "5 sixteenths of the limit were allocated and freed " + round + " times, then refused: "
                                 + e.getMessage(),
                         e);
             }

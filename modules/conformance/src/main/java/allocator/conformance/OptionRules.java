@@ -5,6 +5,7 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SpiLevel;
@@ -195,10 +196,26 @@ abstract class OptionRules extends Chapter {
             }
         }
         Expect.that(
-                any || subject.memory().isReadOnly(),
-                "effectiveOptions has no value for any of the keys %s; a setting that does not apply may be missing, all"
-                        + " of them may not",
+                any || subject.memories().stream().anyMatch(info -> tellsAnything(subject, info)),
+                "effectiveOptions has no value for any of the keys %s on any memory; a setting that does not apply may be"
+                        + " missing, all of them may not",
                 keys.stream().map(OptionKey::name).toList());
+    }
+
+    private static boolean tellsAnything(Subject subject, MemoryInfo info) {
+        final Allocator allocator = subject.create(info, Map.of());
+        final boolean tells = !allocator.effectiveOptions().isEmpty();
+        subject.release(allocator);
+        return tells;
+    }
+
+    /** Whether a value is the one expected, or a number rounded up from it. */
+    private static boolean isRounded(String value, String expected) {
+        try {
+            return value.equals(expected) || Long.parseLong(value) > Long.parseLong(expected);
+        } catch (NumberFormatException noNumbers) {
+            return false;
+        }
     }
 
     private static <T> boolean tellsInForce(Subject subject, OptionKey<T> key, String asked) {
@@ -211,7 +228,7 @@ abstract class OptionRules extends Chapter {
         }
         final String expected = key.format(key.parse(asked, ORIGIN));
         Expect.that(
-                value.equals(expected),
+                isRounded(value, expected),
                 "a new allocator was asked for %s=%s, which reads as %s; effectiveOptions tells %s",
                 key.name(),
                 asked,
@@ -275,10 +292,16 @@ abstract class OptionRules extends Chapter {
         if (subject.hasKey(Subject.LIMIT) && own.effectiveOptions().value(Subject.LIMIT) != null) {
             final Allocator limited =
                     subject.allocator(Map.of(OptionKey.EXCLUSIVE.name(), "1", Subject.LIMIT, Long.toString(4 * MIB)));
+            final long limit = subject.limitOf(limited);
+            Expect.that(
+                    limit != subject.limitOf(shared),
+                    "%s=1 was asked for with a limit of 4 MiB; the shared instance's limit of %d is in force",
+                    OptionKey.EXCLUSIVE.name(),
+                    limit);
             Expect.refusal(
                     OutOfMemoryException.class,
-                    "alloc of 5 MiB from an exclusive instance limited to 4 MiB",
-                    () -> limited.alloc(5 * MIB));
+                    "alloc of a byte more than the limit of an exclusive instance",
+                    () -> limited.alloc(limit + 1));
         }
     }
 

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The model knows which blocks are live, and which freed memory is still in flight: what was allocated on stream
  * {@code p} and freed when {@code p.syncId()} was {@code n} may be in use by queued work. Its bytes may go to {@code p} at
  * any time, and to a stream {@code q} once {@code q.lastWaitedSyncId(p) > n} (T-03). The end of a run, the close of
- * {@code p}, or a host that waited for {@code p}, ends the flight (T-04, T-05). First invariant: no two blocks, live or in
+ * {@code p}, or a host that waited for {@code p} or for a stream that had, ends the flight (T-04, T-05). First invariant: no two blocks, live or in
  * flight, overlap, unless ordered.
  */
 final class ProgramRun {
@@ -323,8 +323,9 @@ final class ProgramRun {
                 new Block(flight.block().number(), from, to - from, flight.stream()), flight.stream(), flight.stamp());
     }
 
+    /** The host has waited for a stream, and so for all that the stream had waited for. */
     private void land(SyncStream stream) {
-        flights.removeIf(flight -> Expect.same(flight.stream(), stream));
+        flights.removeIf(flight -> flight.isOrderedBefore(stream));
     }
 
     private void free(Block block) {

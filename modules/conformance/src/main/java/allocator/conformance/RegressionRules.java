@@ -91,9 +91,10 @@ abstract class RegressionRules extends Chapter {
     @ConformanceTest
     void required_R01_ort_limitAfterAReserveThatFillsIt(Subject subject) {
         final Allocator allocator = subject.limited(4 * MIB);
+        final long unit = subject.limitOf(allocator) / 4;
         subject.requireReserve(allocator);
-        final long reserved = allocator.reserve(4 * MIB);
-        for (final long byteSize : new long[] {1, MIB, 4 * MIB, 1L << 40}) {
+        final long reserved = allocator.reserve(4 * unit);
+        for (final long byteSize : new long[] {1, unit, 4 * unit, 1L << 40}) {
             Expect.refusal(
                     OutOfMemoryException.class,
                     "alloc(" + byteSize + ") with the whole limit reserved",
@@ -104,7 +105,7 @@ abstract class RegressionRules extends Chapter {
                     () -> allocator.reserve(byteSize));
         }
         allocator.free(reserved);
-        allocator.free(allocator.alloc(MIB));
+        allocator.free(allocator.alloc(unit));
     }
 
     /** ONNX Runtime: a growth or limit that is no multiple of 256 leaked each new region. */
@@ -233,8 +234,9 @@ abstract class RegressionRules extends Chapter {
     @ConformanceTest
     void required_A05_rmm527_theLimitIsFilledExactly(Subject subject) {
         final Allocator allocator = subject.limited(4 * MIB);
+        final long unit = subject.limitOf(allocator) / 4;
         for (int i = 0; i < 2; i++) {
-            final long all = allocator.alloc(4 * MIB);
+            final long all = allocator.alloc(4 * unit);
             Expect.refusal(OutOfMemoryException.class, "alloc(1) with the limit filled", () -> allocator.alloc(1));
             allocator.free(all);
         }

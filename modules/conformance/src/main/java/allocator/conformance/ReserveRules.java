@@ -54,30 +54,34 @@ abstract class ReserveRules extends Chapter {
     @ConformanceTest
     void required_R01_aReserveDoesNotPassTheLimit(Subject subject) {
         final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
         subject.requireReserve(allocator);
         Expect.refusal(
                 OutOfMemoryException.class,
-                "reserve of 17 MiB within a limit of 16 MiB",
-                () -> allocator.reserve(17 * MIB));
-        final long half = allocator.reserve(8 * MIB);
+                "reserve of 17 sixteenths of the limit",
+                () -> allocator.reserve(17 * unit));
+        final long half = allocator.reserve(8 * unit);
         Expect.refusal(
                 OutOfMemoryException.class,
-                "reserve of 9 MiB with 8 of 16 MiB reserved",
-                () -> allocator.reserve(9 * MIB));
+                "reserve of 9 sixteenths of the limit with 8 reserved",
+                () -> allocator.reserve(9 * unit));
         Expect.refusal(
-                OutOfMemoryException.class, "alloc of 9 MiB with 8 of 16 MiB reserved", () -> allocator.alloc(9 * MIB));
+                OutOfMemoryException.class,
+                "alloc of 9 sixteenths of the limit with 8 reserved",
+                () -> allocator.alloc(9 * unit));
         allocator.free(half);
     }
 
     @ConformanceTest
     void required_R01_whatFitsBesideAReserveIsGranted(Subject subject) {
         final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
         subject.requireReserve(allocator);
-        final long reserved = allocator.reserve(10 * MIB);
-        final long beside = allocator.alloc(4 * MIB);
+        final long reserved = allocator.reserve(10 * unit);
+        final long beside = allocator.alloc(4 * unit);
         allocator.free(reserved);
         allocator.free(beside);
-        final long again = allocator.reserve(8 * MIB);
+        final long again = allocator.reserve(8 * unit);
         allocator.free(again);
     }
 

@@ -174,6 +174,7 @@ abstract class StatisticsRules extends Chapter {
     @ConformanceTest
     void required_S03_whatIsHeldNeverPassesTheLimit(Subject subject) {
         final Allocator allocator = subject.limited(8 * MIB);
+        final long unit = subject.limitOf(allocator) / 8;
         subject.stats(allocator);
         final SplittableRandom random = subject.random("S-03");
         final List<Long> live = new ArrayList<>();
@@ -182,22 +183,22 @@ abstract class StatisticsRules extends Chapter {
                 allocator.free(live.remove(random.nextInt(live.size())));
             } else {
                 try {
-                    live.add(allocator.alloc(1 + random.nextLong(MIB)));
+                    live.add(allocator.alloc(1 + random.nextLong(unit)));
                 } catch (OutOfMemoryException full) {
                     allocator.free(live.remove(random.nextInt(live.size())));
                 }
             }
             final AllocatorStats stats = allocator.stats();
             Expect.that(
-                    stats.limit() == 8 * MIB && stats.peakBytesHeld() <= stats.limit(),
+                    stats.limit() == 8 * unit && stats.peakBytesHeld() <= stats.limit(),
                     "within a limit of %d bytes, which the statistics give as %d, %d were held",
-                    8 * MIB,
+                    8 * unit,
                     stats.limit(),
                     stats.peakBytesHeld());
             Expect.that(
-                    subject.heldByDevice(0) <= 8 * MIB,
+                    subject.heldByDevice(0) <= 8 * unit,
                     "within a limit of %d bytes, %d were taken from the device",
-                    8 * MIB,
+                    8 * unit,
                     subject.heldByDevice(0));
         }
         live.forEach(allocator::free);
@@ -286,11 +287,12 @@ abstract class StatisticsRules extends Chapter {
     void stochastic_S03_threadsTogetherDoNotPassTheLimit(Subject subject) throws Throwable {
         for (int round = 0; round < subject.settings().times(60, 20); round++) {
             final Allocator allocator = subject.limited(4 * MIB);
+            final long unit = subject.limitOf(allocator) / 4;
             Workers.run(Thread.ofPlatform().daemon(), 4, worker -> {
                 final List<Long> live = new ArrayList<>();
                 for (int i = 0; i < 6; i++) {
                     try {
-                        live.add(allocator.alloc(MIB));
+                        live.add(allocator.alloc(unit));
                     } catch (OutOfMemoryException full) {
                         Thread.onSpinWait();
                     }
@@ -299,10 +301,10 @@ abstract class StatisticsRules extends Chapter {
             });
             final AllocatorStats stats = subject.stats(allocator);
             Expect.that(
-                    stats.peakBytesHeld() <= 4 * MIB,
+                    stats.peakBytesHeld() <= 4 * unit,
                     "four threads together held %d bytes, past the limit of %d",
                     stats.peakBytesHeld(),
-                    4 * MIB);
+                    4 * unit);
             subject.release(allocator);
         }
     }

@@ -140,6 +140,23 @@ abstract class StreamRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_T03_theEndOfARunBeforeTheFreeDoesNotCount(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        final long freed = allocator.allocOnStream(BLOCK, first);
+        first.onSessionRunEnd();
+        allocator.free(freed);
+        requireNotReused(
+                allocator,
+                freed,
+                BLOCK,
+                second,
+                "a block lived on over the end of a run and was freed later: what was queued on its stream since then is not"
+                        + " covered");
+    }
+
+    @ConformanceTest
     void required_T03_aWaitIsOneWay(Subject subject) {
         final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
         final SyncStream first = subject.stream();

@@ -126,10 +126,16 @@ final class Subject {
     Allocator limited(long byteSize) {
         requireKey(LIMIT);
         final Allocator allocator = allocator(Map.of(LIMIT, Long.toString(byteSize)));
-        if (allocator.effectiveOptions().value(LIMIT) == null && memory().isReadOnly()) {
-            throw Expect.skip("the allocator of this read-only memory has no limit");
+        final String inForce = allocator.effectiveOptions().value(LIMIT);
+        if (inForce == null) {
+            throw Expect.skip("%s does not apply to this memory", LIMIT);
         }
         return allocator;
+    }
+
+    /** The limit in force, which may be the one asked for, rounded up. */
+    long limitOf(Allocator limited) {
+        return Long.parseLong(String.valueOf(limited.effectiveOptions().value(LIMIT)));
     }
 
     void requireKey(String name) {

@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -59,10 +60,18 @@ public abstract class CudaEpFactory implements EpFactory {
             this.device = device;
         }
 
-        void untie(SyncStream stream) {
+        void endRun(SyncStream stream) {
+            forEachOpen(allocator -> allocator.endRun(stream));
+        }
+
+        void release(SyncStream stream) {
+            forEachOpen(allocator -> allocator.releaseStream(stream));
+        }
+
+        private void forEachOpen(Consumer<CudaAllocator> action) {
             for (CudaAllocator allocator : references.all()) {
                 try {
-                    allocator.releaseStream(stream);
+                    action.accept(allocator);
                 } catch (AllocatorClosedException e) {
                     // Closed meanwhile, and its memory with it: nothing is tied any more.
                 }
@@ -252,7 +261,8 @@ public abstract class CudaEpFactory implements EpFactory {
                 throw new UnsupportedMemoryException(name() + " has no streams for " + info);
             }
             entry.device.requireContext();
-            final CudaSyncStream stream = new CudaSyncStream(entry.device, info, entry::untie, entry::forget);
+            final CudaSyncStream stream =
+                    new CudaSyncStream(entry.device, info, entry::endRun, entry::release, entry::forget);
             entry.add(stream);
             return stream;
         } catch (CudaException e) {

@@ -18,7 +18,8 @@ import java.util.function.Consumer;
 public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
     private final long handle;
-    private final Consumer<CudaSyncStream> untie;
+    private final Consumer<CudaSyncStream> onRunEnd;
+    private final Consumer<CudaSyncStream> release;
     private final Consumer<CudaSyncStream> onClose;
     private final UseGuard guard = new UseGuard();
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -27,14 +28,20 @@ public final class CudaSyncStream extends SyncStream {
     /**
      * @param device the device, with a context
      * @param memory the memory that the stream orders
-     * @param untie lets every stream use what was freed on this one
+     * @param onRunEnd lets every stream use what was freed on this one
+     * @param release ends every tie to this stream, whose work is done for ever
      * @param onClose told once, when the stream is no more
      */
     CudaSyncStream(
-            CudaDevice device, MemoryInfo memory, Consumer<CudaSyncStream> untie, Consumer<CudaSyncStream> onClose) {
+            CudaDevice device,
+            MemoryInfo memory,
+            Consumer<CudaSyncStream> onRunEnd,
+            Consumer<CudaSyncStream> release,
+            Consumer<CudaSyncStream> onClose) {
         super(memory);
         this.device = device;
-        this.untie = untie;
+        this.onRunEnd = onRunEnd;
+        this.release = release;
         this.onClose = onClose;
         handle = device.driver().streamCreate(device.ordinal());
     }
@@ -135,7 +142,7 @@ public final class CudaSyncStream extends SyncStream {
     @Override
     public void onSessionRunEnd() {
         flush();
-        untie.accept(this);
+        onRunEnd.accept(this);
     }
 
     @Override
@@ -148,7 +155,7 @@ public final class CudaSyncStream extends SyncStream {
         try {
             isDrained = calls.insist(() -> driver.streamSynchronize(device.ordinal(), handle));
             if (isDrained) {
-                untie.accept(this);
+                release.accept(this);
             }
             calls.insist(() -> driver.streamDestroy(device.ordinal(), handle));
         } finally {

@@ -154,27 +154,30 @@ public final class CpuReferenceFactory implements EpFactory {
         }
         synchronized (lock) {
             requireOpen();
-            final CpuStream stream = new CpuStream(info, this::untie, this::forget);
+            final CpuStream stream = new CpuStream(info, this::endRun, this::forget);
             streams.add(stream);
             return stream;
         }
     }
 
     /** Lets every stream use what was freed on one, in every arena that is out. */
-    private void untie(CpuStream stream) {
-        final List<CpuArena> arenas;
-        synchronized (lock) {
-            arenas = references.keySet().stream()
-                    .filter(CpuArena.class::isInstance)
-                    .map(CpuArena.class::cast)
-                    .toList();
-        }
-        arenas.forEach(arena -> arena.releaseStream(stream));
+    private void endRun(CpuStream stream) {
+        arenas().forEach(arena -> arena.endRun(stream));
     }
 
     private void forget(CpuStream stream) {
+        arenas().forEach(arena -> arena.releaseStream(stream));
         synchronized (lock) {
             streams.remove(stream);
+        }
+    }
+
+    private List<CpuArena> arenas() {
+        synchronized (lock) {
+            return references.keySet().stream()
+                    .filter(CpuArena.class::isInstance)
+                    .map(CpuArena.class::cast)
+                    .toList();
         }
     }
 

@@ -11,18 +11,18 @@ import java.util.function.Consumer;
  * device with queues keeps the shape and fills in the driver's calls.
  */
 final class CpuStream extends SyncStream {
-    private final Consumer<CpuStream> untie;
+    private final Consumer<CpuStream> onRunEnd;
     private final Consumer<CpuStream> onClose;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
      * @param memory the memory that the stream orders
-     * @param untie lets every stream use what was freed on this one
-     * @param onClose told once, at close
+     * @param onRunEnd lets every stream use what was freed on this one
+     * @param onClose ends every tie to this stream; told once
      */
-    CpuStream(MemoryInfo memory, Consumer<CpuStream> untie, Consumer<CpuStream> onClose) {
+    CpuStream(MemoryInfo memory, Consumer<CpuStream> onRunEnd, Consumer<CpuStream> onClose) {
         super(memory);
-        this.untie = untie;
+        this.onRunEnd = onRunEnd;
         this.onClose = onClose;
     }
 
@@ -45,13 +45,12 @@ final class CpuStream extends SyncStream {
     @Override
     public void onSessionRunEnd() {
         flush();
-        untie.accept(this);
+        onRunEnd.accept(this);
     }
 
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            untie.accept(this);
             onClose.accept(this);
         }
     }

@@ -74,6 +74,11 @@ final class DeviceArena implements CudaAllocator, StreamAwareAllocator, Shrinkab
     }
 
     @Override
+    public void endRun(SyncStream stream) {
+        arena.endRun(stream);
+    }
+
+    @Override
     public void releaseStream(SyncStream stream) {
         arena.releaseStream(stream);
     }
