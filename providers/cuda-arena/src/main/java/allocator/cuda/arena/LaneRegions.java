@@ -1,0 +1,66 @@
+package allocator.cuda.arena;
+
+import java.util.Arrays;
+
+/** Which lane a region belongs to, by address. Immutable, so that finding takes no lock; changes make a copy. */
+final class LaneRegions {
+    static final LaneRegions NONE = new LaneRegions(new long[0], new long[0], new Lane[0]);
+
+    private final long[] starts;
+    private final long[] ends;
+    private final Lane[] lanes;
+
+    private LaneRegions(long[] starts, long[] ends, Lane[] lanes) {
+        this.starts = starts;
+        this.ends = ends;
+        this.lanes = lanes;
+    }
+
+    /** The lane with a region that an address lies in, {@code otherwise} if there is none. */
+    Lane find(long address, Lane otherwise) {
+        int low = 0;
+        int high = starts.length;
+        while (low < high) {
+            final int middle = (low + high) >>> 1;
+            if (starts[middle] <= address) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        return low > 0 && address < ends[low - 1] ? lanes[low - 1] : otherwise;
+    }
+
+    /** Whether a region starts at an address. */
+    boolean isStart(long address) {
+        return Arrays.binarySearch(starts, address) >= 0;
+    }
+
+    LaneRegions with(long start, long byteSize, Lane lane) {
+        final int index = -Arrays.binarySearch(starts, start) - 1;
+        final Lane[] newLanes = Arrays.copyOf(lanes, lanes.length + 1);
+        System.arraycopy(lanes, index, newLanes, index + 1, lanes.length - index);
+        newLanes[index] = lane;
+        return new LaneRegions(insert(starts, index, start), insert(ends, index, start + byteSize), newLanes);
+    }
+
+    private static long[] insert(long[] values, int index, long value) {
+        final long[] longer = Arrays.copyOf(values, values.length + 1);
+        System.arraycopy(values, index, longer, index + 1, values.length - index);
+        longer[index] = value;
+        return longer;
+    }
+
+    LaneRegions without(long start) {
+        final int index = Arrays.binarySearch(starts, start);
+        final Lane[] newLanes = Arrays.copyOf(lanes, lanes.length - 1);
+        System.arraycopy(lanes, index + 1, newLanes, index, newLanes.length - index);
+        return new LaneRegions(remove(starts, index), remove(ends, index), newLanes);
+    }
+
+    private static long[] remove(long[] values, int index) {
+        final long[] shorter = Arrays.copyOf(values, values.length - 1);
+        System.arraycopy(values, index + 1, shorter, index, shorter.length - index);
+        return shorter;
+    }
+}
