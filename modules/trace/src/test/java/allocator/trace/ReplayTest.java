@@ -59,7 +59,7 @@ class ReplayTest {
         final ReplayResult result = replay(Map.of()).once(trace(TWO_STREAMS), ReplayListener.NONE);
         assertThat(factory.calls)
                 .containsExactly(
-                        "alloc 100 on 0", "alloc 200 on 1", "free 100", "alloc 300 on 0", "free 300", "free 200");
+                        "alloc 100 on 0", "alloc 200 on 1", "free 100", "alloc 300 on 0", "free 200", "free 300");
         assertThat(result.trace()).isEqualTo("t.csv");
         assertThat(result.provider()).isEqualTo("Fake");
         assertThat(result.device()).isEqualTo("gpu:0");
