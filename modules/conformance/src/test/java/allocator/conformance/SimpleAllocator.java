@@ -319,13 +319,8 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     }
 
     private Region takeRegion(long byteSize, boolean isReserve, long skew) {
-        if (fault == Fault.LEAK_ON_DEVICE_FAILURE) {
-            held += byteSize;
-        }
         final long base = device.take(info, byteSize + skew);
-        if (fault != Fault.LEAK_ON_DEVICE_FAILURE) {
-            held += byteSize;
-        }
+        held += byteSize;
         peakHeld = Math.max(peakHeld, held);
         final Region region = new Region(base, base + skew, byteSize, isReserve);
         regions.put(base, region);

@@ -267,7 +267,9 @@ final class DeviceArena implements CudaAllocator, StreamAwareAllocator, Shrinkab
 
     @Override
     public void endRun(SyncStream stream) {
-        arena.endRun(stream);
+        for (Lane lane : lanes) {
+            lane.arena().endRun(stream);
+        }
     }
 
     @Override
