@@ -90,7 +90,7 @@ public final class Main {
                     command,
                     e,
                     "no command '" + unmatched.getUnmatched().getFirst() + "', there are "
-                            + String.join(" and ", command.getSubcommands().keySet()) + " (see allocator --help)",
+                            + String.join(", ", command.getSubcommands().keySet()) + " (see allocator --help)",
                     2);
         }
         return report(

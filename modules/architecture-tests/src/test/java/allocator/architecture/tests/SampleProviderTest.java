@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.spi.ToolProvider;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,9 +94,12 @@ class SampleProviderTest {
                 + KIT.resolve("target/java-allocator-conformance.jar");
     }
 
-    private static String classPath() {
-        return KIT.resolve("target/lib/*")
-                + System.getProperty("path.separator")
-                + KIT.resolve("target/java-allocator-conformance.jar");
+    /** Jar by jar: only the launcher of the compiler expands wildcards. */
+    private static String classPath() throws IOException {
+        try (Stream<Path> libraries = Files.list(KIT.resolve("target/lib"))) {
+            return Stream.concat(libraries, Stream.of(KIT.resolve("target/java-allocator-conformance.jar")))
+                    .map(Path::toString)
+                    .collect(Collectors.joining(System.getProperty("path.separator")));
+        }
     }
 }
