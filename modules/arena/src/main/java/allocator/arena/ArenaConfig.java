@@ -50,7 +50,7 @@ public record ArenaConfig(
             throw new IllegalArgumentException(
                     name + " is " + byteSize + ", it must be from 1 to " + OptionKey.MAX_SIZE);
         }
-        return Units.toBytes(Units.ceil(byteSize));
+        return Units.roundUp(byteSize);
     }
 
     /**

@@ -4,9 +4,6 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
-import allocator.spi.DoubleFreeException;
-import allocator.spi.ForeignAddressException;
-import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
@@ -37,25 +34,16 @@ import org.jspecify.annotations.Nullable;
  * event that was recorded when it was free already.
  *
  * <p><b>Locks.</b> One guards all state and is never held while the upstream allocator or a stream is called. The other,
- * taken first, serializes whatever takes memory from the device or hands regions back; so what is asked for is known to
- * fit under the limit, and who finds a free chunk never waits for the device.
+ * taken first, lets one thread at a time take memory from the device or return it; so what is asked for is known to fit
+ * under the limit. Who finds a free chunk never waits for the device.
  *
- * <p><b>Memory that cannot be returned.</b> Where the upstream allocator fails to take memory back, that memory is not
- * used again, as the device's view of it is unknown; it stays counted as held, is listed by {@link #snapshot}, and the
- * next shrink and the close try again.
+ * <p><b>Memory that cannot be returned</b> stays counted as held, is not used again, is listed by {@link #snapshot}, and
+ * the next shrink and the close try again; see {@link Returns}.
  *
  * <p>Safe for use by any thread.
  */
 public final class BfcArena {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
-
-    /** What is left of a region's size after the device refused it. */
-    private static final float BACK_OFF = 0.9f;
-
-    /** The least size to fall back to: below it, rounding would undo the step. */
-    private static final long LEAST_BACK_OFF = 8192;
-
-    private static final long MAX_REGION = Units.toBytes(Chunks.MAX_REGION_UNITS);
 
     private static final long NO_ADDRESS = 0;
 
@@ -66,8 +54,8 @@ public final class BfcArena {
     private final MemoryInfo info;
     private final ArenaConfig config;
 
-    /** Held by who takes memory from the device or returns regions. Before {@link #lock}. */
-    private final ReentrantLock growth = new ReentrantLock();
+    /** Held by whoever takes memory from the device or returns it. Before {@link #lock}. */
+    private final ReentrantLock deviceLock = new ReentrantLock();
 
     /** Guards everything below. */
     private final ReentrantLock lock = new ReentrantLock();
@@ -75,13 +63,8 @@ public final class BfcArena {
     private final Placement placement;
     private final Counters counters = new Counters();
     private final Blocks reserves = new Blocks();
-    private final Blocks unreturned = new Blocks();
-
-    /** Bytes on their way back to the upstream allocator: held still, but in no table. */
-    private long returning;
-
-    /** What doubling asks for next. */
-    private long nextRegionBytes;
+    private final Growth growth;
+    private final Returns returns;
 
     private boolean isClosed;
 
@@ -105,8 +88,8 @@ public final class BfcArena {
                     "an arena aligns to " + Units.BYTES + " bytes, " + info + " asks for " + info.byteAlignment());
         }
         placement = new Placement(Units.ceil(config.maxDeadBytesPerChunk()));
-        nextRegionBytes = Math.min(
-                Units.toBytes(Units.ceil(Math.min(config.limit(), OptionKey.MAX_SIZE))), config.initialChunkBytes());
+        growth = new Growth(config);
+        returns = new Returns(upstream, lock, counters);
     }
 
     /**
@@ -189,10 +172,10 @@ public final class BfcArena {
     }
 
     private long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
-        growth.lock();
+        deviceLock.lock();
         try {
             final long growthBefore;
-            final long regionBytes;
+            final long planned;
             lock.lock();
             try {
                 requireOpen();
@@ -200,90 +183,85 @@ public final class BfcArena {
                 if (address != NO_ADDRESS) {
                     return address;
                 }
-                growthBefore = nextRegionBytes;
-                regionBytes = planRegion(byteSize, stream);
+                growthBefore = growth.next();
+                planned = planRegion(byteSize, stream);
             } finally {
                 lock.unlock();
             }
-            return extend(regionBytes, byteSize, stream, growthBefore);
+            final Region region = newRegion(planned, byteSize, stream, growthBefore);
+            return addRegion(region, byteSize, stream);
         } finally {
-            growth.unlock();
+            deviceLock.unlock();
         }
     }
 
     /** How large a region to ask for; moves growth on. Under both locks. */
     private long planRegion(long byteSize, @Nullable SyncStream stream) {
-        final long rounded = Units.toBytes(Units.ceil(byteSize));
+        final long rounded = Units.roundUp(byteSize);
         final long available = Units.toBytes(Units.floor(config.limit() - counters.held()));
         if (rounded > available) {
             throw outOfMemory(limitReached(available, rounded), byteSize, rounded, stream, false, null);
         }
-        if (rounded > MAX_REGION || placement.regions.isFull()) {
+        if (rounded > Growth.MAX_REGION || placement.regions.isFull()) {
             throw outOfMemory(deviceRefused(rounded), byteSize, rounded, stream, false, null);
         }
         placement.prepareRegion();
-        if (config.extendStrategy() == ExtendStrategy.SAME_AS_REQUESTED) {
-            return rounded;
-        }
-        final boolean grows = rounded > nextRegionBytes;
-        while (rounded > nextRegionBytes) {
-            nextRegionBytes = nextRegionBytes > MAX_REGION / 2 ? MAX_REGION : nextRegionBytes * 2;
-        }
-        final long planned = Math.min(Math.min(nextRegionBytes, available), MAX_REGION);
-        if (!grows) {
-            final long cap = config.maxPowerOfTwoExtendBytes();
-            nextRegionBytes = nextRegionBytes < cap / 2 ? nextRegionBytes * 2 : cap;
-        }
-        return planned;
+        return growth.plan(rounded, available);
     }
 
-    /** Gets a region of {@code regionBytes}, or of as much less as the request needs, and takes from it. */
-    private long extend(long regionBytes, long byteSize, @Nullable SyncStream stream, long growthBefore) {
-        final long rounded = Units.toBytes(Units.ceil(byteSize));
-        long asked = regionBytes;
+    /** Gets a region of {@code planned} bytes, or of as much less as the device has and the request needs. */
+    private Region newRegion(long planned, long byteSize, @Nullable SyncStream stream, long growthBefore) {
+        final long rounded = Units.roundUp(byteSize);
+        long asked = planned;
         while (true) {
-            final long base;
             try {
-                base = upstream.alloc(asked);
+                return newRegion(asked);
             } catch (OutOfMemoryException e) {
-                final long less = Units.toBytes(Units.ceil((long) (asked * BACK_OFF)));
-                if (less < rounded || less < LEAST_BACK_OFF) {
+                asked = Growth.afterRefusalOf(asked, rounded);
+                if (asked == 0) {
                     throw refused(e, byteSize, rounded, stream, false);
                 }
-                asked = less;
-                continue;
             } catch (Throwable e) {
                 lock.lock();
                 try {
-                    nextRegionBytes = growthBefore;
+                    growth.restore(growthBefore);
                 } finally {
                     lock.unlock();
                 }
                 throw e;
             }
-            final long address = addRegion(base, asked, byteSize, stream);
-            LOG.log(
-                    Level.DEBUG,
-                    "{0}: extended by {1} bytes at 0x{2} for {3} bytes",
-                    info,
-                    asked,
-                    Long.toHexString(base),
-                    byteSize);
-            return address;
         }
     }
 
-    private long addRegion(long base, long regionBytes, long byteSize, @Nullable SyncStream stream) {
+    private Region newRegion(long byteSize) {
+        final long base = upstream.alloc(byteSize);
+        try {
+            return new Region(placement.regions.freeId(), base, Units.floor(byteSize), placement.regions.count() == 0);
+        } catch (Throwable e) {
+            upstream.free(base);
+            throw e;
+        }
+    }
+
+    private long addRegion(Region region, long byteSize, @Nullable SyncStream stream) {
+        final long address;
         lock.lock();
         try {
-            counters.returned(unreturned.removeOverlapping(base, regionBytes));
-            placement.attach(
-                    new Region(placement.regions.freeId(), base, Units.floor(regionBytes), counters.extensions() == 0));
-            counters.extended(regionBytes);
-            return tryTake(byteSize, stream);
+            returns.forgetOverlapping(region.base, region.byteSize());
+            placement.attach(region);
+            counters.extended(region.byteSize());
+            address = tryTake(byteSize, stream);
         } finally {
             lock.unlock();
         }
+        LOG.log(
+                Level.DEBUG,
+                "{0}: extended by {1} bytes at 0x{2} for {3} bytes",
+                info,
+                region.byteSize(),
+                Long.toHexString(region.base),
+                byteSize);
+        return address;
     }
 
     /**
@@ -303,7 +281,7 @@ public final class BfcArena {
         if (byteSize > OptionKey.MAX_SIZE) {
             throw InvalidSizeException.overflow(byteSize, Units.BYTES);
         }
-        growth.lock();
+        deviceLock.lock();
         try {
             lock.lock();
             try {
@@ -317,7 +295,7 @@ public final class BfcArena {
             }
             return byteSize == 0 ? NO_ADDRESS : reserveUpstream(byteSize);
         } finally {
-            growth.unlock();
+            deviceLock.unlock();
         }
     }
 
@@ -330,7 +308,7 @@ public final class BfcArena {
         }
         lock.lock();
         try {
-            counters.returned(unreturned.removeOverlapping(address, byteSize));
+            returns.forgetOverlapping(address, byteSize);
             reserves.put(address, byteSize);
             counters.reserved(byteSize);
             assert isConsistentNowAndThen();
@@ -352,7 +330,6 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public void free(long address) {
-        final long reserveBytes;
         lock.lock();
         try {
             requireOpen();
@@ -361,28 +338,18 @@ public final class BfcArena {
                 freeChunk(region, address);
                 return;
             }
-            if (address == NO_ADDRESS) {
-                return;
-            }
-            reserveBytes = reserves.remove(address);
-            if (reserveBytes < 0) {
-                throw outsideRegions(address);
-            }
-            counters.freed(reserveBytes, reserveBytes);
-            returning += reserveBytes;
         } finally {
             lock.unlock();
         }
-        final RuntimeException failure = giveBack(address, reserveBytes, false);
-        if (failure != null) {
-            throw failure;
+        if (address != NO_ADDRESS) {
+            freeReserve(address);
         }
     }
 
     private void freeChunk(Region region, long address) {
         final int chunk = liveChunk(region, address);
         if (chunk == Chunks.NONE) {
-            throw notLive(region, address);
+            throw BadFrees.inRegion(placement, region, address, info);
         }
         counters.freed(Units.toBytes(placement.units(chunk)), placement.chunks.requested(chunk));
         placement.free(region, chunk);
@@ -399,61 +366,29 @@ public final class BfcArena {
         return chunk == Chunks.NONE || placement.chunks.isFree(chunk) ? Chunks.NONE : chunk;
     }
 
-    private InvalidFreeException notLive(Region region, long address) {
-        final long offset = address - region.base;
-        final int chunk = placement.containing(region, Units.floor(offset));
-        final long start = placement.address(chunk);
-        final long byteSize = Units.toBytes(placement.units(chunk));
-        final String where = byteSize + " bytes at 0x" + Long.toHexString(start) + " of " + info;
-        if (!placement.chunks.isFree(chunk)) {
-            return new InteriorAddressException(
-                    address, "it lies " + (address - start) + " bytes inside a live allocation of " + where);
-        }
-        return Units.isWhole(offset)
-                ? new DoubleFreeException(address, "it is free already, in " + where)
-                : new ForeignAddressException(address, "it was never handed out; it lies in free memory, " + where);
-    }
-
-    private InvalidFreeException outsideRegions(long address) {
-        final Map.Entry<Long, Long> reserve = reserves.containing(address);
-        return reserve == null
-                ? new ForeignAddressException(address, "it is not of " + info)
-                : new InteriorAddressException(
-                        address,
-                        "it lies " + (address - reserve.getKey()) + " bytes inside a reserve of " + reserve.getValue()
-                                + " bytes of " + info);
-    }
-
-    /** Returns memory to the upstream allocator, and counts it as returned or remembers it. Under no lock. */
-    private @Nullable RuntimeException giveBack(long address, long byteSize, boolean isRegion) {
-        RuntimeException failure = null;
+    private void freeReserve(long address) {
+        deviceLock.lock();
         try {
-            upstream.free(address);
-        } catch (RuntimeException e) {
-            failure = e;
-            LOG.log(
-                    Level.WARNING,
-                    "{0}: {1} bytes at 0x{2} could not be returned, they stay held and unused: {3}",
-                    info,
-                    byteSize,
-                    Long.toHexString(address),
-                    e);
-        }
-        lock.lock();
-        try {
-            returning -= byteSize;
-            if (isRegion) {
-                counters.detached(failure == null);
+            final long byteSize;
+            lock.lock();
+            try {
+                requireOpen();
+                byteSize = reserves.remove(address);
+                if (byteSize < 0) {
+                    throw BadFrees.outsideRegions(reserves, address, info);
+                }
+                counters.freed(byteSize, byteSize);
+                returns.leaves(byteSize);
+            } finally {
+                lock.unlock();
             }
-            if (failure == null) {
-                counters.returned(byteSize);
-            } else {
-                unreturned.put(address, byteSize);
+            final RuntimeException failure = returns.giveBack(address, byteSize, false);
+            if (failure != null) {
+                throw failure;
             }
         } finally {
-            lock.unlock();
+            deviceLock.unlock();
         }
-        return failure;
     }
 
     // ---- streams
@@ -508,7 +443,7 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public ShrinkReport shrink() {
-        growth.lock();
+        deviceLock.lock();
         try {
             final Map<Region, Long> idle = new LinkedHashMap<>();
             final Set<SyncStream> owners = new LinkedHashSet<>();
@@ -523,12 +458,12 @@ public final class BfcArena {
             owners.forEach(BfcArena::waitFor);
             final List<Region> detached = detachUnchanged(idle);
             final Failures failures = new Failures();
-            retryUnreturned();
+            returns.tryAgain();
             final long released = giveBackRegions(detached, failures);
             failures.throwIfAny();
             return report(released, detached.size(), kept);
         } finally {
-            growth.unlock();
+            deviceLock.unlock();
         }
     }
 
@@ -569,11 +504,12 @@ public final class BfcArena {
             idle.forEach((region, frees) -> {
                 if (region.chunksInUse == 0 && region.frees == frees) {
                     placement.detach(region);
-                    returning += region.byteSize();
+                    counters.detached();
+                    returns.leaves(region.byteSize());
                     detached.add(region);
                 }
             });
-            nextRegionBytes = config.initialGrowthChunkBytes();
+            growth.restart();
             assert isConsistentNowAndThen();
         } finally {
             lock.unlock();
@@ -584,38 +520,11 @@ public final class BfcArena {
     private long giveBackRegions(List<Region> detached, Failures failures) {
         long released = 0;
         for (final Region region : detached) {
-            final RuntimeException failure = giveBack(region.base, region.byteSize(), true);
+            final RuntimeException failure = returns.giveBack(region.base, region.byteSize(), true);
             failures.add(failure);
             released += failure == null ? region.byteSize() : 0;
         }
         return released;
-    }
-
-    /** Tries once more to return what could not be returned before. */
-    private void retryUnreturned() {
-        final Blocks again = new Blocks();
-        lock.lock();
-        try {
-            unreturned.forEach(again::put);
-        } finally {
-            lock.unlock();
-        }
-        again.forEach((address, byteSize) -> {
-            try {
-                upstream.free(address);
-            } catch (InvalidFreeException e) {
-                LOG.log(Level.DEBUG, "{0}: the memory at 0x{1} was returned before", info, Long.toHexString(address));
-            } catch (RuntimeException e) {
-                LOG.log(Level.WARNING, "{0}: still cannot return 0x{1}: {2}", info, Long.toHexString(address), e);
-                return;
-            }
-            lock.lock();
-            try {
-                counters.returned(Math.max(0, unreturned.remove(address)));
-            } finally {
-                lock.unlock();
-            }
-        });
     }
 
     private ShrinkReport report(long released, int regionsReleased, int kept) {
@@ -640,7 +549,7 @@ public final class BfcArena {
      *     then, and the arena is closed all the same
      */
     public CloseReport close() {
-        growth.lock();
+        deviceLock.lock();
         try {
             final Set<SyncStream> owners = new LinkedHashSet<>();
             final Blocks all = new Blocks();
@@ -661,7 +570,7 @@ public final class BfcArena {
             failures.throwIfAny();
             return report;
         } finally {
-            growth.unlock();
+            deviceLock.unlock();
         }
     }
 
@@ -674,7 +583,7 @@ public final class BfcArena {
             all.put(region.base, region.byteSize());
         }
         reserves.forEach(all::put);
-        unreturned.forEach(all::put);
+        returns.unreturned().forEach(all::put);
         return new CloseReport(live, counters.requested(), all.totalBytes());
     }
 
@@ -769,10 +678,10 @@ public final class BfcArena {
                 info,
                 config,
                 currentStats(),
-                nextRegionBytes,
+                growth.next(),
                 placement.regions.toList().stream().map(placement::snapshot).toList(),
                 toList(reserves),
-                toList(unreturned));
+                toList(returns.unreturned()));
     }
 
     private static List<ArenaSnapshot.Block> toList(Blocks blocks) {
@@ -789,7 +698,9 @@ public final class BfcArena {
     public long bookkeepingBytes() {
         lock.lock();
         try {
-            return placement.bookkeepingBytes() + reserves.bookkeepingBytes() + unreturned.bookkeepingBytes();
+            return placement.bookkeepingBytes()
+                    + reserves.bookkeepingBytes()
+                    + returns.unreturned().bookkeepingBytes();
         } finally {
             lock.unlock();
         }
@@ -804,7 +715,7 @@ public final class BfcArena {
         lock.lock();
         try {
             if (!isClosed) {
-                ConsistencyCheck.run(placement, counters, reserves.totalBytes(), unreturned.totalBytes() + returning);
+                ConsistencyCheck.run(placement, counters, reserves.totalBytes(), returns.heldBytes());
             }
         } finally {
             lock.unlock();

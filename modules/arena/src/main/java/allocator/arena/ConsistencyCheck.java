@@ -110,7 +110,7 @@ final class ConsistencyCheck {
         final long units = placement.units(chunk);
         final long address = placement.address(chunk);
         expect(
-                previous == Chunks.NONE || !chunks.isFree(previous) || !placement.haveJoinableOwners(previous, chunk),
+                previous == Chunks.NONE || !chunks.isFree(previous) || !placement.haveMergeableOwners(previous, chunk),
                 "free neighbours that are not one",
                 address);
         final long key = SizeOrder.key(units, address);

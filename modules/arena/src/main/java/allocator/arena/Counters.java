@@ -63,10 +63,15 @@ final class Counters {
         peakHeld = Math.max(peakHeld, held);
     }
 
-    /** A region is none any more; it went back unless that failed. */
-    void detached(boolean wentBack) {
+    /** A region leaves the arena, to go back. */
+    void detached() {
         extensions--;
-        shrinkages += wentBack ? 1 : 0;
+    }
+
+    /** A region that left the arena went back. */
+    void shrunk(long byteSize) {
+        returned(byteSize);
+        shrinkages++;
     }
 
     /** Memory went back. */
@@ -76,11 +81,6 @@ final class Counters {
 
     void failed() {
         failed++;
-    }
-
-    /** Regions now. */
-    long extensions() {
-        return extensions;
     }
 
     AllocatorStats toStats(long limit, long largestFreeChunk) {

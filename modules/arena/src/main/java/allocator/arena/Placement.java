@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Owners.</b> Free memory is <em>untied</em>, or it is owned by the stream that freed it last and carries the
  * stream's sync id of that moment, its stamp. Anybody may use untied memory; the owner may use its own; another stream
- * may use it once it has waited for an event of the owner that is later than the stamp. What is handed on changes its
- * owner when it is freed again.
+ * may use it once it has waited for an event of the owner that is later than the stamp. Whoever takes memory is its next
+ * owner.
  *
  * <p><b>Coalescing.</b> Free neighbours are one chunk, if they have the same owner or one of them is untied. Otherwise a
  * stream that is alone in an arena would be worse off than no stream at all: what it frees could not rejoin the
@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 final class Placement {
     private static final int NONE = Chunks.NONE;
 
-    /** The most entries that one operation makes in the indexes: three chunks, each with two clean ends; one without streams. */
+    /** The most entries that one operation makes in the indexes where there are owners: three chunks with two clean ends. */
     private static final int MAX_INSERTS = 9;
 
     final Chunks chunks = new Chunks();
@@ -247,7 +247,7 @@ final class Placement {
             chunks.setFree(rest, owner, chunks.stamp(chunk));
             chunks.setCleanEnds(rest, Math.max(0, chunks.cleanHead(chunk) - units), chunks.cleanTail(chunk));
         }
-        joinWithNext(region, rest);
+        mergeWithNext(region, rest);
         shelve(region, rest);
     }
 
@@ -280,36 +280,36 @@ final class Placement {
         coalesce(region, chunk);
     }
 
-    /** Joins a free chunk that is on no shelf with its neighbours, and shelves the result. */
+    /** Merges a free chunk that is on no shelf with its neighbours, and shelves the result. */
     private void coalesce(Region region, int chunk) {
-        joinWithNext(region, chunk);
+        mergeWithNext(region, chunk);
         final int previous = chunks.previous(chunk);
-        if (previous != NONE && chunks.isFree(previous) && haveJoinableOwners(previous, chunk)) {
+        if (previous != NONE && chunks.isFree(previous) && haveMergeableOwners(previous, chunk)) {
             unshelve(region, previous);
-            join(region, previous, chunk);
+            merge(region, previous, chunk);
             shelve(region, previous);
         } else {
             shelve(region, chunk);
         }
     }
 
-    /** Joins a free chunk that is on no shelf with the next one, if that is free and may be joined. */
-    private void joinWithNext(Region region, int chunk) {
+    /** Merges a free chunk that is on no shelf with the next one, if that is free and may be merged. */
+    private void mergeWithNext(Region region, int chunk) {
         final int next = chunks.next(chunk);
-        if (next != NONE && chunks.isFree(next) && haveJoinableOwners(chunk, next)) {
+        if (next != NONE && chunks.isFree(next) && haveMergeableOwners(chunk, next)) {
             unshelve(region, next);
-            join(region, chunk, next);
+            merge(region, chunk, next);
         }
     }
 
-    boolean haveJoinableOwners(int left, int right) {
+    boolean haveMergeableOwners(int left, int right) {
         final int leftOwner = chunks.owner(left);
         final int rightOwner = chunks.owner(right);
         return leftOwner == rightOwner || leftOwner == StreamSlots.UNTIED || rightOwner == StreamSlots.UNTIED;
     }
 
     /** Makes {@code left} and its neighbour {@code right}, both free and on no shelf, one chunk. */
-    private void join(Region region, int left, int right) {
+    private void merge(Region region, int left, int right) {
         final int owner = Math.max(chunks.owner(left), chunks.owner(right));
         if (owner != StreamSlots.UNTIED) {
             final long leftUnits = units(region, left);

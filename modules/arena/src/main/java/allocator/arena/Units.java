@@ -10,9 +10,12 @@ final class Units {
     /** Bytes in a unit. */
     static final long BYTES = 1L << SHIFT;
 
+    /** The most bytes that can be rounded up. */
+    static final long MAX_BYTES = OptionKey.MAX_SIZE;
+
     private Units() {}
 
-    /** The units that hold {@code byteSize} bytes, which are at most {@link OptionKey#MAX_SIZE}. */
+    /** The units that hold {@code byteSize} bytes, which are at most {@link #MAX_BYTES}. */
     static long ceil(long byteSize) {
         return (byteSize + BYTES - 1) >>> SHIFT;
     }
@@ -24,6 +27,11 @@ final class Units {
 
     static long toBytes(long units) {
         return units << SHIFT;
+    }
+
+    /** Bytes rounded up to whole units. */
+    static long roundUp(long byteSize) {
+        return toBytes(ceil(byteSize));
     }
 
     /** Whether {@code byteSize} is a whole number of units. */

@@ -36,6 +36,7 @@ class ArenaModelTest {
         FREE(14),
         SHRINK(1),
         WAIT(2),
+        END_RUN(1),
         RELEASE(1);
 
         private final int weight;
@@ -113,6 +114,7 @@ class ArenaModelTest {
                     }
                 }
                 case SHRINK -> assertThat(arena.shrink()).isEqualTo(without.shrink());
+                case END_RUN -> arena.endRun(stream);
                 default -> arena.releaseStream(stream);
             }
             assertThat(arena.stats()).isEqualTo(without.stats());
@@ -161,6 +163,10 @@ class ArenaModelTest {
                 model.shrink();
             }
             case WAIT -> stream.notifyAndWait(streams.get(step.choice / STREAMS % STREAMS));
+            case END_RUN -> {
+                arena.endRun(stream);
+                model.endRun(stream);
+            }
             case RELEASE -> {
                 arena.releaseStream(stream);
                 model.release(stream);

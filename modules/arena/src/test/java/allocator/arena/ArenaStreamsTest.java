@@ -108,8 +108,23 @@ class ArenaStreamsTest {
                 .isEqualTo(used);
     }
 
+    /** What is in use may be used by the stream's next run, and freed with that work queued. */
     @Test
-    void aReleaseJoinsWhatTheStreamKeptApart() {
+    void theEndOfARunOpensOnlyWhatIsFree() {
+        final long used = arena.allocOnStream(REGION / 2, s1);
+        final long free = arena.allocOnStream(REGION / 2, s1);
+        arena.free(free);
+        arena.endRun(s1);
+        assertThat(arena.alloc(REGION / 2)).isEqualTo(free);
+
+        arena.free(used);
+        assertThat(arena.allocOnStream(REGION / 2, s2)).isNotEqualTo(used);
+        arena.endRun(s1);
+        assertThat(arena.allocOnStream(REGION / 2, s2)).isEqualTo(used);
+    }
+
+    @Test
+    void aReleaseMergesWhatTheStreamKeptApart() {
         final long[] blocks = new long[4];
         for (int i = 0; i < blocks.length; i++) {
             blocks[i] = arena.allocOnStream(REGION / 4, i % 2 == 0 ? s1 : s2);

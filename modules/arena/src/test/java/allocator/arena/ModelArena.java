@@ -28,7 +28,7 @@ final class ModelArena {
         SPLITS_TOO_LATE,
         /** A chunk with exactly the dead bytes allowed is not split. */
         WASTES_ONE_UNIT_MORE,
-        /** A freed chunk is joined with the next one only. */
+        /** A freed chunk is merged with the next one only. */
         FORGETS_THE_PREVIOUS_NEIGHBOUR,
         /** Doubling starts at the request, not at the last size. */
         GROWS_TO_THE_REQUEST,
@@ -46,12 +46,14 @@ final class ModelArena {
         STAMPS_WHEN_TAKING,
         /** An event that was recorded before the free is enough. */
         TRUSTS_AN_EARLIER_EVENT,
-        /** Neighbours are joined for equal owners only. */
+        /** Neighbours are merged for equal owners only. */
         KEEPS_UNTIED_NEIGHBOURS_APART,
         /** Clean ends are not used. */
         LOSES_CLEAN_ENDS,
         /** The larger stamp of two chunks does not win. */
         TAKES_THE_LOWER_STAMP,
+        /** The end of a run unties what is in use as well. */
+        RUN_END_REACHES_WHAT_IS_IN_USE,
         /** A release does not reach what is in use. */
         RELEASE_FORGETS_WHAT_IS_IN_USE,
         /** A failed allocation is not counted. */
@@ -245,7 +247,7 @@ final class ModelArena {
             final long head = Math.max(0, piece.cleanHead - rounded);
             final Piece rest = cut(piece, rounded);
             rest.setTie(owner, piece.stamp, head, piece.cleanTail);
-            joinWithNext(rest);
+            mergeWithNext(rest);
         }
     }
 
@@ -331,17 +333,17 @@ final class ModelArena {
     }
 
     private void coalesce(Piece piece) {
-        joinWithNext(piece);
+        mergeWithNext(piece);
         final int index = piece.region.pieces.indexOf(piece);
         if (index > 0 && !has(Bug.FORGETS_THE_PREVIOUS_NEIGHBOUR)) {
             final Piece previous = piece.region.pieces.get(index - 1);
             if (previous.isFree) {
-                joinWithNext(previous);
+                mergeWithNext(previous);
             }
         }
     }
 
-    private void joinWithNext(Piece left) {
+    private void mergeWithNext(Piece left) {
         final List<Piece> pieces = left.region.pieces;
         final int index = pieces.indexOf(left);
         if (index + 1 == pieces.size()) {
@@ -349,8 +351,8 @@ final class ModelArena {
         }
         final Piece right = pieces.get(index + 1);
         final boolean isUntied = left.owner == null || right.owner == null;
-        final boolean mayJoin = left.owner == right.owner || (isUntied && !has(Bug.KEEPS_UNTIED_NEIGHBOURS_APART));
-        if (!right.isFree || !mayJoin) {
+        final boolean mayMerge = left.owner == right.owner || (isUntied && !has(Bug.KEEPS_UNTIED_NEIGHBOURS_APART));
+        if (!right.isFree || !mayMerge) {
             return;
         }
         final SyncStream owner = left.owner == null ? right.owner : left.owner;
@@ -364,11 +366,28 @@ final class ModelArena {
     }
 
     void release(SyncStream stream) {
+        if (!has(Bug.RELEASE_FORGETS_WHAT_IS_IN_USE)) {
+            untieInUse(stream);
+        }
+        untieFree(stream);
+    }
+
+    void endRun(SyncStream stream) {
+        if (has(Bug.RUN_END_REACHES_WHAT_IS_IN_USE)) {
+            untieInUse(stream);
+        }
+        untieFree(stream);
+    }
+
+    private void untieInUse(SyncStream stream) {
         for (final Piece piece : pieces()) {
-            if (piece.owner == stream && !piece.isFree && !has(Bug.RELEASE_FORGETS_WHAT_IS_IN_USE)) {
+            if (piece.owner == stream && !piece.isFree) {
                 piece.owner = null;
             }
         }
+    }
+
+    private void untieFree(SyncStream stream) {
         Optional<Piece> tied = smallestOf(stream);
         while (tied.isPresent()) {
             tied.get().setTie(null, 0, 0, 0);

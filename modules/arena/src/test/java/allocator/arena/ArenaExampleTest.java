@@ -1,0 +1,59 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** The example of the module's page, which is compiled and run here. */
+class ArenaExampleTest {
+    private static final String BEGIN = "// example\n";
+    private static final String END = "        // end\n";
+
+    private static long example(Allocator device, SyncStream stream) {
+        // example
+        AllocatorOptions asked = AllocatorOptions.of(Map.of("arena.max_mem", "67108864"));
+        asked.requireValid(ArenaOptions.KEYS);
+        BfcArena arena = new BfcArena(device, ArenaConfig.from(asked));
+        StreamArenaAllocator allocator = new StreamArenaAllocator(arena, asked.resolve(ArenaOptions.KEYS));
+
+        long weights = allocator.reserve(4_000_000); // straight from the device, outside the regions
+        long input = allocator.allocOnStream(100_000, stream); // from a first region of 1 MiB
+        allocator.free(input); // the stream may use it again at once, others once they know that it is done
+        stream.flush();
+        allocator.endRun(stream); // what was freed is for all now; at the stream's close: releaseStream
+
+        ShrinkReport report = allocator.shrink(); // keeps the first region, as ONNX Runtime does
+        allocator.free(weights);
+        allocator.close();
+        // end
+        return report.bytesHeld();
+    }
+
+    @Test
+    void theExampleRuns() {
+        final SimulatedDevice device = new SimulatedDevice();
+
+        assertThat(example(device, new SimulatedStream())).isEqualTo(4_000_000 + 1_048_576);
+        assertThat(device.liveBlocks()).isZero();
+    }
+
+    @Test
+    void thePageQuotesTheExample() throws IOException {
+        final String source = Files.readString(Path.of("src/test/java/allocator/arena/ArenaExampleTest.java"));
+        final int begin = source.indexOf("        " + BEGIN) + 8 + BEGIN.length();
+        final String example =
+                source.substring(begin, source.indexOf(END, begin)).indent(-8);
+
+        assertThat(Path.of("../../docs/modules/java.allocator.arena.md"))
+                .content()
+                .contains("```java\n" + example + "```\n");
+    }
+}

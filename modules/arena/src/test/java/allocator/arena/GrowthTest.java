@@ -1,0 +1,55 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.LongRange;
+import org.junit.jupiter.api.Test;
+
+class GrowthTest {
+    private static final long MAX = Units.MAX_BYTES;
+
+    /** Whatever the settings, what is planned holds the request and fits under the limit, and growth ends. */
+    @Property
+    void aPlanHoldsTheRequestAndFits(
+            @ForAll ExtendStrategy strategy,
+            @ForAll @LongRange(min = 1, max = MAX) long initial,
+            @ForAll @LongRange(min = 1, max = MAX) long afterShrink,
+            @ForAll @LongRange(min = 1, max = MAX) long cap,
+            @ForAll @LongRange(min = 0, max = Long.MAX_VALUE) long limit,
+            @ForAll @LongRange(min = 1, max = 1L << 36) long units) {
+        final Growth growth = new Growth(new ArenaConfig(strategy, initial, 1, afterShrink, cap, limit, true));
+        final long rounded = Units.toBytes(units);
+        final long available = limit == 0 ? MAX : Units.toBytes(Units.floor(limit));
+        for (int i = 0; i < 100 && rounded <= available; i++) {
+            final long planned = growth.plan(rounded, available);
+            assertThat(planned).isBetween(rounded, Math.min(available, Growth.MAX_REGION));
+            assertThat(Units.isWhole(planned)).isTrue();
+            if (i == 50) {
+                growth.restart();
+            }
+        }
+    }
+
+    @Property
+    void stepsDownEnd(
+            @ForAll @LongRange(min = 1, max = 1L << 36) long units, @ForAll @LongRange(min = 1, max = 64) long least) {
+        long asked = Units.toBytes(units);
+        int steps = 0;
+        while (asked != 0) {
+            final long less = Growth.afterRefusalOf(asked, Units.toBytes(least));
+            assertThat(less).isLessThan(asked);
+            asked = less;
+            steps++;
+        }
+        assertThat(steps).isLessThan(300);
+    }
+
+    @Test
+    void aRefusalOfTheRequestItselfIsTheLast() {
+        assertThat(Growth.afterRefusalOf(1 << 20, 1 << 20)).isZero();
+        assertThat(Growth.afterRefusalOf(8192, 256)).isZero();
+        assertThat(Growth.afterRefusalOf(10_240, 256)).isEqualTo(9_216);
+    }
+}
