@@ -154,18 +154,28 @@ abstract class DeviceCommand implements Callable<Integer> {
     }
 
     private CommandException noDevice(Environment environment, List<ProviderDevice> all) {
-        final String found = all.isEmpty()
-                ? environment.providers().stream()
-                        .map(report -> report.name() + " has none ("
-                                + report.failure().orElseGet(() -> String.join("; ", report.notes())) + ")")
-                        .collect(Collectors.joining(", "))
-                : all.stream().map(one -> one.provider() + " has " + id(one)).collect(Collectors.joining(", "));
-        final String reason = environment.providers().isEmpty() ? "no provider was found" : found;
-        return device == null && provider == null
-                ? new CommandException("no device: " + reason)
-                : new UsageException("no device"
-                        + (device == null ? "" : " " + device)
-                        + (provider == null ? "" : " of " + provider) + ": " + reason);
+        final String message = "no device" + (device == null ? "" : " " + device)
+                + (provider == null ? "" : " of " + provider) + ": " + describeDevices(environment, all);
+        // Without a wish there is nothing wrong with the arguments.
+        return device == null && provider == null ? new CommandException(message) : new UsageException(message);
+    }
+
+    /** The devices that could have been meant, or why there are none. */
+    private String describeDevices(Environment environment, List<ProviderDevice> all) {
+        final List<ProviderDevice> candidates = all.stream()
+                .filter(one -> provider == null || one.provider().equals(provider))
+                .toList();
+        if (!candidates.isEmpty()) {
+            return candidates.stream()
+                    .map(one -> one.provider() + " has " + id(one))
+                    .collect(Collectors.joining(", "));
+        }
+        final String reasons = environment.providers().stream()
+                .filter(report -> provider == null || report.name().equals(provider))
+                .map(report -> report.name() + " has none ("
+                        + report.failure().orElseGet(() -> String.join("; ", report.notes())) + ")")
+                .collect(Collectors.joining(", "));
+        return reasons.isEmpty() ? "no provider was found" : reasons;
     }
 
     /** The settings of {@code --option}. */

@@ -33,7 +33,7 @@ final class ProvidersCommand extends DeviceCommand {
         if (isJsonOnly()) {
             out().print(ProvidersJson.of(found));
         } else {
-            new ProvidersText(terminal(), isVerbose()).print(found);
+            new ProvidersText(terminal(), isVerbose(), providerName() != null).print(found);
         }
         out().flush();
         if (found.stream().noneMatch(provider -> provider.report().isRegistered())) {

@@ -18,11 +18,14 @@ final class ProvidersText {
     private final Terminal terminal;
     private final PrintWriter out;
     private final boolean isVerbose;
+    private final boolean isOneAskedFor;
 
-    ProvidersText(Terminal terminal, boolean isVerbose) {
+    /** Options are shown of providers that can be used, and of one that was asked for by name. */
+    ProvidersText(Terminal terminal, boolean isVerbose, boolean isOneAskedFor) {
         this.terminal = terminal;
         out = terminal.out();
         this.isVerbose = isVerbose;
+        this.isOneAskedFor = isOneAskedFor;
     }
 
     void print(List<FoundProvider> found) {
@@ -51,7 +54,7 @@ final class ProvidersText {
         }
         report.notes().forEach(note -> printWrapped("  note: ", note));
         provider.devices().forEach(this::print);
-        if (!provider.keys().isEmpty()) {
+        if (!provider.keys().isEmpty() && (isOneAskedFor || !provider.devices().isEmpty())) {
             printOptions(provider);
         }
     }

@@ -99,7 +99,7 @@ class BadInputTest {
     @Test
     void aGoodTraceBesideABadOneIsNotReplayed() {
         assertRefused(
-                Outcome.of("replay", "--once", "resnet", folder.toString()),
+                Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", folder.toString()),
                 2,
                 folder + ": is a directory, not a trace");
     }
@@ -113,10 +113,9 @@ class BadInputTest {
                     replay --option max_mem     | --option max_mem: a setting is KEY=VALUE
                     replay --option =5          | --option =5: a setting is KEY=VALUE
                     replay --option a=1 --option a=2 | --option a is given twice
-                    replay --provider cuda      | --provider cuda: no such provider; found: cpu-reference, cuda-arena, cuda-mempool
-                    replay --device 9           | no device 9: cpu-reference has cpu:0
-                    replay --device gpu:0       | no device gpu:0: cpu-reference has cpu:0
-                    replay --device -1          | no device -1: cpu-reference has cpu:0
+                    replay --provider cpu-reference --device 9     | no device 9 of cpu-reference: cpu-reference has cpu:0
+                    replay --provider cpu-reference --device gpu:0 | no device gpu:0 of cpu-reference: cpu-reference has cpu:0
+                    replay --provider cpu-reference --device -1    | no device -1 of cpu-reference: cpu-reference has cpu:0
                     providers --providers-dir /no/such | --providers-dir /no/such: no such folder
                     providers now               | Unmatched argument at index 1: 'now' (see allocator providers --help)
                     """)
@@ -125,8 +124,20 @@ class BadInputTest {
     }
 
     @Test
+    void anUnknownProviderIsAnsweredWithThoseFound() {
+        final Outcome outcome = Outcome.of("replay", "--provider", "nobody");
+        assertThat(outcome.exitCode()).isEqualTo(2);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err())
+                .startsWith("allocator: --provider nobody: no such provider; found: ")
+                .contains("cpu-reference")
+                .hasLineCount(1);
+    }
+
+    @Test
     void anUnknownOptionKeyIsAnsweredWithTheNearestOne() {
-        final Outcome outcome = Outcome.of("replay", "--once", "resnet", "--option", "arena.max_mme=5");
+        final Outcome outcome =
+                Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", "--option", "arena.max_mme=5");
         assertThat(outcome.exitCode()).isEqualTo(2);
         assertThat(outcome.out()).isEmpty();
         assertThat(outcome.err())
@@ -155,7 +166,8 @@ class BadInputTest {
     void numericOptionsAtTheirEdges(String value) throws IOException {
         final Path trace = file("op,id,bytes,stream\na,0,1000,0\na,1,300000,0\nf,0,1000,0\na,2,5000000,0\n");
         for (final String key : ARENA_NUMBERS) {
-            final Outcome outcome = Outcome.of("replay", "--once", trace.toString(), "--option", key + "=" + value);
+            final Outcome outcome = Outcome.of(
+                    "replay", "--provider", "cpu-reference", "--once", trace.toString(), "--option", key + "=" + value);
             if (outcome.exitCode() == 0) {
                 assertThat(outcome.err()).as(key).isEmpty();
                 assertThat(outcome.out()).as(key).contains("3 allocations");
@@ -178,8 +190,15 @@ class BadInputTest {
     @Test
     void strictnessWithFailedAllocationsAfterTheTableIsShown() throws IOException {
         final Path trace = file("op,id,bytes,stream\na,0,1000,0\na,1,300000,0\n");
-        final Outcome outcome =
-                Outcome.of("replay", "--once", "--strict", trace.toString(), "--option", "arena.max_mem=2000");
+        final Outcome outcome = Outcome.of(
+                "replay",
+                "--provider",
+                "cpu-reference",
+                "--once",
+                "--strict",
+                trace.toString(),
+                "--option",
+                "arena.max_mem=2000");
         assertThat(outcome.exitCode()).isEqualTo(1);
         assertThat(outcome.err())
                 .isEqualTo("allocator: bad.csv: 1 of 2 allocations failed for lack of memory (--strict)"

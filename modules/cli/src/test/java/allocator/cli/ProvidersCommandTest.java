@@ -14,7 +14,7 @@ class ProvidersCommandTest {
 
     @Test
     void listsDevicesMemoriesAndOptions() {
-        final Outcome outcome = Outcome.of("providers");
+        final Outcome outcome = Outcome.of("providers", "--provider", "cpu-reference");
         assertThat(outcome.err()).isEmpty();
         assertThat(outcome.exitCode()).isZero();
         assertThat(outcome.out())
@@ -27,8 +27,19 @@ class ProvidersCommandTest {
     }
 
     @Test
+    void listsWhoCanBeUsedBeforeWhoCannot() {
+        final Outcome outcome = Outcome.of("providers");
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(outcome.out()).contains("cuda-arena", "cuda-mempool");
+        final int firstWithout = outcome.out().indexOf("\n  no device\n");
+        assertThat(firstWithout == -1 || outcome.out().lastIndexOf("aligned to") < firstWithout)
+                .isTrue();
+    }
+
+    @Test
     void showsGivenOptionsAsTheyWouldBeInForce() {
-        assertThat(Outcome.of("providers", "--option", "arena.max_mem=5000").out())
+        assertThat(Outcome.of("providers", "--provider", "cpu-reference", "--option", "arena.max_mem=5000")
+                        .out())
                 .containsPattern("arena.max_mem +5\\d+ +--option\n");
     }
 

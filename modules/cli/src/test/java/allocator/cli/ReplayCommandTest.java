@@ -68,7 +68,7 @@ class ReplayCommandTest {
 
     @Test
     void showsATableOfOneTrace() {
-        final Outcome outcome = Outcome.of("replay", "--once", trace.toString());
+        final Outcome outcome = Outcome.of("replay", "--provider", "cpu-reference", "--once", trace.toString());
         assertThat(outcome.err()).isEmpty();
         assertThat(outcome.exitCode()).isZero();
         assertThat(outcome.out())
@@ -92,8 +92,9 @@ class ReplayCommandTest {
     @Test
     void fitsInEightyColumns() {
         for (final String text : List.of(
-                Outcome.of("replay", "--once", trace.toString()).out(),
-                Outcome.of("replay", "--once", "resnet", "two_streams", trace.toString())
+                Outcome.of("replay", "--provider", "cpu-reference", "--once", trace.toString())
+                        .out(),
+                Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", "two_streams", trace.toString())
                         .out(),
                 Outcome.of("replay", "--help").out(),
                 Outcome.of("providers").out(),
@@ -107,13 +108,14 @@ class ReplayCommandTest {
 
     @Test
     void showsARowForEachOfSeveralTraces() {
-        final Outcome outcome = Outcome.of("replay", "--once", "resnet", trace.toString());
+        final Outcome outcome =
+                Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", trace.toString());
         assertThat(outcome.exitCode()).isZero();
         assertThat(outcome.out())
                 .startsWith("2 traces on cpu:0 through cpu-reference")
                 .containsPattern("resnet +3,966  299.1 MiB +511.0 MiB +1.71 ")
                 .containsPattern("small +6 +879.9 KiB +3.00 MiB +3.49 ");
-        assertThat(Outcome.of("replay", "--once", "--bytes", "resnet", trace.toString())
+        assertThat(Outcome.of("replay", "--provider", "cpu-reference", "--once", "--bytes", "resnet", trace.toString())
                         .out())
                 .containsPattern("resnet +3,966  313,663,560  535,822,336 +1.71 ");
     }
@@ -124,6 +126,8 @@ class ReplayCommandTest {
         final Outcome outcome = Outcome.of(
                 "replay",
                 trace.toString(),
+                "--provider",
+                "cpu-reference",
                 "--json",
                 json.toString(),
                 "--option",
@@ -196,7 +200,7 @@ class ReplayCommandTest {
 
     @Test
     void writesJsonInsteadOfTheTableToStandardOutput() throws IOException {
-        final Outcome outcome = Outcome.of("--once", "--json", "-");
+        final Outcome outcome = Outcome.of("--provider", "cpu-reference", "--once", "--json", "-");
         assertThat(outcome.err()).isEmpty();
         assertThat(objects(outcome.out()))
                 .singleElement()
