@@ -297,6 +297,21 @@ abstract class AllocationRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_A05_aSmallLimitStillServesWhatFits(Subject subject) {
+        final Allocator allocator = subject.limited(64 * 1024);
+        for (final long byteSize : new long[] {1, 1000, 20_000, 64 * 1024}) {
+            try {
+                allocator.free(allocator.alloc(byteSize));
+            } catch (OutOfMemoryException e) {
+                throw Expect.broken(
+                        "nothing is live and the limit is " + subject.limitOf(allocator) + " bytes, yet " + byteSize
+                                + " were refused: what is taken from the device at once must not exceed the limit",
+                        e);
+            }
+        }
+    }
+
+    @ConformanceTest
     void required_A06_aDoubleFreeIsRefused(Subject subject) {
         final Allocator allocator = subject.allocator();
         final long kept = allocator.alloc(4096);

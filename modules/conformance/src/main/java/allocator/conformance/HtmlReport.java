@@ -67,7 +67,7 @@ final class HtmlReport {
         page.append("<section class=\"card\"><div class=\"counts\">");
         count("passed", report.count(Status.PASSED) + report.count(Status.ADVICE), "rules passed");
         count("failed", report.count(Status.FAILED), "rules broken");
-        count("skipped", report.count(Status.SKIPPED), "not applicable here");
+        count("skipped", report.count(Status.SKIPPED), "not proved here");
         count("untested", report.count(Status.UNTESTED), "not testable");
         page.append("</div><div class=\"bar\" aria-hidden=\"true\">");
         for (final Status status : Status.values()) {
@@ -114,7 +114,7 @@ final class HtmlReport {
 
     private void failure(TestResult test) {
         page.append("<p class=\"where\">")
-                .append(text(test.claim()))
+                .append(text(capitalized(test.claim())))
                 .append(" – ")
                 .append(text(test.memory()))
                 .append("</p><p class=\"what\">")
@@ -265,7 +265,7 @@ final class HtmlReport {
             case PASSED -> "passed";
             case ADVICE -> "passed, with advice";
             case FAILED -> "broken";
-            case SKIPPED -> "not applicable";
+            case SKIPPED -> "not proved here";
             case UNTESTED -> "not testable";
         };
     }

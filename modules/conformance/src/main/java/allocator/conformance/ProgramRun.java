@@ -87,8 +87,8 @@ final class ProgramRun {
         this.program = program;
         this.log = log;
         allocator = subject.allocator(program.options());
-        counts = subject.counts(allocator);
-        isArena = subject.isArena(allocator);
+        counts = attempt("A-05", "alloc(1) with nothing live", () -> subject.counts(allocator));
+        isArena = attempt("A-05", "alloc(1) with nothing live", () -> subject.isArena(allocator));
         contents = Contents.of(subject, allocator);
         first = counts ? allocator.stats() : AllocatorStats.NONE;
     }

@@ -110,7 +110,9 @@ final class BuddyAllocator implements HostAccessibleAllocator {
                 return cut(blocks.removeFirst(), candidate, size);
             }
         }
-        return cut(region(byteSize, REGION), REGION, size);
+        // A region of the usual size; where the limit has no room for one, a region for this block alone.
+        final long regionSize = REGION <= limit - held ? REGION : size;
+        return cut(region(byteSize, regionSize), regionSize, size);
     }
 
     /** Halves a block until it has the size; the second halves become free. */
@@ -154,10 +156,11 @@ final class BuddyAllocator implements HostAccessibleAllocator {
     }
 
     private void giveBackFreeRegions() {
-        for (final long address : List.copyOf(freeOf(REGION))) {
-            freeOf(REGION).remove(address);
-            free -= REGION;
-            giveBack(regions.get(address));
+        for (final Region region : List.copyOf(regions.values())) {
+            if (freeOf(region.byteSize()).remove(region.address())) {
+                free -= region.byteSize();
+                giveBack(region);
+            }
         }
     }
 
@@ -182,17 +185,17 @@ final class BuddyAllocator implements HostAccessibleAllocator {
         if (block.byteSize() > REGION) {
             giveBack(block.region());
         } else {
-            join(address, block.byteSize(), block.region().address());
+            join(address, block.byteSize(), block.region());
         }
     }
 
     /** Joins a free block with its buddy, and the two with theirs, as far as they are free. */
-    private void join(long freed, long freedSize, long region) {
+    private void join(long freed, long freedSize, Region region) {
         long address = freed;
         long size = freedSize;
         free += freedSize;
-        while (size < REGION) {
-            final long buddy = region + ((address - region) ^ size);
+        while (size < region.byteSize()) {
+            final long buddy = region.address() + ((address - region.address()) ^ size);
             if (!freeOf(size).remove(buddy)) {
                 break;
             }
