@@ -46,7 +46,7 @@ public class ResourceBenchmark {
     private final MemoryResource child = new BudgetResource(
             arena, Budget.of("all", 1L << 40).child("tenant", 1L << 39).child("task", 1L << 38));
     private final MemoryResource statistics = new StatisticsResource(arena);
-    private final MemoryResource sampled = LeakTrackingResource.sampled(arena, 1024);
+    private final MemoryResource sampled = LeakTrackingResource.sampled(arena, 1 << 14);
     private final MemoryResource full = new BudgetResource(new StatisticsResource(arena), Budget.of("all", 1L << 40));
     private final SyncStream stream = new IdleStream();
     private final TrackedMemory tracked = new TrackedMemory(arena, new FreeEvents(), Budget.of("all", 1L << 40));

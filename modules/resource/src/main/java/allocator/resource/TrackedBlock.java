@@ -113,34 +113,58 @@ public final class TrackedBlock {
         lastWrite = allocation;
     }
 
-    /** Opens a use and tells what it has to wait for; each event is retained for the caller. */
-    List<SharedEvent> open(Access access, SyncStream stream, List<SyncStream> poisoned) {
+    /**
+     * What an opened use has to wait for.
+     *
+     * @param events events to queue waits for, each retained for the caller
+     * @param poisoned streams to wait for as a whole
+     */
+    record Waits(List<SharedEvent> events, List<SyncStream> poisoned) {
+        static final Waits NONE = new Waits(List.of(), List.of());
+
+        boolean isNone() {
+            return events.isEmpty() && poisoned.isEmpty();
+        }
+    }
+
+    /** Opens a use and tells what it has to wait for. */
+    Waits open(Access access, SyncStream stream) {
         lock.lock();
         try {
             requireLive();
             requireOrdered(access, stream);
-            final List<SharedEvent> awaited = new ArrayList<>(uses.size() + 1);
             final StreamUse mine = use(stream);
-            if (lastWrite != null && !lastWrite.isOn(stream) && mine.awaitedWrite != lastWrite) {
-                awaited.add(lastWrite.retain());
-            }
-            for (StreamUse other : uses) {
-                if (other != mine && access == Access.WRITE && other.lastRead != null) {
-                    awaited.add(other.lastRead.retain());
-                }
-                if (other.isPoisoned && other != mine) {
-                    poisoned.add(other.stream);
-                }
-            }
-            if (access == Access.WRITE) {
-                mine.openWrites++;
-            } else {
-                mine.openReads++;
-            }
-            return awaited;
+            final Waits waits = isOrderedAfterAll(mine) ? Waits.NONE : waits(access, mine);
+            reopen(access, mine);
+            return waits;
         } finally {
             lock.unlock();
         }
+    }
+
+    /** The common case: nobody else has used the block since this stream last waited. */
+    private boolean isOrderedAfterAll(StreamUse mine) {
+        return uses.size() == 1 && !mustAwaitWrite(mine);
+    }
+
+    private boolean mustAwaitWrite(StreamUse mine) {
+        return lastWrite != null && mine.awaitedWrite != lastWrite && !lastWrite.isOn(mine.stream);
+    }
+
+    private Waits waits(Access access, StreamUse mine) {
+        final Waits waits = new Waits(new ArrayList<>(uses.size() + 1), new ArrayList<>(0));
+        if (lastWrite != null && mustAwaitWrite(mine)) {
+            waits.events.add(lastWrite.retain());
+        }
+        for (StreamUse other : uses) {
+            if (other != mine && access == Access.WRITE && other.lastRead != null) {
+                waits.events.add(other.lastRead.retain());
+            }
+            if (other != mine && other.isPoisoned) {
+                waits.poisoned.add(other.stream);
+            }
+        }
+        return waits;
     }
 
     private void requireLive() {
@@ -216,8 +240,7 @@ public final class TrackedBlock {
         lock.lock();
         try {
             requireLive();
-            closeUse(access, stream);
-            reopen(access, use(stream));
+            reopen(access, closeUse(access, stream));
         } finally {
             lock.unlock();
         }
@@ -233,34 +256,44 @@ public final class TrackedBlock {
 
     /** Ends an opened use with the event behind it, which this block then holds. */
     void finish(Access access, SyncStream stream, SharedEvent event) {
-        final List<SharedEvent> replaced = new ArrayList<>(uses.size() + 1);
+        final SharedEvent replaced;
+        List<SharedEvent> replacedReads = List.of();
         lock.lock();
         try {
             final StreamUse mine = closeUse(access, stream);
             if (access == Access.READ) {
-                replace(replaced, mine.lastRead);
+                replaced = mine.lastRead;
                 mine.lastRead = event;
             } else {
-                replace(replaced, lastWrite);
+                replaced = lastWrite;
                 lastWrite = event;
                 mine.isPoisoned = false; // what was lost on this stream is before the event
-                for (StreamUse use : uses) {
-                    replace(replaced, use.lastRead);
-                    use.lastRead = null;
-                    use.awaitedWrite = null;
+                if (uses.size() > 1 || mine.lastRead != null) {
+                    replacedReads = forgetReads(mine);
                 }
-                uses.removeIf(use -> use != mine && !use.isOpen() && !use.isPoisoned);
+                mine.awaitedWrite = null;
             }
         } finally {
             lock.unlock();
         }
-        replaced.forEach(SharedEvent::release);
+        if (replaced != null) {
+            replaced.release();
+        }
+        replacedReads.forEach(SharedEvent::release);
     }
 
-    private static void replace(List<SharedEvent> replaced, @Nullable SharedEvent event) {
-        if (event != null) {
-            replaced.add(event);
+    /** A write comes after all reads: their events are not needed any more. */
+    private List<SharedEvent> forgetReads(StreamUse writer) {
+        final List<SharedEvent> reads = new ArrayList<>(uses.size());
+        for (StreamUse use : uses) {
+            if (use.lastRead != null) {
+                reads.add(use.lastRead);
+                use.lastRead = null;
+            }
+            use.awaitedWrite = null;
         }
+        uses.removeIf(use -> use != writer && !use.isOpen() && !use.isPoisoned);
+        return reads;
     }
 
     /** Ends an opened use that left no event: the stream has to be waited for as a whole before the next use. */

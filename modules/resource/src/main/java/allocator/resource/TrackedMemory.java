@@ -200,19 +200,24 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public void prepare(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
-        final List<SyncStream> poisoned = new ArrayList<>(0);
-        final List<SharedEvent> awaited = block.open(access, stream, poisoned);
+        final TrackedBlock.Waits waits = block.open(access, stream);
+        if (!waits.isNone()) {
+            queue(waits, block, access, stream);
+        }
+    }
+
+    private static void queue(TrackedBlock.Waits waits, TrackedBlock block, Access access, SyncStream stream) {
         boolean isPrepared = false;
         try {
-            for (SharedEvent event : awaited) {
+            for (SharedEvent event : waits.events()) {
                 event.await(stream);
             }
-            poisoned.forEach(SyncStream::flush);
+            waits.poisoned().forEach(SyncStream::flush);
             isPrepared = true;
         } finally {
-            awaited.forEach(SharedEvent::release);
+            waits.events().forEach(SharedEvent::release);
             if (isPrepared) {
-                block.opened(stream, poisoned);
+                block.opened(stream, waits.poisoned());
             } else {
                 block.cancel(access, stream);
             }
@@ -232,7 +237,14 @@ public final class TrackedMemory implements AutoCloseable {
     public void finish(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
         block.requireOpen(access, stream);
-        finishAll(List.of(new Use(block, access)), stream);
+        final SharedEvent event;
+        try {
+            event = SharedEvent.record(events, stream, 1);
+        } catch (DeviceException e) {
+            block.poison(access, stream);
+            throw e;
+        }
+        block.finish(access, stream, event);
     }
 
     private record Use(TrackedBlock block, Access access) {}
