@@ -112,7 +112,7 @@ class GpuStacksTest {
         for (int step = 0; step < 20_000; step++) {
             DriverStream stream = streams.get(random.nextInt(4));
             int kind = random.nextInt(8);
-            if (blocks.size() < 20 && kind < 4) {
+            if (blocks.isEmpty() || (blocks.size() < 20 && kind < 4)) {
                 TrackedBlock block = memory.allocate(MIB + random.nextInt(1 << 20), stream, "step " + step);
                 write(memory, block, step % 100, stream);
                 blocks.add(block);
