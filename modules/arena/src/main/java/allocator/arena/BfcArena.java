@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
 public final class BfcArena {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
 
-    private static final long NO_ADDRESS = 0;
+    private static final long NO_ADDRESS = Placement.NO_ADDRESS;
 
     /** Up to how many chunks every mutation is checked, where assertions are on. */
     private static final int CHECKED_ALWAYS = 64;
@@ -162,13 +162,12 @@ public final class BfcArena {
 
     /** Takes a free chunk, if there is one. Under the lock. */
     private long tryTake(long byteSize, @Nullable SyncStream stream) {
-        final int chunk = placement.take(Units.ceil(byteSize), byteSize, placement.asker(stream));
-        if (chunk == Chunks.NONE) {
-            return NO_ADDRESS;
+        final long address = placement.take(Units.ceil(byteSize), byteSize, placement.asker(stream));
+        if (address != NO_ADDRESS) {
+            counters.allocated(Units.toBytes(placement.takenUnits()), byteSize);
+            assert isConsistentNowAndThen();
         }
-        counters.allocated(Units.toBytes(placement.units(chunk)), byteSize);
-        assert isConsistentNowAndThen();
-        return placement.address(chunk);
+        return address;
     }
 
     private long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
@@ -351,7 +350,7 @@ public final class BfcArena {
         if (chunk == Chunks.NONE) {
             throw BadFrees.inRegion(placement, region, address, info);
         }
-        counters.freed(Units.toBytes(placement.units(chunk)), placement.chunks.requested(chunk));
+        counters.freed(Units.toBytes(placement.units(region, chunk)), placement.chunks.requested(chunk));
         placement.free(region, chunk);
         assert isConsistentNowAndThen();
     }

@@ -16,6 +16,9 @@ final class Regions {
     private Region[] sorted = new Region[8];
     private int count;
 
+    /** The region that was found last: most addresses lie in the largest one. */
+    private @Nullable Region latest;
+
     private static long ordered(long address) {
         return address ^ Long.MIN_VALUE;
     }
@@ -43,6 +46,14 @@ final class Regions {
     /** The region in which an address lies. */
     @Nullable
     Region find(long address) {
+        final Region region = latest;
+        if (region != null && region.contains(address)) {
+            return region;
+        }
+        return search(address);
+    }
+
+    private @Nullable Region search(long address) {
         final long wanted = ordered(address);
         int low = 0;
         for (int length = count; length > 0; ) {
@@ -54,7 +65,11 @@ final class Regions {
             return null;
         }
         final Region region = sorted[low - 1];
-        return region.contains(address) ? region : null;
+        if (!region.contains(address)) {
+            return null;
+        }
+        latest = region;
+        return region;
     }
 
     /** Makes room, so that the next {@link #add} does not allocate. */
@@ -92,6 +107,7 @@ final class Regions {
         System.arraycopy(bases, index + 1, bases, index, count - index);
         System.arraycopy(sorted, index + 1, sorted, index, count - index);
         byId[region.id] = null;
+        latest = null;
     }
 
     /** How many regions lie below {@code base}. */
