@@ -58,7 +58,7 @@ public final class BfcArena {
     private final ReentrantLock deviceLock = new ReentrantLock();
 
     /** Guards everything below. */
-    private final ReentrantLock lock = new ReentrantLock();
+    private final BriefLock lock = new BriefLock();
 
     private final Placement placement;
     private final Counters counters = new Counters();
@@ -714,17 +714,21 @@ public final class BfcArena {
         lock.lock();
         try {
             if (!isClosed) {
-                ConsistencyCheck.run(placement, counters, reserves.totalBytes(), returns.heldBytes());
+                requireConsistent();
             }
         } finally {
             lock.unlock();
         }
     }
 
+    private void requireConsistent() {
+        ConsistencyCheck.run(placement, counters, reserves.totalBytes(), returns.heldBytes());
+    }
+
     /** Checks a small arena always, and a large one so rarely that it costs each mutation a few chunks' worth. */
     private boolean isConsistentNowAndThen() {
         if (--untilCheck < 0) {
-            checkConsistency();
+            requireConsistent();
             final int count = placement.chunks.count();
             untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
         }

@@ -59,6 +59,9 @@ final class Placement {
     /** The key of what {@link #find} found: the chunk's own, or that of one of its clean ends. */
     private long foundKey;
 
+    /** Whether that is a clean end. */
+    private boolean isEndFound;
+
     private long takenUnits;
 
     Placement(long maxDeadUnits) {
@@ -151,6 +154,7 @@ final class Placement {
         final FreeIndex free = slots.untied().free;
         final int untied = free.ceiling(least);
         foundKey = untied == NONE ? SizeOrder.END : free.foundKey();
+        isEndFound = false;
         return slots.count() == 1 ? untied : findAmongOwned(least, asker, untied);
     }
 
@@ -188,6 +192,7 @@ final class Placement {
             }
             if (chunks.stamp(chunk) < waited) {
                 foundKey = key;
+                isEndFound = false;
                 return chunk;
             }
             chunk = free.ceiling(key + 1);
@@ -205,6 +210,7 @@ final class Placement {
             }
             if (chunks.stamp(chunk) >= waited) {
                 foundKey = key;
+                isEndFound = true;
                 return chunk;
             }
             from = key + 1;
@@ -218,9 +224,9 @@ final class Placement {
             slots.untied().free.remove(foundKey);
             return chunk;
         }
-        final boolean isWhole = foundKey == key(region, chunk);
-        unshelve(region, chunk);
-        return isWhole ? chunk : carve(region, chunk);
+        slots.get(chunks.owner(chunk)).free.remove(isEndFound ? key(region, chunk) : foundKey);
+        removeCleanEnds(region, chunk);
+        return isEndFound ? carve(region, chunk) : chunk;
     }
 
     /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end. */
@@ -375,16 +381,20 @@ final class Placement {
     }
 
     private void unshelve(Region region, int chunk) {
-        final Slot owner = slots.get(chunks.owner(chunk));
-        owner.free.remove(key(region, chunk));
-        if (owner.number != StreamSlots.UNTIED) {
+        slots.get(chunks.owner(chunk)).free.remove(key(region, chunk));
+        removeCleanEnds(region, chunk);
+    }
+
+    private void removeCleanEnds(Region region, int chunk) {
+        final int owner = chunks.owner(chunk);
+        if (owner != StreamSlots.UNTIED) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
-                owner.cleanEnds.remove(headKey(region, chunk, head));
+                slots.get(owner).cleanEnds.remove(headKey(region, chunk, head));
             }
             if (tail > 0) {
-                owner.cleanEnds.remove(tailKey(region, chunk, tail));
+                slots.get(owner).cleanEnds.remove(tailKey(region, chunk, tail));
             }
         }
     }
