@@ -1,5 +1,6 @@
 package allocator.arena;
 
+import allocator.arena.StreamSlots.Slot;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
@@ -61,6 +62,10 @@ public final class BfcArena {
     private final BriefLock lock = new BriefLock();
 
     private final Placement placement;
+
+    /** In front of the placement, where the settings say so. */
+    private final @Nullable QuickFit quickFit;
+
     private final Counters counters = new Counters();
     private final Blocks reserves = new Blocks();
     private final Growth growth;
@@ -88,6 +93,9 @@ public final class BfcArena {
                     "an arena aligns to " + Units.BYTES + " bytes, " + info + " asks for " + info.byteAlignment());
         }
         placement = new Placement(Units.ceil(config.maxDeadBytesPerChunk()));
+        quickFit = config.placementPolicy() == PlacementPolicy.QUICK_FIT
+                ? new QuickFit(placement, Units.ceil(config.maxKeptBytes()))
+                : null;
         growth = new Growth(config);
         returns = new Returns(upstream, lock, counters);
     }
@@ -162,7 +170,10 @@ public final class BfcArena {
 
     /** Takes a free chunk, if there is one. Under the lock. */
     private long tryTake(long byteSize, @Nullable SyncStream stream) {
-        final long address = placement.take(Units.ceil(byteSize), byteSize, placement.asker(stream));
+        final long units = Units.ceil(byteSize);
+        final Slot asker = placement.asker(stream);
+        final long address =
+                quickFit == null ? placement.take(units, byteSize, asker) : quickFit.take(units, byteSize, asker);
         if (address != NO_ADDRESS) {
             counters.allocated(Units.toBytes(placement.takenUnits()), byteSize);
             assert isConsistentNowAndThen();
@@ -351,7 +362,11 @@ public final class BfcArena {
             throw BadFrees.inRegion(placement, region, address, info);
         }
         counters.freed(Units.toBytes(placement.units(region, chunk)), placement.chunks.requested(chunk));
-        placement.free(region, chunk);
+        if (quickFit == null) {
+            placement.free(region, chunk);
+        } else {
+            quickFit.free(region, chunk);
+        }
         assert isConsistentNowAndThen();
     }
 
@@ -362,7 +377,7 @@ public final class BfcArena {
             return Chunks.NONE;
         }
         final int chunk = placement.startingAt(region, Units.floor(offset));
-        return chunk == Chunks.NONE || placement.chunks.isFree(chunk) ? Chunks.NONE : chunk;
+        return chunk == Chunks.NONE || !placement.chunks.isLive(chunk) ? Chunks.NONE : chunk;
     }
 
     private void freeReserve(long address) {
@@ -404,6 +419,7 @@ public final class BfcArena {
         lock.lock();
         try {
             requireOpen();
+            untieKept(stream);
             placement.release(stream);
             assert isConsistentNowAndThen();
         } finally {
@@ -423,10 +439,24 @@ public final class BfcArena {
         lock.lock();
         try {
             requireOpen();
+            untieKept(stream);
             placement.endRun(stream);
             assert isConsistentNowAndThen();
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void untieKept(SyncStream stream) {
+        if (quickFit != null) {
+            quickFit.untie(stream);
+        }
+    }
+
+    /** Merges what is kept, so that there is nothing but memory in use and free memory. Under the lock. */
+    private void mergeKept() {
+        if (quickFit != null) {
+            quickFit.mergeAll();
         }
     }
 
@@ -468,6 +498,7 @@ public final class BfcArena {
 
     /** Notes the regions that may go, with the number of frees that they have seen, and whom to wait for. */
     private int findIdle(Map<Region, Long> idle, Set<SyncStream> owners) {
+        mergeKept();
         int kept = 0;
         for (final Region region : placement.regions.toList()) {
             if (region.chunksInUse == 0) {
@@ -575,6 +606,7 @@ public final class BfcArena {
 
     /** Moves all that is held into {@code all}, with the streams to wait for. */
     private CloseReport emptyInto(Blocks all, Set<SyncStream> owners) {
+        mergeKept();
         long live = reserves.count();
         for (final Region region : placement.regions.toList()) {
             live += region.chunksInUse;
@@ -605,6 +637,7 @@ public final class BfcArena {
     }
 
     private AllocatorStats currentStats() {
+        mergeKept();
         return counters.toStats(limitForStats(), Units.toBytes(placement.largest()));
     }
 
@@ -673,6 +706,7 @@ public final class BfcArena {
     }
 
     private ArenaSnapshot currentSnapshot() {
+        mergeKept();
         return new ArenaSnapshot(
                 info,
                 config,
@@ -698,6 +732,7 @@ public final class BfcArena {
         lock.lock();
         try {
             return placement.bookkeepingBytes()
+                    + (quickFit == null ? 0 : quickFit.bookkeepingBytes())
                     + reserves.bookkeepingBytes()
                     + returns.unreturned().bookkeepingBytes();
         } finally {
@@ -722,7 +757,12 @@ public final class BfcArena {
     }
 
     private void requireConsistent() {
-        ConsistencyCheck.run(placement, counters, reserves.totalBytes(), returns.heldBytes());
+        ConsistencyCheck.run(
+                placement,
+                quickFit == null ? 0 : quickFit.count(),
+                counters,
+                reserves.totalBytes(),
+                returns.heldBytes());
     }
 
     /** Checks a small arena always, and a large one so rarely that it costs each mutation a few chunks' worth. */

@@ -6,18 +6,19 @@ import java.util.Arrays;
  * The records of all chunks, by handle.
  *
  * <pre>
- *           63     62..60   59..36    35..0
- *   word 0  free   unused   region    offset in the region, in units
+ *           63     62     61..60   59..36    35..0
+ *   word 0  free   kept   unused   region    offset in the region, in units
  *           63..32          31..0
  *   word 1  previous        next      neighbours in the region by address, NONE at its ends
  *           63..45          44..0
- *   word 2  owner           in use: bytes requested; free: stamp
+ *   word 2  owner           in use: bytes requested; free: stamp; kept: the one kept before it
  * </pre>
  *
  * <p>A chunk ends where the next one begins, so its size is not stored. The owner is a slot of {@link StreamSlots}, 0 for
  * none; the stamp is the owner's sync id when the memory was freed. Only a free chunk with an owner has <em>clean</em>
- * ends: units at its head and at its tail that the owner never used; see {@link Placement}. They are kept in a second
- * table that exists once a stream was seen.
+ * ends: units at its head and at its tail that the owner never used; see {@link Placement}. They are in a second
+ * table that exists once a stream was seen. A <em>kept</em> chunk was freed and not merged, see {@link QuickFit}; its stamp
+ * is in the second table.
  *
  * <p>Handles are dense and reused, last retired first. The tables are plain arrays, as every call reads them some thirty
  * times; they grow by a sixteenth.
@@ -40,6 +41,7 @@ final class Chunks {
     private static final int REGION_SHIFT = 36;
     private static final long OFFSET_MASK = (1L << REGION_SHIFT) - 1;
     private static final long FREE = 1L << 63;
+    private static final long KEPT = 1L << 62;
     private static final int OWNER_SHIFT = 45;
     private static final long LOW_INT = 0xFFFF_FFFFL;
 
@@ -178,13 +180,41 @@ final class Chunks {
     }
 
     void setInUse(int chunk, int owner, long requested) {
-        setWord(chunk, 0, word(chunk, 0) & ~FREE);
+        setWord(chunk, 0, word(chunk, 0) & ~(FREE | KEPT));
         setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | requested);
     }
 
     void setFree(int chunk, int owner, long stamp) {
-        setWord(chunk, 0, word(chunk, 0) | FREE);
+        setWord(chunk, 0, (word(chunk, 0) & ~KEPT) | FREE);
         setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | Math.min(stamp, MAX_STAMP));
+    }
+
+    /** Whether a chunk was freed and is kept as it is. */
+    boolean isKept(int chunk) {
+        return (word(chunk, 0) & KEPT) != 0;
+    }
+
+    /** Whether a chunk is somebody's. */
+    boolean isLive(int chunk) {
+        return (word(chunk, 0) & (FREE | KEPT)) == 0;
+    }
+
+    /** Of a kept chunk, the one that was kept before it; {@link #NONE} if there is none. */
+    int below(int chunk) {
+        return (int) word(chunk, 2);
+    }
+
+    /** Of a kept chunk, the owner's sync id at the free, {@link #MAX_STAMP} at most. */
+    long keptStamp(int chunk) {
+        return tracksCleanEnds ? cleanEnds[chunk] : 0;
+    }
+
+    void setKept(int chunk, int owner, int below, long stamp) {
+        setWord(chunk, 0, word(chunk, 0) | KEPT);
+        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | (below & LOW_INT));
+        if (tracksCleanEnds) {
+            cleanEnds[chunk] = Math.min(stamp, MAX_STAMP);
+        }
     }
 
     /** Units at the start of a free chunk that its owner never used. */

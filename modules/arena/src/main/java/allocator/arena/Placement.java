@@ -136,6 +136,16 @@ final class Placement {
         return region.address(chunks.offset(chunk));
     }
 
+    /** Takes a kept chunk for {@code asker}, and answers its address. */
+    long reuse(int chunk, long requested, Slot asker) {
+        final Region region = region(chunk);
+        slots.get(chunks.owner(chunk)).chunksInUse--;
+        asker.chunksInUse++;
+        chunks.setInUse(chunk, asker.number, requested);
+        takenUnits = units(region, chunk);
+        return region.address(chunks.offset(chunk));
+    }
+
     /** The size of the chunk that was taken last. */
     long takenUnits() {
         return takenUnits;
@@ -272,16 +282,21 @@ final class Placement {
 
     /** Frees a chunk in use. */
     void free(Region region, int chunk) {
+        final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+        region.frees++;
+        free(region, chunk, stream == null ? 0 : stream.syncId());
+    }
+
+    /** Frees a chunk with the stamp of its free. */
+    void free(Region region, int chunk, long stamp) {
         prepare();
         region.chunksInUse--;
-        region.frees++;
         final Slot owner = slots.get(chunks.owner(chunk));
         owner.chunksInUse--;
-        final SyncStream stream = owner.stream;
-        if (stream == null) {
+        if (owner.stream == null) {
             chunks.setFree(chunk, StreamSlots.UNTIED, 0);
         } else {
-            chunks.setFree(chunk, owner.number, stream.syncId());
+            chunks.setFree(chunk, owner.number, stamp);
             chunks.setCleanEnds(chunk, 0, 0);
         }
         coalesce(region, chunk);

@@ -15,6 +15,7 @@ final class Regions {
 
     private Region[] sorted = new Region[8];
     private int count;
+    private long units;
 
     /** The region that was found last: most addresses lie in the largest one. */
     private @Nullable Region latest;
@@ -25,6 +26,11 @@ final class Regions {
 
     int count() {
         return count;
+    }
+
+    /** The units of all regions together. */
+    long units() {
+        return units;
     }
 
     /** The region at {@code index} in order of address. */
@@ -99,6 +105,7 @@ final class Regions {
         sorted[index] = region;
         byId[region.id] = region;
         count++;
+        units += region.units;
     }
 
     void remove(Region region) {
@@ -107,6 +114,7 @@ final class Regions {
         System.arraycopy(bases, index + 1, bases, index, count - index);
         System.arraycopy(sorted, index + 1, sorted, index, count - index);
         byId[region.id] = null;
+        units -= region.units;
         latest = null;
     }
 

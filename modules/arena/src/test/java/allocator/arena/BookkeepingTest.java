@@ -18,7 +18,16 @@ class BookkeepingTest {
     private static BfcArena arena(long regionBytes) {
         return new BfcArena(
                 new SimulatedDevice(),
-                new ArenaConfig(ExtendStrategy.POWER_OF_TWO, regionBytes, 1 << 20, 4096, regionBytes, 0, true));
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO,
+                        regionBytes,
+                        1 << 20,
+                        4096,
+                        regionBytes,
+                        0,
+                        PlacementPolicy.BEST_FIT,
+                        0,
+                        true));
     }
 
     /** Blocks of 4 KiB and more cost under 1 % of 16 MiB and more: all live, and with every other one freed. */
