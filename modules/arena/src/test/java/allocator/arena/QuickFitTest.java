@@ -59,13 +59,14 @@ class QuickFitTest {
     /** A region of 64 units: what is freed in pieces serves a request for the whole, and no second region comes. */
     @Test
     void whatIsKeptMergesBeforeTheArenaGrows() {
+        final BfcArena keeping = arena(device, 0, 64 * UNIT);
         final List<Long> blocks = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
-            blocks.add(arena.alloc(8 * UNIT));
+            blocks.add(keeping.alloc(8 * UNIT));
         }
-        blocks.forEach(arena::free);
+        blocks.forEach(keeping::free);
 
-        assertThat(arena.alloc(64 * UNIT)).isEqualTo(device.base(0));
+        assertThat(keeping.alloc(64 * UNIT)).isEqualTo(device.base(0));
         assertThat(device.allocCalls()).isEqualTo(1);
     }
 
