@@ -6,7 +6,7 @@ import allocator.arena.StreamArenaAllocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.SyncStream;
 
-/** The arena over a {@link HostAllocator}: few large blocks from the C library, handed out in chunks. */
+/** The arena over a {@link HostAllocator}: few large blocks from the system, handed out in chunks. */
 final class CpuArena extends StreamArenaAllocator implements CpuAllocator {
     private final HostAllocator upstream;
 
