@@ -269,6 +269,47 @@ class BudgetTest {
                 .isSameAs(budgeted);
     }
 
+    @Test
+    void aBudgetThatCountsTwiceIsSeenThroughAllocators() {
+        Budget device = Budget.of("device", 100);
+        MemoryResource below = new AllocatorResource(ResourceAllocator.of(new BudgetResource(addresses, device)));
+        assertThatThrownBy(() -> new BudgetResource(below, device)).isInstanceOf(StackOrderException.class);
+        assertThatThrownBy(() -> new BudgetResource(new FallbackResource(addresses, below), device))
+                .isInstanceOf(StackOrderException.class);
+    }
+
+    @Test
+    void aRequestsBudgetIsNoPartOfOneThatIsChargedAbove() {
+        Budget device = Budget.of("device", 100);
+        MemoryResource stack = new BudgetResource(new RequestBudgetResource(addresses), device);
+        assertThatThrownBy(() -> ScopedValue.where(RequestBudgetResource.CURRENT, device.child("request", 10))
+                        .call(() -> stack.allocate(1)))
+                .isInstanceOf(StackOrderException.class)
+                .hasMessageContaining("a request would count twice");
+        assertThat(device.status().charge()).isZero();
+        ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request", 10))
+                .run(() -> stack.deallocate(stack.allocate(1), 1));
+        assertThatThrownBy(() -> new RequestBudgetResource(new AlignedResource(addresses, 512)))
+                .isInstanceOf(StackOrderException.class)
+                .hasMessageContaining("put Aligned above Budget");
+    }
+
+    @Test
+    void aRefusedRequestAboveReleasesWhatItsRequestWasCharged() {
+        Budget request = Budget.of("request", 100_000);
+        RequestBudgetResource resource = new RequestBudgetResource(addresses);
+        ScopedValue.where(RequestBudgetResource.CURRENT, request).run(() -> {
+            assertThatThrownBy(() -> resource.allocate(10_001)).isInstanceOf(OutOfMemoryException.class);
+            assertThat(request.status().charge()).isZero();
+            long address = resource.allocate(100);
+            addresses.afterFree(() -> {
+                throw new DeviceException("the driver fails", null);
+            });
+            assertThatThrownBy(() -> resource.deallocate(address, 100)).isInstanceOf(DeviceException.class);
+            assertThat(request.status().charge()).isZero();
+        });
+    }
+
     /** Every thread asks for what is surely there, since what all may hold together is exactly the limit. */
     @Test
     void sixteenThreadsAndAMillionRequestsNeverPassTheLimitNorAreRefusedWhatFits() throws Exception {
