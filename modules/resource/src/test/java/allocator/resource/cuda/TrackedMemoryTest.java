@@ -27,6 +27,7 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -93,6 +94,8 @@ class TrackedMemoryTest {
         @Override
         public void close() {
             driver.advanceAll();
+            memory.reap();
+            driver.advanceAll(); // events that the reap recorded for lost uses
             assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
             memory.close();
             streams.forEach(DriverStream::close);
@@ -265,7 +268,7 @@ class TrackedMemoryTest {
         }
 
         @Test
-        void aCommitThatFailsPoisonsAllAndTheNextUseWaitsForTheStream() {
+        void aCommitThatFailsPoisonsAllAndTheNextUseWaitsForAllOfTheStream() {
             TrackedBlock first = device.memory.allocate(MIB, one, "first");
             TrackedBlock second = device.memory.allocate(MIB, one, "second");
             device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
@@ -284,16 +287,40 @@ class TrackedMemoryTest {
         }
 
         @Test
-        void aFreedBlockWhoseUseWasLostIsReapedOnlyByAWait() {
+        void aFreedBlockWhoseUseWasLostIsReapedBehindAllThatItsStreamWasGiven() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             try (TrackedMemory.Launch launch = device.memory.launch(two).uses(block, Access.WRITE)) {
                 launch.prepare();
                 device.driver.memsetD8Async(0, block.address(), (byte) 9, MIB, two.handle());
             }
             device.memory.free(block);
-            device.driver.advanceAll();
             assertThat(device.memory.reap()).isZero();
-            assertThat(device.memory.reap(Duration.ZERO)).isTrue();
+            device.driver.advance(one.handle());
+            assertThat(device.memory.reap()).isZero();
+            device.driver.advance(two.handle());
+            assertThat(device.memory.reap()).isEqualTo(MIB);
+        }
+
+        @Test
+        void whatWasLostIsWaitedForOnTheDeviceUntilAWriteStandsForIt() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            try (TrackedMemory.Launch launch = device.memory.launch(one).uses(block, Access.WRITE)) {
+                launch.prepare();
+                device.driver.memsetD8Async(0, block.address(), (byte) 9, MIB, one.handle());
+            }
+            long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            TrackedMemory.Launch cancelled = device.memory.launch(two).uses(block, Access.WRITE);
+            cancelled.prepare();
+            cancelled.cancel();
+            device.write(block, 3, two);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isGreaterThanOrEqualTo(waits + 2);
+            waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            device.write(block, 4, two);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
+            assertThat(device.driver.calls(CudaFunction.STREAM_SYNCHRONIZE)).isZero();
+            device.driver.advanceAll();
+            assertThat(device.valueOf(block)).isEqualTo(4);
+            device.memory.free(block);
         }
 
         @Test
@@ -332,6 +359,76 @@ class TrackedMemoryTest {
             var bound = new StreamBoundResource((CudaAsyncResource) device.resource, one);
             assertThatThrownBy(() -> new TrackedMemory(bound, device.events, Budget.of("other", 1)))
                     .isInstanceOf(StackOrderException.class);
+        }
+
+        @Test
+        void aReapNeverWaitsForTheDevice() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.write(block, 1, two);
+            device.memory.free(block);
+            assertThat(device.memory.reap()).isZero();
+            assertThat(device.memory.reap(Duration.ofMillis(2))).isFalse();
+            for (CudaFunction function : List.of(
+                    CudaFunction.STREAM_SYNCHRONIZE, CudaFunction.EVENT_SYNCHRONIZE, CudaFunction.CTX_SYNCHRONIZE)) {
+                assertThat(device.driver.calls(function)).isZero();
+            }
+        }
+
+        @Test
+        void aReapThatFailsLeavesTheRestPending() {
+            TrackedBlock first = device.memory.allocate(MIB, one, "first");
+            TrackedBlock second = device.memory.allocate(MIB, one, "second");
+            device.memory.free(first);
+            device.memory.free(second);
+            device.driver.advanceAll();
+            device.driver.failOnCall(CudaFunction.EVENT_QUERY, 1, CudaResult.INVALID_HANDLE);
+            assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 2 * MIB, 6 * MIB));
+            assertThat(device.memory.reap()).isEqualTo(2 * MIB);
+        }
+
+        @Test
+        void aBlockThatTheDriverFailsToTakeBackIsDead() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.memory.free(block);
+            device.driver.advanceAll();
+            device.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, CudaResult.INVALID_HANDLE);
+            assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
+            device.driver.memFreeAsync(0, block.address(), one.handle());
+        }
+
+        @Test
+        void aBlockThatIsNamedTwiceIsUsedOnceWithItsStrongestAccess() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            TrackedMemory.Launch launch = device.memory
+                    .launch(one)
+                    .uses(block, Access.READ)
+                    .uses(block, Access.WRITE)
+                    .uses(block, Access.READ);
+            launch.prepare();
+            assertThatThrownBy(() -> device.memory.prepare(block, Access.READ, two))
+                    .isInstanceOf(MisorderedUseException.class);
+            assertThatThrownBy(() -> launch.uses(block, Access.READ)).isInstanceOf(IllegalStateException.class);
+            long records = device.driver.calls(CudaFunction.EVENT_RECORD);
+            launch.commit();
+            assertThat(device.driver.calls(CudaFunction.EVENT_RECORD)).isEqualTo(records + 1);
+            device.memory.free(block);
+        }
+
+        @Test
+        void anAllocationWhoseUpstreamIsOutReapsAndTriesOnceMore() {
+            Budget wide = Budget.of("wide", 100 * MIB);
+            TrackedMemory memory = new TrackedMemory(
+                    new BudgetResource(device.resource, Budget.of("small", MIB)), device.events, wide);
+            memory.free(memory.allocate(MIB, one, "first"));
+            device.driver.advanceAll();
+            TrackedBlock second = memory.allocate(MIB, one, "second");
+            assertThatThrownBy(() -> memory.allocate(MIB, one, "third")).isInstanceOf(OutOfMemoryException.class);
+            assertThat(memory.status().live()).isEqualTo(MIB);
+            memory.free(second);
+            device.driver.advanceAll();
+            assertThat(memory.reap()).isEqualTo(MIB);
         }
 
         @Test
@@ -486,6 +583,38 @@ class TrackedMemoryTest {
                     }))
                     .isSameAs(runtime);
             assertThat(starts).hasValue(1);
+        }
+
+        @Test
+        void threadsThatRaceForARuntimeStartItOnce() throws Exception {
+            var resource = new CudaDeviceResource(driver, 0);
+            AtomicInteger starts = new AtomicInteger();
+            CountDownLatch begin = new CountDownLatch(1);
+            List<Future<DeviceRuntime>> all = new ArrayList<>();
+            try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                for (int i = 0; i < 16; i++) {
+                    all.add(threads.submit(() -> {
+                        begin.await();
+                        return DeviceRuntime.of(4712, device -> {
+                            if (starts.incrementAndGet() == 1) {
+                                throw new DeviceException("not yet", null);
+                            }
+                            return new DeviceRuntime(
+                                    new TrackedMemory(resource, new CudaEvents(driver, 0), Budget.of("device", 1)),
+                                    new StreamPool(1, () -> new DriverStream(driver, resource.memory())));
+                        });
+                    }));
+                }
+                begin.countDown();
+            }
+            assertThat(all.stream().filter(one -> one.state() == Future.State.FAILED))
+                    .hasSize(1);
+            assertThat(all.stream()
+                            .filter(one -> one.state() == Future.State.SUCCESS)
+                            .map(Future::resultNow)
+                            .distinct())
+                    .hasSize(1);
+            assertThat(starts).hasValue(2);
         }
     }
 }
