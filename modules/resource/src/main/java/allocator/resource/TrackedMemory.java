@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * piece of work.
  *
  * <p>A freed block is <em>pending</em> until its uses are over and somebody notices: {@link #reap} asks the events and
- * never waits; an allocation that finds no room reaps by itself. Memory goes back to the upstream then and not earlier, and
- * only then is the budget released, so that the budget bounds what the device really has out.
- * For every moment {@code live + pending == charge of the budget}.
+ * never waits. An allocation that finds no room reaps by itself, and is refused once nothing came back. Memory goes back to
+ * the upstream then and not earlier, and only then is the budget released, so that the budget bounds what the device really
+ * has out. For every moment {@code live + pending == charge of the budget}.
  */
 public final class TrackedMemory implements AutoCloseable {
     private static final AtomicLong LAST_GENERATION = new AtomicLong();
@@ -44,6 +44,9 @@ public final class TrackedMemory implements AutoCloseable {
 
     private long liveBytes;
     private long pendingBytes;
+
+    /** All that ever went back. */
+    private long returnedBytes;
 
     /**
      * Bytes at one moment. With a budget that nobody else charges, {@code live + pending + available} is its limit.
@@ -114,8 +117,10 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     private void charge(long byteSize) {
+        long returned = returnedBytes();
         Budget.Status refusal = tryCharge(byteSize);
-        if (refusal != null && !budget.isAbove(byteSize) && reap() > 0) {
+        while (refusal != null && !budget.isAbove(byteSize) && hasReturnedMoreThan(returned)) {
+            returned = returnedBytes();
             refusal = tryCharge(byteSize);
         }
         if (refusal != null) {
@@ -127,6 +132,19 @@ public final class TrackedMemory implements AutoCloseable {
                     status.live() + " bytes live, " + status.pending() + " pending, " + status.available()
                             + " available");
         }
+    }
+
+    private long returnedBytes() {
+        lock.lock();
+        final long returned = returnedBytes;
+        lock.unlock();
+        return returned;
+    }
+
+    /** Reaps, and tells whether anything went back since, by this thread or another: only then is trying again worth it. */
+    private boolean hasReturnedMoreThan(long returned) {
+        reap();
+        return returnedBytes() > returned;
     }
 
     private Budget.@Nullable Status tryCharge(long byteSize) {
@@ -143,13 +161,15 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     private long allocateReaping(long byteSize, long byteAlignment, SyncStream stream) {
-        try {
-            return ordered.allocate(byteSize, byteAlignment, stream);
-        } catch (OutOfMemoryException e) {
-            if (reap() == 0) {
-                throw e;
+        while (true) {
+            final long returned = returnedBytes();
+            try {
+                return ordered.allocate(byteSize, byteAlignment, stream);
+            } catch (OutOfMemoryException e) {
+                if (!hasReturnedMoreThan(returned)) {
+                    throw e;
+                }
             }
-            return ordered.allocate(byteSize, byteAlignment, stream);
         }
     }
 
@@ -323,6 +343,7 @@ public final class TrackedMemory implements AutoCloseable {
         } finally {
             lock.lock();
             pendingBytes -= block.byteSize();
+            returnedBytes += block.byteSize();
             budget.release(block.byteSize());
             lock.unlock();
         }

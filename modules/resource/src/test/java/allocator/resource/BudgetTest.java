@@ -90,13 +90,15 @@ class BudgetTest {
         assertThat(tenant.tryCharge(1)).isFalse();
         assertThat(device.tryCharge(20)).isTrue();
         assertThat(device.tryCharge(1)).isFalse();
+        assertThat(task.tryCharge(0)).isTrue();
         task.release(70);
         assertThat(device.status().charge()).isEqualTo(30);
         assertThat(tenant.status().available()).isEqualTo(70);
-        assertThat(task.status().refusals()
-                        + tenant.status().refusals()
-                        + device.status().refusals())
-                .isEqualTo(3);
+        assertThat(device.tryCharge(70)).isTrue();
+        assertThat(task.tryCharge(1)).isFalse();
+        assertThat(task.status().refusals()).isEqualTo(1);
+        assertThat(tenant.status().refusals()).isEqualTo(1);
+        assertThat(device.status().refusals()).isEqualTo(2);
     }
 
     @Test
@@ -202,7 +204,24 @@ class BudgetTest {
                     return bytes;
                 }));
         assertThatThrownBy(() -> resource.allocate(101)).isInstanceOf(OutOfMemoryException.class);
+        MemoryResource child = new BudgetResource(
+                addresses, Budget.of("device", 100).child("tenant", 1000), PressureLadder.NONE.then("reap", bytes -> {
+                    climbed.add(bytes);
+                    return bytes;
+                }));
+        assertThatThrownBy(() -> child.allocate(101)).isInstanceOf(OutOfMemoryException.class);
         assertThat(climbed).isEmpty();
+    }
+
+    @Test
+    void roomThatAnotherMadeMeanwhileIsFound() {
+        Budget budget = Budget.of("all", 100);
+        assertThat(budget.tryCharge(100)).isTrue();
+        MemoryResource resource = new BudgetResource(addresses, budget, PressureLadder.NONE.then("reap", bytes -> {
+            budget.release(100); // as a thread does that reaps at the same time
+            return 0;
+        }));
+        resource.deallocate(resource.allocate(50), 50);
     }
 
     @Test

@@ -3,9 +3,11 @@ package allocator.resource.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.cuda.driver.simulated.StreamHazardException;
 import allocator.resource.Access;
 import allocator.resource.Budget;
 import allocator.resource.BudgetResource;
@@ -27,6 +29,7 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -40,6 +43,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TrackedMemoryTest {
     private static final long MIB = 1 << 20;
@@ -463,6 +468,85 @@ class TrackedMemoryTest {
         }
     }
 
+    /** The same steps without tracking: what the property below relies on to see. */
+    @Test
+    void theDeviceReportsAUseThatNothingOrders() {
+        SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
+                .withMemory(64 * MIB)
+                .withLaggingStreams()
+                .build();
+        driver.primaryContextRetain(0);
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        DriverStream one = new DriverStream(driver, async.memory());
+        DriverStream two = new DriverStream(driver, async.memory());
+        long address = async.allocate(1000, 256, one);
+        assertThatThrownBy(() -> driver.memsetD8Async(0, address, (byte) 1, 1000, two.handle()))
+                .isInstanceOf(StreamHazardException.class);
+        async.deallocate(address, 1000, 256, one);
+        driver.advance(one.handle());
+        two.close();
+        one.close();
+        async.close();
+        driver.primaryContextRelease(0);
+        assertThat(driver.hazards()).hasSize(1);
+    }
+
+    /** Whichever call of the driver fails: nothing is lost, and in the end everything is back. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void noFailureOfTheDriverLosesABlock(boolean isAsync) {
+        boolean hasFailed = true;
+        for (int call = 1; hasFailed; call++) {
+            try (Device device = new Device(isAsync, 2)) {
+                List<TrackedBlock> live = new ArrayList<>();
+                device.driver.failOnCall(call, CudaResult.ILLEGAL_ADDRESS);
+                int failures = runUnderFailures(device, live);
+                device.driver.clearFailures();
+                TrackedMemory.Status status = device.memory.status();
+                assertThat(status.live() + status.pending() + status.available())
+                        .isEqualTo(8 * MIB);
+                live.forEach(device.memory::free);
+                hasFailed = failures > 0;
+            }
+        }
+    }
+
+    /** Some steps on two streams, each of which may fail; what the driver did not take back is given back by hand. */
+    private static int runUnderFailures(Device device, List<TrackedBlock> live) {
+        DriverStream one = device.streams.getFirst();
+        DriverStream two = device.streams.getLast();
+        List<Long> freed = new ArrayList<>();
+        List<Runnable> steps = List.of(
+                () -> live.add(device.memory.allocate(1000, one, "first")),
+                () -> live.add(device.memory.allocate(2000, two, "second")),
+                () -> device.copy(live.getFirst(), live.getLast(), two),
+                () -> device.copy(live.getLast(), live.getFirst(), one),
+                () -> {
+                    freed.add(live.getFirst().address());
+                    device.memory.free(live.removeFirst());
+                },
+                device.driver::advanceAll,
+                device.memory::reap,
+                device.driver::advanceAll,
+                device.memory::reap,
+                () -> live.add(device.memory.allocate(1000, two, "third")));
+        int failures = 0;
+        for (Runnable step : steps) {
+            try {
+                step.run();
+            } catch (DeviceException | CudaException e) {
+                failures++;
+                assertThat(e).hasMessageContaining("CUDA_ERROR_ILLEGAL_ADDRESS");
+                if (String.valueOf(e.getMessage()).startsWith("cuMemFree")) {
+                    device.driver.memFree(0, freed.getFirst());
+                }
+            } catch (NoSuchElementException e) {
+                assertThat(failures).isPositive(); // there is nothing to copy or to free
+            }
+        }
+        return failures;
+    }
+
     /** Random programs on a device whose streams lag: the device itself reports what nothing orders. */
     @Property(tries = 300)
     void noProgramEverMeetsFreedOrUnorderedMemory(
@@ -519,6 +603,38 @@ class TrackedMemoryTest {
             }
             blocks.forEach(device.memory::free);
         }
+    }
+
+    /** What pends is found by whoever needs it, also while another reaps: 8 threads never want more than there is. */
+    @Test
+    void noThreadIsRefusedWhatReapsOfOthersGiveBack() throws Exception {
+        SimulatedCudaDriver driver =
+                SimulatedCudaDriver.builder().withMemory(64 * MIB).build();
+        driver.primaryContextRetain(0);
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        CudaEvents events = new CudaEvents(driver, 0);
+        TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 8 * MIB));
+        try (var threads = Executors.newFixedThreadPool(8)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < 8; thread++) {
+                all.add(threads.submit(() -> {
+                    try (DriverStream stream = new DriverStream(driver, async.memory())) {
+                        for (int i = 0; i < 2000; i++) {
+                            memory.free(memory.allocate(MIB, stream, "worker"));
+                        }
+                    }
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+        assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
+        memory.close();
+        events.close();
+        async.close();
+        driver.primaryContextRelease(0);
+        driver.close();
     }
 
     @Nested
