@@ -340,6 +340,25 @@ class DecoratorsTest {
         }
 
         @Test
+        void aRefusedDeallocationKeepsTheOwner() {
+            MemoryResource both = new FallbackResource(new AddressesResource(MemoryKind.HOST, 100), host);
+            long large = both.allocate(1000, 64);
+            assertThatThrownBy(() -> both.deallocate(large, 999, 64)).isInstanceOf(InvalidSizeException.class);
+            both.deallocate(large, 1000, 64);
+        }
+
+        @Test
+        void memoryOfAnotherContextIsRefused() {
+            CountingStream stream = new CountingStream(first.memory());
+            MemoryResource bound = new StreamBoundResource(first, stream);
+            assertThatThrownBy(() -> new FallbackResource(first, bound))
+                    .isInstanceOf(StackOrderException.class)
+                    .hasMessageContaining("another context");
+            assertThat(new FallbackResource(bound, new StreamBoundResource(first, stream)).context())
+                    .isEqualTo(bound.context());
+        }
+
+        @Test
         void whenBothAreOutBothFailuresAreTold() {
             MemoryResource both = new FallbackResource(new AddressesResource(1), new AddressesResource(2));
             assertThatThrownBy(() -> both.allocate(3))
