@@ -72,7 +72,7 @@ final class Launcher {
         command.addAll(arguments);
 
         Files.deleteIfExists(output);
-        final Path log = output.resolveSibling(output.getFileName() + ".log");
+        final Path log = logOf(output);
         final ProcessBuilder builder =
                 new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
         // jemalloc wants more thread-local memory than the C library keeps for libraries that are loaded late.
@@ -87,6 +87,11 @@ final class Launcher {
                     hasEnded ? cause(Files.readString(log)) : "not done after " + LONGEST_MINUTES + " minutes");
         }
         return Files.readAllLines(output);
+    }
+
+    /** Where a JVM with that output says what goes wrong. */
+    static Path logOf(Path output) {
+        return output.resolveSibling(output.getFileName() + ".log");
     }
 
     /** What a log says about the end of a JVM: its last exception, or its last line. */

@@ -6,7 +6,7 @@ import java.util.Locale;
 final class Numbers {
     private Numbers() {}
 
-    /** Three digits, or all before the point where there are more; nothing for {@link Double#NaN}. */
+    /** Two or three digits, or all before the point where there are more; nothing for {@link Double#NaN}. */
     static String text(double value) {
         if (Double.isNaN(value)) {
             return "";
@@ -15,7 +15,10 @@ final class Numbers {
         if (size >= 99.95) {
             return String.format(Locale.ROOT, "%,.0f", value);
         }
-        return String.format(Locale.ROOT, size >= 9.995 ? "%.1f" : "%.2f", value);
+        if (size < 0.0005) {
+            return "0";
+        }
+        return String.format(Locale.ROOT, size >= 9.995 ? "%.1f" : size >= 0.0995 ? "%.2f" : "%.3f", value);
     }
 
     /** Without an exponent, and without digits that say nothing. */

@@ -8,8 +8,9 @@ import de.erichseifert.vectorgraphics2d.util.PageSize;
 import java.awt.BasicStroke;
 import java.awt.Color;
 import java.awt.Font;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -70,11 +71,12 @@ final class Plot {
             graphics.translate(0, HEIGHT);
         }
         final CommandSequence commands = graphics.getCommands();
-        try (OutputStream out = Files.newOutputStream(file)) {
-            new SVGProcessor()
-                    .getDocument(commands, new PageSize(0, 0, WIDTH, HEIGHT * charts.size()))
-                    .writeTo(out);
-        }
+        final ByteArrayOutputStream out = new ByteArrayOutputStream();
+        new SVGProcessor()
+                .getDocument(commands, new PageSize(0, 0, WIDTH, HEIGHT * charts.size()))
+                .writeTo(out);
+        // Texts are drawn as curves, with more digits than anybody can see.
+        Files.writeString(file, out.toString(StandardCharsets.UTF_8).replaceAll("(\\.\\d\\d)\\d+", "$1"));
         return true;
     }
 

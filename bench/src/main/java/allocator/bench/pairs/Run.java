@@ -3,6 +3,7 @@ package allocator.bench.pairs;
 import allocator.trace.Trace;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -89,11 +90,15 @@ public final class Run implements Callable<Integer> {
     private final List<String> leftOut = new ArrayList<>();
     private final Map<SubjectType, Path> found = new EnumMap<>(SubjectType.class);
     private final Results results = new Results();
-    private final PrintStream progress = System.err;
-    private Launcher launcher = Launcher.withOwnModules();
+    private final PrintStream out;
+    private final PrintStream progress;
+    private final Launcher launcher = Launcher.withOwnModules();
     private Path output = Path.of("");
 
-    private Run() {}
+    private Run(PrintStream out, PrintStream progress) {
+        this.out = out;
+        this.progress = progress;
+    }
 
     /**
      * Runs the benchmark and ends the JVM.
@@ -101,7 +106,14 @@ public final class Run implements Callable<Integer> {
      * @param args the options
      */
     public static void main(String[] args) {
-        System.exit(new CommandLine(new Run()).execute(args));
+        System.exit(execute(System.out, System.err, args));
+    }
+
+    /** Runs the benchmark and returns the exit status. */
+    static int execute(PrintStream out, PrintStream err, String... args) {
+        return new CommandLine(new Run(out, err))
+                .setErr(new PrintWriter(err, true, err.charset()))
+                .execute(args);
     }
 
     @Override
@@ -311,7 +323,7 @@ public final class Run implements Callable<Integer> {
 
     private void report(List<String> facts) throws IOException {
         final String table = new Report(results, facts).toString();
-        System.out.println(table);
+        out.println(table);
         if (name != null) {
             Files.createDirectories(folder);
             Files.writeString(folder.resolve(name + ".md"), table);

@@ -1,10 +1,17 @@
 package allocator.bench.pairs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import allocator.trace.Trace;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class WorkloadTest {
     @Test
@@ -54,5 +61,40 @@ class WorkloadTest {
         assertEquals(checksum, Long.toHexString(sum));
         assertEquals(peakLive, workload.peakLiveBytes());
         assertEquals(pairs, workload.pairs());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"gpt2", "bert", "frcnn", "llama_train", "resnet", "two_streams"})
+    void aRecordedTraceFreesAllThatItAllocates(String name) throws Exception {
+        final Trace trace = Trace.bundled(name);
+        final Workload workload = Workload.of(name, 0);
+
+        final Set<Integer> live = new HashSet<>();
+        for (final int event : workload.events()) {
+            assertTrue(event >= 0 ? live.add(event) : live.remove(~event), () -> "event " + event);
+        }
+        assertEquals(Set.of(), live);
+        assertEquals(trace.allocationCount(), workload.pairs());
+        assertEquals(trace.peakLiveBytes(), workload.peakLiveBytes());
+        assertEquals(workload.events().length, workload.unit());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"scale-1000, 1000", "scale-1000000, 1000000"})
+    void aScaleKeepsSoManyBlocksLive(String name, int live) {
+        final Workload workload = Workload.of(name, 0);
+
+        assertEquals(live, Workload.liveBlocks(name));
+        assertEquals(live, workload.fill().length);
+        assertEquals(live, workload.slots());
+        assertTrue(Arrays.stream(workload.fill()).allMatch(size -> size >= 16 && size < 8192));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "Large", "scale-7", "../large"})
+    void otherNamesAreRefusedWithAList(String name) {
+        final Exception e = assertThrows(IllegalArgumentException.class, () -> Workload.of(name, 0));
+
+        assertTrue(String.valueOf(e.getMessage()).contains("'" + name + "'; there are large, replay, small, gpt2"));
     }
 }
