@@ -162,7 +162,7 @@ final class Placement {
     private int find(long units, Slot asker) {
         final long least = SizeOrder.first(units);
         final FreeIndex free = slots.untied().free;
-        final int untied = free.ceiling(least);
+        final int untied = free.isEmpty() ? NONE : free.ceiling(least);
         foundKey = untied == NONE ? SizeOrder.END : free.foundKey();
         isEndFound = false;
         return slots.count() == 1 ? untied : findAmongOwned(least, asker, untied);
