@@ -4,7 +4,7 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 
 /**
- * An arena over a {@link HostAllocator}: few large blocks from the C library, handed out in pieces. It is told what
+ * An arena over a {@link HostAllocator}: few large blocks from the system, handed out in pieces. It is told what
  * happens to streams.
  */
 sealed interface CpuArena extends CpuAllocator, StreamAwareAllocator permits CpuBfcArena, CpuBumpArena {
