@@ -90,7 +90,7 @@ final class BumpRegion {
     /** What is wrong with an address, given the last block that begins at or below it, if any. */
     private InvalidFreeException refusal(long address, int block) {
         final long offset = address - base;
-        if (block < 0 || offset >= top) {
+        if (block < 0) {
             return new ForeignAddressException(address, "nothing was allocated there since its region was empty");
         }
         final long into = offset - offsets[block];

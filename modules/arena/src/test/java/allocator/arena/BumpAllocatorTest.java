@@ -6,11 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidSizeException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import java.util.ArrayList;
@@ -158,6 +163,46 @@ class BumpAllocatorTest {
         one.notifyAndWait(two);
         allocator.free(ones);
         assertThat(allocator.allocOnStream(4096, two)).isNotEqualTo(ones);
+    }
+
+    @Test
+    void aRegionThatAStreamTookIsNobodyElses() {
+        BumpAllocator allocator = allocator();
+        long first = allocator.alloc(100);
+        allocator.free(first);
+        assertThat(allocator.allocOnStream(100, one)).isEqualTo(first);
+        assertThat(Math.abs(allocator.alloc(100) - first)).isGreaterThanOrEqualTo(4096);
+    }
+
+    @Test
+    void aStreamOfAnotherDeviceIsRefused() {
+        MemoryInfo other = new MemoryInfo(
+                "Other", new MemoryLocation(DeviceType.GPU, 0, 1, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
+        BumpAllocator allocator = allocator();
+        try (SimulatedStream stream = new SimulatedStream(other)) {
+            assertThatThrownBy(() -> allocator.allocOnStream(1, stream)).isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    /** The device took the memory back, said that it failed, and hands it out again. */
+    @Test
+    void unreturnedMemoryThatComesAgainIsHeldOnce() {
+        SimulatedDevice again = new SimulatedDevice() {
+            @Override
+            public synchronized long alloc(long byteSize) {
+                return 0x10_0000;
+            }
+
+            @Override
+            public synchronized void free(long address) {
+                throw new DeviceException("simulated failure of a free", null);
+            }
+        };
+        BumpAllocator allocator = new BumpAllocator(again, BumpConfig.fixed(4096), 0, AllocatorOptions.EMPTY);
+        allocator.free(allocator.alloc(100));
+        assertThatThrownBy(allocator::shrink).isInstanceOf(DeviceException.class);
+        allocator.alloc(100);
+        assertThat(allocator.stats().bytesHeld()).isEqualTo(4096);
     }
 
     @Test

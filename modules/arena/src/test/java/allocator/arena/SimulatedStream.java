@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.spi.DeviceException;
+import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 
@@ -11,7 +12,11 @@ final class SimulatedStream extends SyncStream {
     private boolean flushFails;
 
     SimulatedStream() {
-        super(SimulatedDevice.INFO);
+        this(SimulatedDevice.INFO);
+    }
+
+    SimulatedStream(MemoryInfo memory) {
+        super(memory);
     }
 
     /** A notification of everything so far, for {@code consumer} to wait for. */

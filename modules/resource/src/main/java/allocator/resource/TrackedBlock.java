@@ -41,8 +41,8 @@ public final class TrackedBlock {
         private int openReads;
         private int openWrites;
 
-        /** Uses that left no event: only the stream itself knows when they are over. */
-        private int lost;
+        /** Whether a use left no event: only the stream itself knows when it is over. */
+        private boolean hasLost;
 
         StreamUse(SyncStream stream) {
             this.stream = stream;
@@ -160,7 +160,7 @@ public final class TrackedBlock {
             if (other != mine && access == Access.WRITE && other.lastRead != null) {
                 waits.events.add(other.lastRead.retain());
             }
-            if (other != mine && other.lost > 0) {
+            if (other != mine && other.hasLost) {
                 waits.losers.add(other.stream);
             }
         }
@@ -262,11 +262,10 @@ public final class TrackedBlock {
             } else {
                 replaced = lastWrite;
                 lastWrite = event;
-                mine.lost = 0; // what was lost on this stream is before the event
+                mine.hasLost = false; // what was lost on this stream is before the event
                 if (uses.size() > 1 || mine.lastRead != null) {
                     replacedReads = forgetReads(mine);
                 }
-                mine.awaitedWrite = null;
             }
         } finally {
             lock.unlock();
@@ -285,18 +284,16 @@ public final class TrackedBlock {
                 reads.add(use.lastRead);
                 use.lastRead = null;
             }
-            use.awaitedWrite = null;
-            use.lost = 0;
         }
         uses.removeIf(use -> use != writer && !use.isOpen());
         return reads;
     }
 
-    /** Ends an opened use that left no event: the stream has to be waited for as a whole before the next use. */
+    /** Ends an opened use that left no event: the next one has to wait for all that the stream was given. */
     void poison(Access access, SyncStream stream) {
         lock.lock();
         try {
-            closeUse(access, stream).lost++;
+            closeUse(access, stream).hasLost = true;
         } finally {
             lock.unlock();
         }
@@ -319,13 +316,6 @@ public final class TrackedBlock {
         }
     }
 
-    boolean isFreed() {
-        lock.lock();
-        final boolean answer = isFreed;
-        lock.unlock();
-        return answer;
-    }
-
     /**
      * Whether a freed block's uses are all over; lets go of the events that are. For lost uses it records an event now. One
      * caller at a time.
@@ -338,7 +328,7 @@ public final class TrackedBlock {
         final Iterator<StreamUse> remaining = uses.iterator();
         while (remaining.hasNext()) {
             final StreamUse use = remaining.next();
-            if (use.lost > 0) {
+            if (use.hasLost) {
                 recover(use, events);
             }
             if (use.lastRead != null && use.lastRead.isDone()) {
@@ -359,7 +349,7 @@ public final class TrackedBlock {
             use.lastRead.release();
         }
         use.lastRead = all;
-        use.lost = 0;
+        use.hasLost = false;
     }
 
     @Override

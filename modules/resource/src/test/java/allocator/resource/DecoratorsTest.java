@@ -214,6 +214,18 @@ class DecoratorsTest {
         }
 
         @Test
+        void theTableOfASampleNeverFillsUp() {
+            LeakTrackingResource tracked = LeakTrackingResource.sampled(endless, 1);
+            for (int i = 0; i < 40_000; i++) {
+                tracked.deallocate(tracked.allocate(1), 1);
+            }
+            for (int i = 0; i < 100; i++) {
+                tracked.allocate(1);
+            }
+            assertThat(tracked.report().blocks()).isGreaterThan(90);
+        }
+
+        @Test
         void everyInstanceLooksAtOtherAddresses() {
             long different = IntStream.range(0, 20)
                     .mapToObj(i -> LeakTrackingResource.sampled(addresses, 64))

@@ -12,6 +12,7 @@ import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.Writer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,6 +43,17 @@ class LogsTest {
                         new Entry(thread, Action.ALLOCATE_FAILURE, 0, 1000, 0),
                         new Entry(thread, Action.FREE, first, 100, 0),
                         new Entry(thread, Action.FREE, second, 200, stream.handle()));
+    }
+
+    @Test
+    void aDeallocationIsLoggedBeforeItsAddressCanBeUsedAgain() {
+        StringWriter text = new StringWriter();
+        List<String> loggedAtFree = new ArrayList<>();
+        addresses.afterFree(
+                () -> loggedAtFree.add(text.toString().lines().toList().getLast()));
+        LoggingResource logged = new LoggingResource(addresses, new RmmLog(text));
+        logged.deallocate(logged.allocate(16), 16);
+        assertThat(loggedAtFree).singleElement().asString().contains(",free,0x100000,16,");
     }
 
     @Test
@@ -112,6 +124,35 @@ class LogsTest {
         assertThat(addresses.calls)
                 .filteredOn(("on " + stream.handle())::equals)
                 .hasSize(2);
+    }
+
+    @Test
+    void aReplayedDeallocationIsOnItsStream() {
+        CountingStream stream = new CountingStream(addresses.memory());
+        List<Entry> entries =
+                List.of(new Entry(1, Action.ALLOCATE, 0xa0, 400, 0), new Entry(1, Action.FREE, 0xa0, 400, 9));
+        RmmLog.replay(entries, addresses, handle -> handle == 9 ? stream : null);
+        assertThat(addresses.calls)
+                .containsExactly("allocate 400 aligned 256", "on " + stream.handle(), "deallocate 400 aligned 256");
+    }
+
+    @Test
+    void aSecondDeallocationIsNotInTheTrace() throws IOException {
+        StringWriter trace = new StringWriter();
+        Entry free = new Entry(1, Action.FREE, 0xa0, 400, 0);
+        RmmLog.writeTrace(List.of(new Entry(1, Action.ALLOCATE, 0xa0, 400, 0), free, free), trace);
+        assertThat(trace.toString().lines()).containsExactly("op,id,bytes,stream", "a,0,400,0", "f,0,400,0");
+    }
+
+    @Test
+    void anAddressThatIsUsedAgainIsAnotherBlockOfTheTrace() {
+        StringWriter trace = new StringWriter();
+        LoggingResource logged = new LoggingResource(addresses, new TraceLog(trace));
+        for (int i = 0; i < 2; i++) {
+            logged.deallocate(logged.allocate(100), 100);
+        }
+        assertThat(trace.toString().lines())
+                .containsExactly("op,id,bytes,stream", "a,0,100,0", "f,0,100,0", "a,1,100,0", "f,1,100,0");
     }
 
     @Test

@@ -140,6 +140,19 @@ class CudaResourcesTest {
         both.deallocate(address, 100 * MIB);
     }
 
+    /** The device reports a use of pool memory whose allocation nothing has waited for. */
+    @Test
+    void memoryWithoutAStreamIsUsableOnEveryStreamAtOnce() {
+        try (CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+                DriverStream stream = new DriverStream(driver, async.memory())) {
+            long address = async.allocate(MIB);
+            driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+            stream.flush();
+            async.deallocate(address, MIB);
+            assertThat(driver.hazards()).isEmpty();
+        }
+    }
+
     @Test
     void streamOrderedMemoryIsDeallocatedWhileItsWorkIsQueued() {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0)) {

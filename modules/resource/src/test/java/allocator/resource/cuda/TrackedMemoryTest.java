@@ -154,6 +154,20 @@ class TrackedMemoryTest {
         }
 
         @Test
+        void aWriteWaitsForTheReadsOfOtherStreams() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.memory.prepare(block, Access.READ, two);
+            device.memory.finish(block, Access.READ, two);
+            long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            device.memory.prepare(block, Access.READ, one);
+            device.memory.finish(block, Access.READ, one);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
+            device.write(block, 1, one);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits + 1);
+            device.memory.free(block);
+        }
+
+        @Test
         void manyReadsOnAStreamKeepOneEvent() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             for (int i = 0; i < 100; i++) {
