@@ -4,7 +4,7 @@ import allocator.spi.OptionKey;
 import java.util.List;
 import java.util.Map;
 
-/** The option keys of an arena, under ONNX Runtime's names and with its defaults. */
+/** The option keys of an arena, under ONNX Runtime's names, with its meanings (O-07) and its defaults. */
 public final class ArenaOptions {
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;
