@@ -54,12 +54,30 @@ public final class OptionKey<T> {
      * @return the key
      */
     public static OptionKey<Long> size(String name, long defaultBytes, String description) {
+        return size(name, defaultBytes, MAX_SIZE, description);
+    }
+
+    /**
+     * A size above zero that is bounded, rounded up to {@link #SIZE_GRANULARITY} (O-03).
+     *
+     * @param name the key, such as {@code arena.initial_chunk_size_bytes}
+     * @param defaultBytes the default, itself a valid value
+     * @param maxBytes the largest accepted size, a multiple of {@link #SIZE_GRANULARITY}
+     * @param description what it does, for a person
+     * @return the key
+     * @throws IllegalArgumentException if {@code maxBytes} is not above zero or not such a multiple
+     */
+    public static OptionKey<Long> size(String name, long defaultBytes, long maxBytes, String description) {
+        if (maxBytes <= 0 || maxBytes % SIZE_GRANULARITY != 0) {
+            throw new IllegalArgumentException(
+                    "the largest size is " + maxBytes + ", it must be a multiple of " + SIZE_GRANULARITY);
+        }
         return new OptionKey<>(
                 name,
                 roundUp(defaultBytes),
-                "a size in bytes from 1 to " + MAX_SIZE,
+                "a size in bytes from 1 to " + maxBytes,
                 description,
-                text -> roundUp(between(text, 1, MAX_SIZE)),
+                text -> roundUp(between(text, 1, maxBytes)),
                 String::valueOf);
     }
 

@@ -86,7 +86,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_freedMemoryDoesNotGoToAStreamThatDidNotWait(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -97,7 +97,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_freedMemoryDoesNotGoToAnAllocationWithoutStream(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
         allocator.free(freed);
@@ -106,7 +106,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_aWaitBeforeTheFreeDoesNotCount(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -123,7 +123,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_anEventRecordedBeforeTheFreeDoesNotCount(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -142,7 +142,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_theEndOfARunBeforeTheFreeDoesNotCount(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -159,7 +159,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_aWaitIsOneWay(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -171,7 +171,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_eachBlockOfAMergedOneMustBeOrdered(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final SyncStream third = subject.stream();

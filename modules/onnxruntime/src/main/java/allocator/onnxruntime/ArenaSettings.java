@@ -37,6 +37,10 @@ public record ArenaSettings(
         SAME_AS_REQUESTED
     }
 
+    /** ONNX Runtime keeps these sizes in an {@code int}. */
+    private static final long MAX_INT_SIZE =
+            Integer.MAX_VALUE / OptionKey.SIZE_GRANULARITY * OptionKey.SIZE_GRANULARITY;
+
     /** The key of {@link #maxMemory}. */
     public static final OptionKey<Long> MAX_MEM =
             OptionKey.bytes("arena.max_mem", 0, "the most that regions may take from the system; 0: no limit");
@@ -50,15 +54,18 @@ public record ArenaSettings(
 
     /** The key of {@link #initialChunkBytes}. */
     public static final OptionKey<Long> INITIAL_CHUNK =
-            OptionKey.size("arena.initial_chunk_size_bytes", 1 << 20, "size of the first region");
+            OptionKey.size("arena.initial_chunk_size_bytes", 1 << 20, MAX_INT_SIZE, "size of the first region");
 
     /** The key of {@link #maxDeadBytesPerChunk}. */
     public static final OptionKey<Long> MAX_DEAD_BYTES = OptionKey.size(
-            "arena.max_dead_bytes_per_chunk", 128 << 20, "the most that is wasted in a chunk that is not split");
+            "arena.max_dead_bytes_per_chunk",
+            128 << 20,
+            MAX_INT_SIZE,
+            "the most that is wasted in a chunk that is not split");
 
     /** The key of {@link #initialGrowthChunkBytes}. */
-    public static final OptionKey<Long> INITIAL_GROWTH_CHUNK =
-            OptionKey.size("arena.initial_growth_chunk_size_bytes", 2 << 20, "size of the region after a shrink");
+    public static final OptionKey<Long> INITIAL_GROWTH_CHUNK = OptionKey.size(
+            "arena.initial_growth_chunk_size_bytes", 2 << 20, MAX_INT_SIZE, "size of the region after a shrink");
 
     /** The key of {@link #maxPowerOfTwoExtendBytes}. */
     public static final OptionKey<Long> MAX_POWER_OF_TWO_EXTEND =
@@ -72,9 +79,9 @@ public record ArenaSettings(
         if (maxMemory < 0) {
             throw new IllegalArgumentException("maxMemory is " + maxMemory + ", it must not be negative");
         }
-        requireSize("initialChunkBytes", initialChunkBytes, Integer.MAX_VALUE);
-        requireSize("maxDeadBytesPerChunk", maxDeadBytesPerChunk, Integer.MAX_VALUE);
-        requireSize("initialGrowthChunkBytes", initialGrowthChunkBytes, Integer.MAX_VALUE);
+        requireSize("initialChunkBytes", initialChunkBytes, MAX_INT_SIZE);
+        requireSize("maxDeadBytesPerChunk", maxDeadBytesPerChunk, MAX_INT_SIZE);
+        requireSize("initialGrowthChunkBytes", initialGrowthChunkBytes, MAX_INT_SIZE);
         requireSize("maxPowerOfTwoExtendBytes", maxPowerOfTwoExtendBytes, Long.MAX_VALUE);
     }
 
@@ -106,23 +113,10 @@ public record ArenaSettings(
         return new ArenaSettings(
                 options.get(MAX_MEM),
                 options.get(EXTEND_STRATEGY),
-                intSize(options, INITIAL_CHUNK),
-                intSize(options, MAX_DEAD_BYTES),
-                intSize(options, INITIAL_GROWTH_CHUNK),
+                options.get(INITIAL_CHUNK),
+                options.get(MAX_DEAD_BYTES),
+                options.get(INITIAL_GROWTH_CHUNK),
                 options.get(MAX_POWER_OF_TWO_EXTEND));
-    }
-
-    private static long intSize(AllocatorOptions options, OptionKey<Long> key) {
-        final long size = options.get(key);
-        if (size > Integer.MAX_VALUE) {
-            throw new InvalidOptionException(
-                    key.name(),
-                    String.valueOf(options.value(key.name())),
-                    "a size in bytes from 1 to "
-                            + Integer.MAX_VALUE / OptionKey.SIZE_GRANULARITY * OptionKey.SIZE_GRANULARITY,
-                    options.origin(key.name()));
-        }
-        return size;
     }
 
     /** The same settings under the keys of {@code CreateArenaCfgV2}. */

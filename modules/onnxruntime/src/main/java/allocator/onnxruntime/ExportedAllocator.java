@@ -7,6 +7,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
@@ -126,7 +127,10 @@ final class ExportedAllocator {
         long address = 0;
         boolean isDone = false;
         try {
-            address = isReserve ? target.reserve(byteSize) : target.alloc(byteSize);
+            address = isReserve && target.spiLevel() >= SpiLevel.RESERVE
+                    ? target.reserve(byteSize)
+                    : target.alloc(byteSize);
+            requireUsable(address, byteSize);
             blocks.put(address, byteSize);
             isDone = true;
             return address;
@@ -137,6 +141,14 @@ final class ExportedAllocator {
                     target.free(address);
                 }
             }
+        }
+    }
+
+    /** ONNX Runtime's kernels use instructions that want the alignment, and end the process where it is missing. */
+    private static void requireUsable(long address, long byteSize) {
+        if (address == 0 || address % NativeEnvironment.CPU.byteAlignment() != 0) {
+            throw new IllegalStateException("the allocator returned 0x" + Long.toHexString(address) + " for " + byteSize
+                    + " bytes; a block begins at a multiple of " + NativeEnvironment.CPU.byteAlignment());
         }
     }
 
@@ -275,11 +287,19 @@ final class ExportedAllocator {
                         .append(entry.getValue())
                         .append(" of ")
                         .append(entry.getKey()));
-        text.append("\nallocator ").append(target.stats().toMap());
+        text.append("\nallocator ").append(describeTarget());
         if (cause instanceof OutOfMemoryException exhausted && !exhausted.dump().isEmpty()) {
             text.append('\n').append(exhausted.dump());
         }
         return text.toString();
+    }
+
+    private String describeTarget() {
+        try {
+            return stats(target).toMap().toString();
+        } catch (RuntimeException | Error e) {
+            return "cannot tell its statistics: " + e;
+        }
     }
 
     /** The oldest failure on this thread that nobody has fetched, or else the oldest of all. */
@@ -329,10 +349,15 @@ final class ExportedAllocator {
 
     /** Shrinks an allocator that can; of others nothing is released. */
     static ShrinkReport shrink(Allocator allocator) {
-        if (allocator instanceof ShrinkableAllocator shrinkable) {
+        if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
             return shrinkable.shrink();
         }
-        return new ShrinkReport(0, 0, allocator.stats().bytesHeld(), 0, 0);
+        return new ShrinkReport(0, 0, stats(allocator).bytesHeld(), 0, 0);
+    }
+
+    /** The statistics of an allocator that keeps some. */
+    static AllocatorStats stats(Allocator allocator) {
+        return allocator.spiLevel() >= SpiLevel.STATISTICS ? allocator.stats() : AllocatorStats.NONE;
     }
 
     /** Why this cannot be closed now, or {@code null}. */

@@ -11,6 +11,8 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * ONNX Runtime's environment, of which a process has one, and its one place for a registered allocator of CPU memory.
@@ -29,6 +31,7 @@ final class NativeEnvironment {
 
     private static final String LOGGER_NAME = "java.allocator";
     private static final int WARNING = 2;
+    private static final long STACK_BYTES = 64L << 20;
 
     private final OrtApi api;
     private final long handle;
@@ -39,7 +42,7 @@ final class NativeEnvironment {
     private NativeEnvironment(OrtApi api) {
         this.api = api;
         // The binding makes the environment if there is none yet, with the settings that its user chose or will miss.
-        OrtEnvironment.getEnvironment();
+        onRoomyThread(OrtEnvironment::getEnvironment);
         try (Arena scratch = Arena.ofConfined()) {
             handle = api.create(
                     Function.CREATE_ENV,
@@ -48,6 +51,33 @@ final class NativeEnvironment {
         }
         deviceInfo = memoryInfo(OrtApi.DEVICE_ALLOCATOR);
         arenaInfo = memoryInfo(OrtApi.ARENA_ALLOCATOR);
+    }
+
+    /**
+     * ONNX Runtime 1.29 puts the command line through a regular expression when it makes its environment, and that takes
+     * some frames of stack for each character: on a usual thread four thousand of them end the process.
+     */
+    private static void onRoomyThread(Runnable work) {
+        final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+        final Thread thread = new Thread(null, work, "onnxruntime-environment", STACK_BYTES);
+        thread.setUncaughtExceptionHandler((_, e) -> failure.set(e));
+        thread.start();
+        boolean isInterrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                isInterrupted = true;
+            }
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+        final Throwable thrown = failure.get();
+        if (thrown != null) {
+            throw new OnnxRuntimeException(
+                    "ONNX Runtime has no environment: " + thrown, OnnxRuntimeException.NO_CODE, thrown);
+        }
     }
 
     private long memoryInfo(int allocatorType) {

@@ -232,10 +232,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     /**
      * The allocator's statistics: what it holds for all sessions.
      *
-     * @return the statistics
+     * @return the statistics; {@link AllocatorStats#NONE} if it keeps none
      */
     public AllocatorStats stats() {
-        return allocator.stats();
+        return ExportedAllocator.stats(allocator);
     }
 
     /**
@@ -361,7 +361,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         /**
          * Takes an allocator that the caller has, and releases.
          *
-         * @param target an allocator of memory that the CPU can read and write
+         * @param target an allocator of memory that the CPU can read and write, aligned to 64 bytes or more
          * @return this builder
          */
         public Builder allocator(Allocator target) {
@@ -396,8 +396,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
          * Installs the allocator. With a provider it is an instance of its own, so that the options apply.
          *
          * @return the installation, to be closed by the caller after its sessions
-         * @throws IllegalArgumentException if the provider is not found or has no memory of the CPU, or if options are
-         *     given together with an allocator
+         * @throws IllegalArgumentException if the provider is not found or has no memory of the CPU, if blocks begin at
+         *     multiples of less than 64, or if options are given together with an allocator
          * @throws IllegalStateException if there is an installation already
          * @throws InvalidOptionException if an option is unknown or its value not accepted
          * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
@@ -441,6 +441,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             if (shares && !options.containsKey(OptionKey.EXCLUSIVE.name())) {
                 asked = asked.with(OptionKey.EXCLUSIVE.name(), "1", "OnnxRuntimeAllocators");
             }
+            requireCpu(info);
             final Allocator made = provider.createAllocator(info, asked);
             try {
                 return new OnnxRuntimeAllocators(
@@ -463,6 +464,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         private static void requireCpu(MemoryInfo info) {
             if (info.deviceType() != DeviceType.CPU) {
                 throw new IllegalArgumentException(info + " is not memory of the CPU");
+            }
+            final long alignment = NativeEnvironment.CPU.byteAlignment();
+            if (info.byteAlignment() < alignment) {
+                throw new IllegalArgumentException(
+                        info + " is aligned to " + info.byteAlignment() + " bytes; ONNX Runtime needs " + alignment);
             }
         }
 

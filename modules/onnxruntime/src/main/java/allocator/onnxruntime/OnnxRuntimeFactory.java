@@ -27,7 +27,7 @@ import java.util.TreeMap;
  *
  * <p>Every create makes a new instance. {@link #SOURCE} chooses which allocator it is; the keys of {@link ArenaSettings}
  * are for {@link Source#ARENA} alone. Known to break the contract, as ONNX Runtime does: a reserve passes the limit
- * (R-01, S-03), and of statistics there is no peak of what is held and no largest free chunk.
+ * (R-01, S-03); and of statistics there is no peak of what is held and no largest free chunk.
  */
 public final class OnnxRuntimeFactory implements EpFactory {
     /** Which of ONNX Runtime's allocators is meant. */

@@ -130,7 +130,20 @@ final class OrtApi {
             throw new OnnxRuntimeException(
                     "the Java binding of ONNX Runtime cannot load its library: " + e, OnnxRuntimeException.NO_CODE, e);
         }
-        final long base = callLong(LONG_OF_0, entryPoint());
+        return load(entryPoint());
+    }
+
+    /**
+     * Reads the table of a library.
+     *
+     * @param entryPoint its {@code OrtGetApiBase}
+     * @throws OnnxRuntimeException if its version is not known, or it lacks something that belongs to its version
+     */
+    static OrtApi load(MemorySegment entryPoint) {
+        final long base = callLong(LONG_OF_0, entryPoint);
+        if (base == 0) {
+            throw new OnnxRuntimeException("the library of ONNX Runtime has no API");
+        }
         final MemorySegment baseTable = view(base, 2 * ADDRESS.byteSize());
         final OrtVersion version = OrtVersion.parse(text(callLong(LONG_OF_0, baseTable.getAtIndex(ADDRESS, 1))));
         final long table = getApi(baseTable.getAtIndex(ADDRESS, 0), version.api());

@@ -114,6 +114,33 @@ class ExportedStructTest {
     }
 
     @Test
+    void nothingIsThrownIntoNativeCode() {
+        final HeapAllocator broken = new HeapAllocator() {
+            @Override
+            public int spiLevel() {
+                throw new StackOverflowError("broken on purpose");
+            }
+
+            @Override
+            public AllocatorStats stats() {
+                throw new IllegalStateException("broken on purpose");
+            }
+        };
+        final ExportedAllocator exported = new ExportedAllocator(broken, budget, "the test", "no model");
+        final MemorySegment struct = OrtApi.view(exported.struct(), OrtAllocatorLayout.BYTE_SIZE);
+        assertNotEquals(0, api.create(Function.ALLOCATOR_GET_STATS, exported.struct()));
+        final long shrink = struct.get(JAVA_LONG, OrtAllocatorLayout.SHRINK);
+        if (shrink != 0) {
+            assertEquals(0, OrtApi.callMember(shrink, exported.struct(), 0));
+        }
+        if (ThrowingThunk.isSupported()) {
+            final long reserve = struct.get(JAVA_LONG, OrtAllocatorLayout.RESERVE);
+            assertNotEquals(0, reserve);
+        }
+        exported.close();
+    }
+
+    @Test
     void aStructIsOfTheVersionThatTheLibraryKnows() {
         final MemorySegment struct = OrtApi.view(allocator.struct(), OrtAllocatorLayout.BYTE_SIZE);
         final int version = struct.get(JAVA_INT, OrtAllocatorLayout.VERSION);

@@ -18,7 +18,8 @@ class HeapAllocator implements Allocator {
     private record Block(long base, long byteSize) {}
 
     private final Map<Long, Block> live = new ConcurrentHashMap<>();
-    private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    private final Set<Thread> allocating = ConcurrentHashMap.newKeySet();
+    private final Set<Thread> freeing = ConcurrentHashMap.newKeySet();
     private final AtomicLong inUse = new AtomicLong();
     private final AtomicLong peak = new AtomicLong();
     private final AtomicLong allocations = new AtomicLong();
@@ -32,13 +33,19 @@ class HeapAllocator implements Allocator {
         return live.size();
     }
 
-    Set<Thread> threads() {
-        return threads;
+    /** Who has called {@link #alloc}. */
+    Set<Thread> allocatingThreads() {
+        return allocating;
+    }
+
+    /** Who has called {@link #free}. */
+    Set<Thread> freeingThreads() {
+        return freeing;
     }
 
     @Override
     public long alloc(long byteSize) {
-        threads.add(Thread.currentThread());
+        allocating.add(Thread.currentThread());
         final long now = inUse.addAndGet(byteSize);
         if (now > limit) {
             inUse.addAndGet(-byteSize);
@@ -54,7 +61,7 @@ class HeapAllocator implements Allocator {
 
     @Override
     public void free(long address) throws InvalidFreeException {
-        threads.add(Thread.currentThread());
+        freeing.add(Thread.currentThread());
         final Block block = live.remove(address);
         if (block == null) {
             throw new ForeignAddressException(address, "not live in the test's allocator");

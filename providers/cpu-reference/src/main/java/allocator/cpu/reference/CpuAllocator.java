@@ -6,7 +6,7 @@ import java.lang.foreign.MemorySegment;
 
 /** What this provider hands out: memory that the host can see, destroyed when its last reference is back. */
 sealed interface CpuAllocator extends HostAccessibleAllocator permits HostAllocator, CpuArena {
-    /** Returns all memory to the C library. Addresses given out are then dead. */
+    /** Returns all memory to the system. Addresses given out are then dead. */
     void destroy();
 
     @Override

@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Every block straight from the C library: what an arena draws from, and what read-only memory is served by.
+ * Every block straight from the host: what an arena draws from, and what read-only memory is served by.
  *
  * <p>Slow and obvious. A map of the live blocks makes bad frees and statistics exact; an arena above asks for few and
  * large blocks, so that nobody notices.
@@ -63,7 +63,7 @@ final class HostAllocator implements CpuAllocator {
         if (address == 0) {
             numFailedAllocs++;
             throw new OutOfMemoryException(
-                    "The C library has no " + byteSize + " bytes",
+                    "The system has no " + byteSize + " bytes",
                     Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
         }
         liveSizes.put(address, byteSize);
@@ -74,7 +74,7 @@ final class HostAllocator implements CpuAllocator {
         return address;
     }
 
-    /** {@code aligned_alloc} wants a multiple of the alignment. */
+    /** What is taken for a block: {@code aligned_alloc} wants a multiple of the alignment. */
     private long roundUp(long byteSize) {
         if (byteSize < 0) {
             throw InvalidSizeException.negative(byteSize);
@@ -98,7 +98,7 @@ final class HostAllocator implements CpuAllocator {
                 throw refusal(address);
             }
             bytesInUse -= byteSize;
-            HostMemory.free(address);
+            HostMemory.free(address, roundUp(byteSize));
         }
     }
 
@@ -138,7 +138,7 @@ final class HostAllocator implements CpuAllocator {
     public void destroy() {
         synchronized (lock) {
             closed = true;
-            liveSizes.keySet().forEach(HostMemory::free);
+            liveSizes.forEach((address, byteSize) -> HostMemory.free(address, roundUp(byteSize)));
             liveSizes.clear();
         }
     }

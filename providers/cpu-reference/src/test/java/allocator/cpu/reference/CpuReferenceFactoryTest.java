@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -27,8 +28,11 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
@@ -63,6 +67,40 @@ class CpuReferenceFactoryTest {
                     assertThat(provides.service()).isEqualTo(EpFactory.class.getName());
                     assertThat(provides.providers()).containsExactly(CpuReferenceFactory.class.getName());
                 });
+    }
+
+    /** The C library would keep the second and third block of such a size for itself. */
+    @Test
+    void whatIsFreedIsTheSystemsAgain() throws IOException {
+        final Path statm = Path.of("/proc/self/statm");
+        assumeThat(statm).isReadable();
+        final long byteSize = 24 << 20;
+        final HostAllocator blocks = (HostAllocator) create(readOnlyMemory);
+        for (int i = 0; i < 4; i++) {
+            final long block = blocks.alloc(byteSize);
+            blocks.segment(block, byteSize).fill((byte) 1);
+            final long touched = Long.parseLong(Files.readString(statm).split(" ", -1)[1]) * 4096;
+            blocks.free(block);
+            final long after = Long.parseLong(Files.readString(statm).split(" ", -1)[1]) * 4096;
+            assertThat(touched - after)
+                    .as("bytes that went back in round %d", i)
+                    .isGreaterThan(byteSize * 19 / 20);
+        }
+        factory.releaseAllocator(blocks);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 255, 256, 131_071, 131_072, 131_073, 1_000_001})
+    void blocksOfEverySizeAreUsableToTheLastByte(long byteSize) {
+        final HostAllocator blocks = (HostAllocator) create(readOnlyMemory);
+        final long block = blocks.alloc(byteSize);
+        assertThat(block % readOnlyMemory.byteAlignment()).isZero();
+        final MemorySegment bytes = blocks.segment(block, byteSize);
+        bytes.fill((byte) 5);
+        assertThat(bytes.get(ValueLayout.JAVA_BYTE, byteSize - 1)).isEqualTo((byte) 5);
+        blocks.free(block);
+        assertThat(blocks.stats().bytesInUse()).isZero();
+        factory.releaseAllocator(blocks);
     }
 
     @Nested
