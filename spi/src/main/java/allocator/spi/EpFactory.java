@@ -51,7 +51,8 @@ public interface EpFactory extends AutoCloseable {
 
     /**
      * The keys that {@link #createAllocator} understands, with defaults and accepted values. A key that is not here is
-     * refused by {@code createAllocator} (O-02).
+     * refused by {@code createAllocator} (O-02). A key with the name of one of ONNX Runtime's arena settings, such as
+     * {@code arena.initial_chunk_size_bytes}, means what it means there (O-07).
      *
      * @return the keys; empty if there are none
      */

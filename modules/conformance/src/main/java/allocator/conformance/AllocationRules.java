@@ -161,6 +161,31 @@ abstract class AllocationRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_A03_blocksFromThousandsOfGapsDoNotOverlap(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final SplittableRandom random = subject.random("A-03 gaps");
+        final Blocks blocks = new Blocks();
+        final List<Long> live = new ArrayList<>();
+        final int count = subject.settings().times(8_000, 2_000);
+        for (int round = 0; round < 3; round++) {
+            while (live.size() < count) {
+                final long byteSize = 1 + random.nextLong(random.nextBoolean() ? 1_000 : 20_000);
+                final long address = allocator.alloc(byteSize);
+                blocks.add(address, byteSize);
+                live.add(address);
+            }
+            while (live.size() > count / (round + 2)) {
+                final int index = random.nextInt(live.size());
+                final long address = live.set(index, live.getLast());
+                live.removeLast();
+                blocks.remove(address);
+                allocator.free(address);
+            }
+        }
+        live.forEach(allocator::free);
+    }
+
+    @ConformanceTest
     void required_A03_coalescedNeighboursDoNotOverlap(Subject subject) {
         final Allocator allocator = subject.allocator();
         final long[] sizes = {4096, 2 * MIB, 16384, 4 * MIB};
@@ -293,6 +318,40 @@ abstract class AllocationRules extends Chapter {
                         e);
             }
             allocator.free(address);
+        }
+    }
+
+    @ConformanceTest
+    void required_A05_freedNeighboursServeALargeRequest(Subject subject) {
+        final Allocator allocator = subject.limited(16 * MIB);
+        final long limit = subject.limitOf(allocator);
+        final SplittableRandom random = subject.random("A-05");
+        allocator.free(allocator.alloc(limit));
+        for (int round = 0; round < 4; round++) {
+            final long byteSize = round % 2 == 0 ? 8192 : 1L << 18;
+            final List<Long> live = new ArrayList<>();
+            for (long taken = 0; taken + byteSize <= limit; taken += byteSize) {
+                try {
+                    live.add(allocator.alloc(byteSize));
+                } catch (OutOfMemoryException e) {
+                    throw Expect.broken(
+                            taken + " bytes of a limit of " + limit + " are live, in blocks of " + byteSize
+                                    + "; one more was refused: " + e.getMessage(),
+                            e);
+                }
+            }
+            while (!live.isEmpty()) {
+                allocator.free(live.remove(random.nextInt(live.size())));
+            }
+            try {
+                allocator.free(allocator.alloc(limit));
+            } catch (OutOfMemoryException e) {
+                throw Expect.broken(
+                        "the limit was filled by blocks of " + byteSize
+                                + " bytes and all of them were freed; then the whole"
+                                + " limit was refused, as if it were in pieces: " + e.getMessage(),
+                        e);
+            }
         }
     }
 

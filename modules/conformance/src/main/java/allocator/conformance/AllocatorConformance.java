@@ -78,6 +78,15 @@ public abstract class AllocatorConformance {
 
     @Nested
     @Order(3)
+    @DisplayName("Regions of arenas")
+    class Arenas extends ArenaRules {
+        Arenas() {
+            super(common());
+        }
+    }
+
+    @Nested
+    @Order(4)
     @DisplayName("Allocating and freeing")
     class Allocations extends AllocationRules {
         Allocations() {
@@ -86,7 +95,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(4)
+    @Order(5)
     @DisplayName("Reserving")
     class Reserves extends ReserveRules {
         Reserves() {
@@ -95,7 +104,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(5)
+    @Order(6)
     @DisplayName("Statistics")
     class Statistics extends StatisticsRules {
         Statistics() {
@@ -104,7 +113,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(6)
+    @Order(7)
     @DisplayName("Shrinking")
     class Shrinks extends ShrinkRules {
         Shrinks() {
@@ -113,7 +122,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(7)
+    @Order(8)
     @DisplayName("Streams")
     class Streams extends StreamRules {
         Streams() {
@@ -122,7 +131,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(8)
+    @Order(9)
     @DisplayName("Concurrency")
     class Concurrency extends ConcurrencyRules {
         Concurrency() {
@@ -131,7 +140,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(9)
+    @Order(10)
     @DisplayName("Copying and the host's view")
     class Copies extends CopyRules {
         Copies() {
@@ -140,7 +149,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(10)
+    @Order(11)
     @DisplayName("Device failures")
     class Failures extends FailureRules {
         Failures() {
@@ -149,7 +158,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(11)
+    @Order(12)
     @DisplayName("Known faults of others")
     class Regressions extends RegressionRules {
         Regressions() {
@@ -158,7 +167,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(12)
+    @Order(13)
     @DisplayName("Random programs")
     class Programs extends ProgramRules {
         Programs() {
@@ -167,7 +176,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(13)
+    @Order(14)
     @DisplayName("What is left behind")
     class Leaks extends LeakRules {
         Leaks() {

@@ -26,7 +26,8 @@ public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) 
      */
     public ConformanceSettings {
         if (!timeLimit.isPositive()) {
-            throw new IllegalArgumentException("the time limit is " + timeLimit + ", it must be above zero");
+            throw new IllegalArgumentException(
+                    "the time limit is " + timeLimit.toSeconds() + " s, it must be above zero");
         }
     }
 

@@ -6,7 +6,12 @@ import allocator.conformance.ConformanceReport.TestResult;
 import allocator.spi.MemoryInfo;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -107,7 +112,7 @@ public final class Main {
             err.println("error: " + e.getMessage());
             return USAGE;
         } catch (IOException e) {
-            err.println("error: " + e);
+            err.println("error: " + reason(e));
             return USAGE;
         }
     }
@@ -142,9 +147,14 @@ public final class Main {
     }
 
     private int prove(FoundProvider provider, CommandLine line) throws IOException {
+        if (line.report().isPresent()) {
+            // Better said now than after the minute.
+            requireDirectory(line.report().get());
+        }
         final ConformanceRunner runner = new ConformanceRunner(provider.factories(), line.settings(), line.rules());
         out.println("Proving " + provider.name() + " with seed "
-                + line.settings().seed() + (line.settings().quick() ? ", quickly" : ""));
+                + line.settings().seed() + (line.settings().quick() ? ", quickly" : "")
+                + "; . passed, F failed, s skipped, a advice");
         final ConformanceReport report = runner.run(new Progress(out));
         new Table(out).print(report);
         if (line.report().isPresent()) {
@@ -155,13 +165,38 @@ public final class Main {
         return report.passed() ? PASSED : FAILED;
     }
 
-    private int replay(FoundProvider provider, CommandLine line) throws IOException {
+    private static void requireDirectory(Path directory) {
+        try {
+            Files.createDirectories(directory);
+        } catch (IOException e) {
+            throw new IllegalArgumentException("no report can be written to " + directory + ": " + reason(e), e);
+        }
+        if (!Files.isWritable(directory)) {
+            throw new IllegalArgumentException("no report can be written to " + directory + ": it is not writable");
+        }
+    }
+
+    /** Why a file cannot be used, in words. */
+    private static String reason(IOException failure) {
+        return switch (failure) {
+            case NoSuchFileException _ -> "there is no such file";
+            case AccessDeniedException _ -> "access is denied";
+            case FileAlreadyExistsException _ -> "there is a file in its place";
+            case CharacterCodingException _ -> "it is not text";
+            case FileSystemException e when e.getReason() != null -> e.getReason();
+            default -> failure.toString();
+        };
+    }
+
+    private int replay(FoundProvider provider, CommandLine line) {
         final Path file = line.replay().orElseThrow();
         final Program program;
         try {
             program = Program.parse(Files.readAllLines(file));
         } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException(file + ": " + e.getMessage(), e);
+        } catch (IOException e) {
+            throw new IllegalArgumentException(file + " cannot be read: " + reason(e), e);
         }
         final Kit kit = new Kit(provider.factories(), _ -> Optional.empty());
         final List<MemoryInfo> memories;
@@ -183,10 +218,13 @@ public final class Main {
         return broken.isPresent() ? FAILED : PASSED;
     }
 
-    /** Tells a reader that something happens: a chapter's name, and a sign for each test. */
+    /** Tells a reader that something happens: a sign for each test, with the chapter's letter before the first. */
     private static final class Progress implements Consumer<TestResult> {
+        private static final int WIDTH = 96;
+
         private final PrintWriter out;
         private String chapter = "";
+        private int column;
 
         Progress(PrintWriter out) {
             this.out = out;
@@ -196,17 +234,27 @@ public final class Main {
         public void accept(TestResult test) {
             final String next = TestName.of(test.name()).orElseThrow().rule().substring(0, 1);
             if (!next.equals(chapter)) {
-                out.print((chapter.isEmpty() ? "" : " ") + next);
+                print((chapter.isEmpty() ? "" : " ") + next);
                 chapter = next;
             }
-            out.print(
+            print(
                     switch (test.status()) {
-                        case PASSED -> '.';
-                        case FAILED -> 'F';
-                        case ADVICE -> 'a';
-                        default -> 's';
+                        case PASSED -> ".";
+                        case FAILED -> "F";
+                        case ADVICE -> "a";
+                        default -> "s";
                     });
             out.flush();
+        }
+
+        private void print(String text) {
+            if (column + text.length() > WIDTH) {
+                out.println();
+                column = 0;
+            }
+            final String shown = column == 0 ? text.strip() : text;
+            out.print(shown);
+            column += shown.length();
         }
     }
 

@@ -26,8 +26,10 @@ final class ProgramGenerator {
      * @param reserve whether it is of a level with reserve
      * @param shrink whether it shrinks
      * @param limit whether it can be limited
+     * @param manyRegions settings that make it take many small regions
      */
-    record Abilities(boolean streams, boolean reserve, boolean shrink, boolean limit) {}
+    record Abilities(
+            boolean streams, boolean reserve, boolean shrink, boolean limit, Map<String, String> manyRegions) {}
 
     private ProgramGenerator(SplittableRandom random, Abilities abilities) {
         this.random = random;
@@ -36,9 +38,14 @@ final class ProgramGenerator {
 
     static Program generate(String memory, long seed, int length, Abilities abilities) {
         final ProgramGenerator generator = new ProgramGenerator(new SplittableRandom(seed), abilities);
-        final Map<String, String> options = abilities.limit() && generator.random.nextInt(3) == 0
-                ? Map.of(Subject.LIMIT, Long.toString(1L << generator.random.nextInt(16, 21)))
-                : Map.of();
+        final Map<String, String> options = switch (generator.random.nextInt(3)) {
+            case 0 ->
+                abilities.limit()
+                        ? Map.of(Subject.LIMIT, Long.toString(1L << generator.random.nextInt(16, 21)))
+                        : Map.of();
+            case 1 -> abilities.manyRegions();
+            default -> Map.of();
+        };
         if (abilities.streams()) {
             for (int stream = 1; stream <= STREAMS - 1; stream++) {
                 generator.steps.add(new Op.Open(stream));

@@ -81,7 +81,8 @@ final class ProgramSearch {
                     level >= SpiLevel.RESERVE,
                     allocator instanceof ShrinkableAllocator && level >= SpiLevel.SHRINK,
                     subject.hasKey(Subject.LIMIT)
-                            && allocator.effectiveOptions().value(Subject.LIMIT) != null);
+                            && allocator.effectiveOptions().value(Subject.LIMIT) != null,
+                    subject.manyRegions());
         } finally {
             subject.close("abilities");
         }
@@ -98,13 +99,11 @@ final class ProgramSearch {
         final Subject subject = new Subject(kit, settings, memory);
         final Duration limit = settings.timeLimit().compareTo(PROGRAM_LIMIT) < 0 ? settings.timeLimit() : PROGRAM_LIMIT;
         try {
-            Guarded.call("program", limit, () -> {
+            final List<Ledger.Finding> left = Guarded.call("program", limit, () -> {
                 subject.open();
                 ProgramRun.run(subject, program, log);
-                return true;
+                return subject.close("program");
             });
-            final List<Ledger.Finding> left =
-                    Guarded.call("close after program", limit, () -> subject.close("program"));
             return left.stream().findFirst().map(first -> new RuleBroken(first.rule(), first.fault(), null));
         } catch (RuleBroken broken) {
             closeQuietly(subject, limit);

@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.SplittableRandom;
 
 /** Chapter K: a shrink gives back what it says, and nothing that is needed. */
 abstract class ShrinkRules extends Chapter {
@@ -95,6 +96,14 @@ abstract class ShrinkRules extends Chapter {
                 report.bytesReleased(),
                 returned);
         Expect.that(
+                before.numArenaExtensions() - after.numArenaExtensions() == report.regionsReleased()
+                        || before.numArenaExtensions() == 0,
+                "shrink %s reports %d regions released; numArenaExtensions, the regions held, went from %d to %d",
+                when,
+                report.regionsReleased(),
+                before.numArenaExtensions(),
+                after.numArenaExtensions());
+        Expect.that(
                 after.numArenaShrinkages() == 0
                         || after.numArenaShrinkages() - before.numArenaShrinkages() == report.regionsReleased()
                         || report.regionsReleased() == 0,
@@ -103,6 +112,44 @@ abstract class ShrinkRules extends Chapter {
                 report.regionsReleased(),
                 before.numArenaShrinkages(),
                 after.numArenaShrinkages());
+    }
+
+    @ConformanceTest
+    void required_K02_eachShrinkOfManyRegionsIsTruthful(Subject subject) {
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator(subject.manyRegions()));
+        subject.stats(allocator);
+        final SplittableRandom random = subject.random("K-02");
+        final List<Long> live = new ArrayList<>();
+        for (int round = 0; round < 10; round++) {
+            for (int i = 0; i < 40; i++) {
+                live.add(allocator.alloc(1 + random.nextLong(30_000)));
+            }
+            for (int keep = live.size() / (2 + round); live.size() > keep; ) {
+                allocator.free(live.remove(random.nextInt(live.size())));
+            }
+            requireTruthful(subject, allocator, "with " + live.size() + " blocks live");
+        }
+        live.forEach(allocator::free);
+    }
+
+    @ConformanceTest
+    void required_K02_anArenaKeepsAtMostItsFirstRegion(Subject subject) {
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator(subject.manyRegions()));
+        subject.requireArena(allocator);
+        final List<Long> live = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+            live.add(allocator.alloc(sizeOf(i) / 10));
+        }
+        live.forEach(allocator::free);
+        final long regions = allocator.stats().numArenaExtensions();
+        allocator.shrink();
+        final AllocatorStats after = allocator.stats();
+        Expect.that(
+                after.numArenaExtensions() <= 1,
+                "everything was freed and the arena was shrunk; of %d regions %d are still held, with %d bytes",
+                regions,
+                after.numArenaExtensions(),
+                after.bytesHeld());
     }
 
     @ConformanceTest
@@ -141,6 +188,29 @@ abstract class ShrinkRules extends Chapter {
                 probe.faults().isEmpty(),
                 "a shrink gave memory back while a copy into it was queued; the device saw %s",
                 probe.faults());
+    }
+
+    @ConformanceTest
+    void required_K01_regionsComeAndGoAroundLiveBlocks(Subject subject) {
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator(subject.manyRegions()));
+        final SplittableRandom random = subject.random("K-01");
+        final Blocks blocks = new Blocks();
+        final List<Long> live = new ArrayList<>();
+        for (int round = 0; round < subject.settings().times(40, 12); round++) {
+            for (int i = 0; i < 60; i++) {
+                final long byteSize = 1 + random.nextLong(1L << random.nextInt(6, 17));
+                final long address = allocator.alloc(byteSize);
+                blocks.add(address, byteSize);
+                live.add(address);
+            }
+            for (int keep = live.size() / (2 + round % 7); live.size() > keep; ) {
+                final long address = live.remove(random.nextInt(live.size()));
+                blocks.remove(address);
+                allocator.free(address);
+            }
+            allocator.shrink();
+        }
+        live.forEach(allocator::free);
     }
 
     @ConformanceTest

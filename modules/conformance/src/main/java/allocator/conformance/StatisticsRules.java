@@ -287,12 +287,14 @@ abstract class StatisticsRules extends Chapter {
     void stochastic_S03_threadsTogetherDoNotPassTheLimit(Subject subject) throws Throwable {
         for (int round = 0; round < subject.settings().times(60, 20); round++) {
             final Allocator allocator = subject.limited(4 * MIB);
-            final long unit = subject.limitOf(allocator) / 4;
+            final long limit = subject.limitOf(allocator);
+            // Two fit; threads that all look before any of them takes would get four.
+            final long byteSize = limit / 8 * 3;
             Workers.run(Thread.ofPlatform().daemon(), 4, worker -> {
                 final List<Long> live = new ArrayList<>();
                 for (int i = 0; i < 6; i++) {
                     try {
-                        live.add(allocator.alloc(unit));
+                        live.add(allocator.alloc(byteSize));
                     } catch (OutOfMemoryException full) {
                         Thread.onSpinWait();
                     }
@@ -301,10 +303,10 @@ abstract class StatisticsRules extends Chapter {
             });
             final AllocatorStats stats = subject.stats(allocator);
             Expect.that(
-                    stats.peakBytesHeld() <= 4 * unit,
+                    stats.peakBytesHeld() <= limit,
                     "four threads together held %d bytes, past the limit of %d",
                     stats.peakBytesHeld(),
-                    4 * unit);
+                    limit);
             subject.release(allocator);
         }
     }

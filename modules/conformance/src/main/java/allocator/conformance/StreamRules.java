@@ -4,6 +4,7 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DataTransfer;
 import allocator.spi.MemoryRange;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -196,6 +197,70 @@ abstract class StreamRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_A05_whatNoStreamUsedServesEveryStream(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.limited(16 * MIB));
+        final long unit = subject.limitOf(allocator) / 16;
+        allocator.free(allocator.alloc(16 * unit));
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        final long before = allocator.alloc(3 * unit);
+        final long used;
+        final long usedToo;
+        try {
+            used = allocator.allocOnStream(unit, first);
+            usedToo = allocator.allocOnStream(unit, first);
+        } catch (OutOfMemoryException e) {
+            throw Expect.skip("a stream finds no room where an allocation without one does; T-08 tells why");
+        }
+        allocator.free(before);
+        allocator.free(used);
+        allocator.free(usedToo);
+        final List<Long> taken = new ArrayList<>();
+        for (final long byteSize : new long[] {3 * unit, 11 * unit}) {
+            try {
+                taken.add(allocator.allocOnStream(byteSize, second));
+            } catch (OutOfMemoryException e) {
+                throw Expect.broken(
+                        "a stream used 2 sixteenths of the limit, and freed them; another stream was refused "
+                                + byteSize / unit + " of the 14 that no stream has used: " + e.getMessage(),
+                        e);
+            }
+        }
+        taken.forEach(allocator::free);
+    }
+
+    @ConformanceTest
+    void required_T03_manyStreamsKeepApart(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final List<SyncStream> streams = new ArrayList<>();
+        final List<Long> freed = new ArrayList<>();
+        for (int i = 0; i < subject.settings().times(100, 40); i++) {
+            final SyncStream stream = subject.stream();
+            streams.add(stream);
+            final long address = allocator.allocOnStream(BLOCK, stream);
+            for (final long other : freed) {
+                Expect.that(
+                        other + BLOCK <= address || address + BLOCK <= other,
+                        "stream %d of many got memory that another had freed, and never waited for that one",
+                        i + 1);
+            }
+            allocator.free(address);
+            freed.add(address);
+        }
+        for (int i = 0; i < streams.size(); i++) {
+            final long mine = freed.get(i);
+            final long again = allocator.allocOnStream(BLOCK, streams.get(i));
+            for (final long other : freed) {
+                Expect.that(
+                        other == mine || other + BLOCK <= again || again + BLOCK <= other,
+                        "stream %d of many came back and got memory that another had freed",
+                        i + 1);
+            }
+            allocator.free(again);
+        }
+    }
+
+    @ConformanceTest
     void optional_T03_aWaitAfterTheFreeMakesMemoryAvailable(Subject subject) {
         final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
         requireReuse(subject, allocator, "a wait after the free", (first, second) -> order(first, second));
@@ -262,6 +327,28 @@ abstract class StreamRules extends Chapter {
                 "60 streams came and went; %d bytes are held, %d after the first three",
                 allocator.stats().bytesHeld(),
                 afterThree);
+    }
+
+    @ConformanceTest
+    void required_T05_memoryFreedAfterItsStreamClosedIsNotLost(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        subject.stats(allocator);
+        long afterTwo = 0;
+        for (int i = 0; i < 30; i++) {
+            final SyncStream stream = subject.stream();
+            final long live = allocator.allocOnStream(3 * MIB, stream);
+            stream.close();
+            allocator.free(live);
+            if (i == 1) {
+                afterTwo = allocator.stats().bytesHeld();
+            }
+        }
+        Expect.that(
+                allocator.stats().bytesHeld() <= afterTwo,
+                "30 times a block was freed after its stream had been closed; %d bytes are held, %d after the first two: the"
+                        + " freed memory was not used",
+                allocator.stats().bytesHeld(),
+                afterTwo);
     }
 
     @ConformanceTest

@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,11 @@ import org.jspecify.annotations.Nullable;
 final class Subject {
     /** The key that limits an arena; what has it can be tested at its limit. */
     static final String LIMIT = "arena.max_mem";
+
+    /** The keys of an arena's first and largest regions. */
+    static final String FIRST_REGION = "arena.initial_chunk_size_bytes";
+
+    static final String LARGEST_REGION = "arena.max_power_of_two_extend_bytes";
 
     private final Kit kit;
     private final ConformanceSettings settings;
@@ -146,6 +152,13 @@ final class Subject {
 
     boolean hasKey(String name) {
         return factory().optionKeys().stream().map(OptionKey::name).anyMatch(name::equals);
+    }
+
+    /** Settings that make an arena take many small regions, as far as the provider has such settings. */
+    Map<String, String> manyRegions() {
+        return Map.of(FIRST_REGION, "16384", LARGEST_REGION, "65536").entrySet().stream()
+                .filter(setting -> hasKey(setting.getKey()))
+                .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
     }
 
     /** Gives one reference back, as part of a test. */

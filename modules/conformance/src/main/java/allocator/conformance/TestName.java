@@ -16,6 +16,9 @@ import java.util.regex.Pattern;
 record TestName(Strength strength, String rule, String claim) {
     private static final Pattern FORM = Pattern.compile("(required|optional|stochastic)_([A-Z])(\\d\\d)_(\\w+)");
 
+    /** A fault that others had: whose, the number of its report if it has one, and the claim. */
+    private static final Pattern REPORTED = Pattern.compile("(rmm|ort)(\\d*)_(\\w+)");
+
     /** How much a failure means. */
     enum Strength {
         /** What must hold. */
@@ -41,10 +44,19 @@ record TestName(Strength strength, String rule, String claim) {
                 .orElseThrow(() -> new IllegalStateException(method + " is not named strength_rule_claim"));
     }
 
-    /** The claim in words: {@code live allocations do not overlap}. */
+    /** The claim in words: {@code live allocations do not overlap}, {@code RMM #2489: merge of three streams}. */
     String sentence() {
-        return claim.replace('_', ' ')
-                .replaceAll("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ")
+        final Matcher known = REPORTED.matcher(claim);
+        return known.matches()
+                ? (known.group(1).equals("rmm") ? "RMM" : "ONNX Runtime")
+                        + (known.group(2).isEmpty() ? "" : " #" + known.group(2))
+                        + ": "
+                        + inWords(known.group(3))
+                : inWords(claim);
+    }
+
+    private static String inWords(String name) {
+        return name.replaceAll("(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])", " ")
                 .toLowerCase(Locale.ROOT);
     }
 }

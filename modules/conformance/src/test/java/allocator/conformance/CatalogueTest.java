@@ -42,6 +42,14 @@ class CatalogueTest {
                         .orElseThrow()
                         .sentence())
                 .isEqualTo("live allocations do not overlap");
+        assertThat(TestName.of("required_T03_rmm2489_mergeOfThreeStreams")
+                        .orElseThrow()
+                        .sentence())
+                .isEqualTo("RMM #2489: merge of three streams");
+        assertThat(TestName.of("required_O03_ort_sizesThatAreNoMultipleOf256")
+                        .orElseThrow()
+                        .sentence())
+                .isEqualTo("ONNX Runtime: sizes that are no multiple of 256");
         assertThat(TestName.of("testSomething")).isEmpty();
     }
 }

@@ -7,6 +7,7 @@ import allocator.conformance.ProgramGenerator.Abilities;
 import allocator.spi.MemoryInfo;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -25,15 +26,15 @@ class ProgramTest {
     @Test
     void aProgramReadsAsItIsWritten() {
         for (int seed = 0; seed < 50; seed++) {
-            final Program program =
-                    ProgramGenerator.generate("Simple (gpu:0)", seed, 80, new Abilities(true, true, true, true));
+            final Program program = ProgramGenerator.generate(
+                    "Simple (gpu:0)", seed, 80, new Abilities(true, true, true, true, Map.of()));
             assertThat(Program.parse(program.toString().lines().toList())).isEqualTo(program);
         }
     }
 
     @Test
     void theSameSeedMakesTheSameProgram() {
-        final Abilities all = new Abilities(true, true, true, true);
+        final Abilities all = new Abilities(true, true, true, true, Map.of());
         assertThat(ProgramGenerator.generate("m", 7, 80, all)).isEqualTo(ProgramGenerator.generate("m", 7, 80, all));
         assertThat(ProgramGenerator.generate("m", 7, 80, all)).isNotEqualTo(ProgramGenerator.generate("m", 8, 80, all));
     }

@@ -116,7 +116,7 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
         if (fault == Fault.VIRTUAL_THREADS_STARVE && Thread.currentThread().isVirtual()) {
             spinThenSleep();
         }
-        if (fault == Fault.LIMIT_CHECKED_OUTSIDE_THE_LOCK) {
+        if (fault == Fault.LIMIT_CHECKED_OUTSIDE_THE_LOCK && limit != Long.MAX_VALUE) {
             return checkThenAct(byteSize, stream);
         }
         acquire();
@@ -168,7 +168,7 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     private long checkThenAct(long byteSize, @Nullable SyncStream stream) {
         final long heldBefore = heldNow();
         if (byteSize <= limit && heldBefore <= limit - byteSize) {
-            LockSupport.parkNanos(50_000);
+            LockSupport.parkNanos(1_000_000);
             lock.lock();
             try {
                 raceHeadroom = byteSize;
@@ -293,19 +293,39 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
             }
             throw exhausted(byteSize, rounded, null);
         }
-        final long wanted = Math.max(rounded, options.get(SimpleFactory.REGION));
+        final long wanted = Math.max(
+                rounded,
+                fault == Fault.REGION_SIZE_IGNORED
+                        ? SimpleFactory.REGION.defaultValue()
+                        : options.get(SimpleFactory.REGION));
         final long size = wanted <= limit - held ? wanted : rounded;
         try {
-            final Region region =
-                    takeRegion(size, false, fault == Fault.ALIGNMENT_LOST_WHEN_LARGE && size > LARGE ? 16 : 0);
-            chunks.put(region.address(), new Chunk(region.base(), region.address(), region.byteSize()));
+            addRegion(size);
         } catch (OutOfMemoryException e) {
-            if (fault == Fault.HANGS_WHEN_IMPOSSIBLE) {
-                backOffForEver();
-            }
-            if (fault != Fault.ZERO_INSTEAD_OF_EXCEPTION) {
+            extendByLess(byteSize, rounded, size, e);
+        }
+    }
+
+    private void addRegion(long size) {
+        final Region region =
+                takeRegion(size, false, fault == Fault.ALIGNMENT_LOST_WHEN_LARGE && size > LARGE ? 16 : 0);
+        chunks.put(region.address(), new Chunk(region.base(), region.address(), region.byteSize()));
+    }
+
+    private void extendByLess(long byteSize, long rounded, long refused, OutOfMemoryException cause) {
+        if (rounded < refused && fault != Fault.DEVICE_REFUSAL_IS_FINAL) {
+            try {
+                addRegion(rounded);
+                return;
+            } catch (OutOfMemoryException e) {
                 throw exhausted(byteSize, rounded, e);
             }
+        }
+        if (fault == Fault.HANGS_WHEN_IMPOSSIBLE) {
+            backOffForEver();
+        }
+        if (fault != Fault.ZERO_INSTEAD_OF_EXCEPTION) {
+            throw exhausted(byteSize, rounded, cause);
         }
     }
 
@@ -608,7 +628,7 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
                         .forEach(chunk -> SimpleDevice.see(chunk.address, 1).fill((byte) 0x77));
             }
             final long lie = fault == Fault.SHRINK_REPORT_LIES ? 4096 : 0;
-            final int released = giveBackFreeRegions();
+            final int released = fault == Fault.SHRINK_RETURNS_NOTHING ? 0 : giveBackFreeRegions();
             shrinkages += released;
             isBroken = fault == Fault.SHRINK_BREAKS_THE_NEXT_ALLOCATION && released > 0;
             return new ShrinkReport(before - held + lie, released, held, regions.size(), 0);
@@ -689,8 +709,9 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
                     .calls(allocs + shared, reserves, failures, maxAlloc)
                     .regions(
                             regions.values().stream()
-                                    .filter(region -> !region.isReserve())
-                                    .count(),
+                                            .filter(region -> !region.isReserve())
+                                            .count()
+                                    + (fault == Fault.REGIONS_ARE_NEVER_COUNTED_OFF ? shrinkages : 0),
                             shrinkages)
                     .build();
         } finally {

@@ -16,6 +16,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Each wrong provider fails, on its own rule and with words that tell what is wrong; the right one passes. */
 class WrongProvidersTest {
     private static final ConformanceSettings QUICK = new ConformanceSettings(1, true, Duration.ofSeconds(60));
+    private static final ConformanceSettings IMPATIENT = new ConformanceSettings(1, true, Duration.ofSeconds(2));
     private static final Set<Fault> HANGING =
             Set.of(Fault.DEADLOCK_OF_ALLOC_AND_STATS, Fault.HANGS_WHEN_IMPOSSIBLE, Fault.VIRTUAL_THREADS_STARVE);
 
@@ -23,9 +24,7 @@ class WrongProvidersTest {
     static ConformanceReport prove(Fault fault) {
         final boolean hangs = HANGING.contains(fault);
         return new ConformanceRunner(
-                        () -> new SimpleFactory(fault),
-                        hangs ? new ConformanceSettings(1, true, Duration.ofSeconds(6)) : QUICK,
-                        hangs ? fault.own() : "*")
+                        () -> new SimpleFactory(fault), hangs ? IMPATIENT : QUICK, hangs ? fault.own() : "*")
                 .run(
                         new ProviderRun.Provider(
                                 () -> new SimpleFactory(fault),
