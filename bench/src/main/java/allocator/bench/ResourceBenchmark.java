@@ -8,12 +8,14 @@ import allocator.resource.AllocatorResource;
 import allocator.resource.Budget;
 import allocator.resource.BudgetResource;
 import allocator.resource.LeakTrackingResource;
+import allocator.resource.MemoryKind;
 import allocator.resource.MemoryResource;
 import allocator.resource.StatisticsResource;
 import allocator.resource.StreamEvents;
 import allocator.resource.TrackedBlock;
 import allocator.resource.TrackedMemory;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.concurrent.TimeUnit;
@@ -23,13 +25,20 @@ import org.openjdk.jmh.annotations.Fork;
 import org.openjdk.jmh.annotations.Measurement;
 import org.openjdk.jmh.annotations.Mode;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What each decorator adds to an allocation and its deallocation over a filled arena, and what preparing and finishing a
- * use of a tracked block costs when nothing has to be waited for and an event costs nothing.
+ * What each decorator adds to an allocation and its deallocation, over a filled arena and over a resource that does nothing,
+ * which shows the decorator alone; and what preparing and finishing a use of a tracked block costs when nothing has to be
+ * waited for and an event costs nothing.
+ *
+ * <pre>
+ * ./run-bench ResourceBenchmark -f 3 -wi 5 -i 10 -w 500ms -r 500ms -prof gc
+ * </pre>
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -39,18 +48,61 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 10, time = 1)
 public class ResourceBenchmark {
     private static final long BYTE_SIZE = 4000;
+    private static final long LIMIT = 1L << 40;
 
-    private final MemoryResource arena = new AllocatorResource(
-            new ArenaAllocator(new BfcArena(new AddressSource(), ArenaConfig.DEFAULT), AllocatorOptions.EMPTY));
-    private final MemoryResource budget = new BudgetResource(arena, Budget.of("all", 1L << 40));
-    private final MemoryResource child = new BudgetResource(
-            arena, Budget.of("all", 1L << 40).child("tenant", 1L << 39).child("task", 1L << 38));
-    private final MemoryResource statistics = new StatisticsResource(arena);
-    private final MemoryResource sampled = LeakTrackingResource.sampled(arena, 1 << 14);
-    private final MemoryResource full = new BudgetResource(new StatisticsResource(arena), Budget.of("all", 1L << 40));
+    /** What the stacks stand on. */
+    @Param({"arena", "nothing"})
+    public String bottom = "arena";
+
+    private MemoryResource upstream = new Nothing();
+    private MemoryResource budget = upstream;
+    private MemoryResource child = upstream;
+    private MemoryResource statistics = upstream;
+    private MemoryResource sampled = upstream;
+    private MemoryResource full = upstream;
     private final SyncStream stream = new IdleStream();
-    private final TrackedMemory tracked = new TrackedMemory(arena, new FreeEvents(), Budget.of("all", 1L << 40));
+    private final TrackedMemory tracked = new TrackedMemory(new Nothing(), new FreeEvents(), Budget.of("all", LIMIT));
     private final TrackedBlock block = tracked.allocate(BYTE_SIZE, stream, "bench");
+
+    /** Builds the stacks. */
+    @Setup
+    public void stack() {
+        if (bottom.equals("arena")) {
+            upstream = new AllocatorResource(
+                    new ArenaAllocator(new BfcArena(new AddressSource(), ArenaConfig.DEFAULT), AllocatorOptions.EMPTY));
+        }
+        budget = new BudgetResource(upstream, Budget.of("all", LIMIT));
+        child = new BudgetResource(
+                upstream, Budget.of("all", LIMIT).child("tenant", LIMIT / 2).child("task", LIMIT / 4));
+        statistics = new StatisticsResource(upstream);
+        sampled = LeakTrackingResource.sampled(upstream, 1024);
+        full = new BudgetResource(new StatisticsResource(upstream), Budget.of("all", LIMIT));
+    }
+
+    /** A resource that hands out addresses in turn and forgets them. */
+    private static final class Nothing implements MemoryResource {
+        private final MemoryInfo memory = new AddressSource().info();
+        private long last;
+
+        @Override
+        public MemoryInfo memory() {
+            return memory;
+        }
+
+        @Override
+        public MemoryKind kind() {
+            return MemoryKind.DEVICE;
+        }
+
+        @Override
+        public long allocate(long byteSize, long byteAlignment) {
+            last = (last & 0xFFFFFF) + 4096;
+            return last;
+        }
+
+        @Override
+        public void deallocate(long address, long byteSize, long byteAlignment) {}
+    }
 
     /** A stream that does nothing. */
     private static final class IdleStream extends SyncStream {
@@ -104,8 +156,8 @@ public class ResourceBenchmark {
     }
 
     @Benchmark
-    public long arena() {
-        return pair(arena);
+    public long bare() {
+        return pair(upstream);
     }
 
     @Benchmark

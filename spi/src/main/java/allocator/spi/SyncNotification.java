@@ -1,7 +1,6 @@
 package allocator.spi;
 
 import java.util.Objects;
-import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class SyncNotification implements AutoCloseable {
     private final SyncStream stream;
-    private volatile @Nullable ConcurrentMap<Long, Long> knowledge;
+    private volatile @Nullable StreamClock knowledge;
 
     /**
      * Makes a notification that is not yet activated.
@@ -43,7 +42,7 @@ public abstract class SyncNotification implements AutoCloseable {
      */
     public final void activate() {
         final long syncId = stream.nextSyncId();
-        final ConcurrentMap<Long, Long> known = stream.knowledge(syncId);
+        final StreamClock known = stream.knowledge(syncId);
         record();
         knowledge = known;
     }
@@ -56,7 +55,7 @@ public abstract class SyncNotification implements AutoCloseable {
      * @throws DeviceException if the driver fails; {@code consumer} then knows no more than before
      */
     public final void waitOnDevice(SyncStream consumer) {
-        final ConcurrentMap<Long, Long> known = requireActivated();
+        final StreamClock known = requireActivated();
         enqueueWait(consumer);
         consumer.learn(known);
     }
@@ -72,8 +71,8 @@ public abstract class SyncNotification implements AutoCloseable {
         await();
     }
 
-    private ConcurrentMap<Long, Long> requireActivated() {
-        final ConcurrentMap<Long, Long> known = knowledge;
+    private StreamClock requireActivated() {
+        final StreamClock known = knowledge;
         if (known == null) {
             throw new IllegalStateException("a notification of " + stream + " is waited for before it was activated");
         }

@@ -1,8 +1,6 @@
 package allocator.spi;
 
 import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -23,7 +21,9 @@ public abstract class SyncStream implements AutoCloseable {
     private final long id = LAST_ID.incrementAndGet();
     private final MemoryInfo memory;
     private final AtomicLong syncId = new AtomicLong();
-    private final ConcurrentMap<Long, Long> waited = new ConcurrentHashMap<>();
+
+    /** Changed under the monitor of {@code syncId}. */
+    private volatile StreamClock waited = StreamClock.EMPTY;
 
     /**
      * Makes a stream with a new id.
@@ -73,7 +73,7 @@ public abstract class SyncStream implements AutoCloseable {
         if (producer.id == id) {
             return Long.MAX_VALUE;
         }
-        return waited.getOrDefault(producer.id, 0L);
+        return waited.syncId(producer.id);
     }
 
     /** Begins a notification: from here on, what is freed is not covered by it. */
@@ -82,19 +82,15 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /** Everything this stream knows, with its own event {@code syncId} added. */
-    final ConcurrentMap<Long, Long> knowledge(long ownSyncId) {
-        final ConcurrentMap<Long, Long> snapshot = new ConcurrentHashMap<>(waited);
-        snapshot.put(id, ownSyncId);
-        return snapshot;
+    final StreamClock knowledge(long ownSyncId) {
+        return waited.with(id, ownSyncId);
     }
 
     /** Learns what a notification carries. */
-    final void learn(ConcurrentMap<Long, Long> knowledge) {
-        knowledge.forEach((stream, waitedFor) -> {
-            if (stream != id) {
-                waited.merge(stream, waitedFor, Math::max);
-            }
-        });
+    final void learn(StreamClock knowledge) {
+        synchronized (syncId) {
+            waited = waited.merge(knowledge);
+        }
     }
 
     /**

@@ -6,7 +6,7 @@ import allocator.spi.OptionKey;
 import java.util.Objects;
 
 /**
- * The settings of an arena. Sizes are rounded up to {@link OptionKey#SIZE_GRANULARITY}; the limit is taken as it is.
+ * The settings of an arena. Sizes are rounded up to {@link OptionKey#SIZE_GRANULARITY}; limits are taken as they are.
  *
  * @param extendStrategy how large the next region is
  * @param initialChunkBytes size of the first region that {@link ExtendStrategy#POWER_OF_TWO} asks for
@@ -14,6 +14,9 @@ import java.util.Objects;
  * @param initialGrowthChunkBytes size of the region that {@link ExtendStrategy#POWER_OF_TWO} asks for after a shrink
  * @param maxPowerOfTwoExtendBytes where doubling ends; a single request may still be larger
  * @param maxMem the most that regions, reserves and what is being asked for may come to; {@code 0} is no limit
+ * @param placementPolicy which free memory serves a request
+ * @param maxKeptBytes the most that {@link PlacementPolicy#QUICK_FIT} keeps without merging it; {@code 0} is an eighth of the
+ *     regions
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
  */
@@ -24,6 +27,8 @@ public record ArenaConfig(
         long initialGrowthChunkBytes,
         long maxPowerOfTwoExtendBytes,
         long maxMem,
+        PlacementPolicy placementPolicy,
+        long maxKeptBytes,
         boolean keepFirstRegion) {
 
     /** ONNX Runtime's defaults. */
@@ -36,12 +41,18 @@ public record ArenaConfig(
      */
     public ArenaConfig {
         Objects.requireNonNull(extendStrategy, "extendStrategy");
+        Objects.requireNonNull(placementPolicy, "placementPolicy");
         initialChunkBytes = rounded("initialChunkBytes", initialChunkBytes);
         maxDeadBytesPerChunk = rounded("maxDeadBytesPerChunk", maxDeadBytesPerChunk);
         initialGrowthChunkBytes = rounded("initialGrowthChunkBytes", initialGrowthChunkBytes);
         maxPowerOfTwoExtendBytes = rounded("maxPowerOfTwoExtendBytes", maxPowerOfTwoExtendBytes);
-        if (maxMem < 0) {
-            throw new IllegalArgumentException("maxMem is " + maxMem + ", it must not be negative");
+        requireNotNegative("maxMem", maxMem);
+        requireNotNegative("maxKeptBytes", maxKeptBytes);
+    }
+
+    private static void requireNotNegative(String name, long byteSize) {
+        if (byteSize < 0) {
+            throw new IllegalArgumentException(name + " is " + byteSize + ", it must not be negative");
         }
     }
 
@@ -68,6 +79,8 @@ public record ArenaConfig(
                 options.get(ArenaOptions.INITIAL_GROWTH_CHUNK_SIZE_BYTES),
                 options.get(ArenaOptions.MAX_POWER_OF_TWO_EXTEND_BYTES),
                 options.get(ArenaOptions.MAX_MEM),
+                options.get(ArenaOptions.POLICY),
+                options.get(ArenaOptions.MAX_KEPT_BYTES),
                 true);
     }
 
@@ -85,6 +98,8 @@ public record ArenaConfig(
                 initialGrowthChunkBytes,
                 maxPowerOfTwoExtendBytes,
                 maxMem,
+                placementPolicy,
+                maxKeptBytes,
                 keep);
     }
 

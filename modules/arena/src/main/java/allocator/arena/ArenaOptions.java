@@ -4,7 +4,7 @@ import allocator.spi.OptionKey;
 import java.util.List;
 import java.util.Map;
 
-/** The option keys of an arena, under ONNX Runtime's names and with its defaults. */
+/** The option keys of an arena: ONNX Runtime's, under its names and with its defaults, and two more. */
 public final class ArenaOptions {
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;
@@ -40,6 +40,20 @@ public final class ArenaOptions {
     public static final OptionKey<Long> MAX_MEM =
             OptionKey.bytes("arena.max_mem", 0, "the most that the arena may hold, reserves included; 0 is no limit");
 
+    /** {@code arena.policy}; not an option of ONNX Runtime. */
+    public static final OptionKey<PlacementPolicy> POLICY = OptionKey.choice(
+            "arena.policy",
+            PlacementPolicy.BEST_FIT,
+            Map.of("best-fit", PlacementPolicy.BEST_FIT, "quick-fit", PlacementPolicy.QUICK_FIT),
+            "which free memory serves a request: ONNX Runtime's choice (best-fit), or first what was freed in that size"
+                    + " (quick-fit)");
+
+    /** {@code arena.max_kept_bytes}; not an option of ONNX Runtime. */
+    public static final OptionKey<Long> MAX_KEPT_BYTES = OptionKey.bytes(
+            "arena.max_kept_bytes",
+            0,
+            "the most that quick-fit keeps for requests of the same size; 0 is an eighth of the regions");
+
     /** All of them. */
     public static final List<OptionKey<?>> KEYS = List.of(
             EXTEND_STRATEGY,
@@ -47,7 +61,9 @@ public final class ArenaOptions {
             MAX_DEAD_BYTES_PER_CHUNK,
             INITIAL_GROWTH_CHUNK_SIZE_BYTES,
             MAX_POWER_OF_TWO_EXTEND_BYTES,
-            MAX_MEM);
+            MAX_MEM,
+            POLICY,
+            MAX_KEPT_BYTES);
 
     private ArenaOptions() {}
 }

@@ -18,7 +18,7 @@ final class BadFrees {
         final long start = placement.address(chunk);
         final String where =
                 Units.toBytes(placement.units(chunk)) + " bytes at 0x" + Long.toHexString(start) + " of " + info;
-        if (!placement.chunks.isFree(chunk)) {
+        if (placement.chunks.isLive(chunk)) {
             return new InteriorAddressException(
                     address, "it lies " + (address - start) + " bytes inside a live allocation of " + where);
         }

@@ -1,5 +1,6 @@
 package allocator.arena;
 
+import allocator.arena.StreamSlots.Slot;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
@@ -45,7 +46,7 @@ import org.jspecify.annotations.Nullable;
 public final class BfcArena {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
 
-    private static final long NO_ADDRESS = 0;
+    private static final long NO_ADDRESS = Placement.NO_ADDRESS;
 
     /** Up to how many chunks every mutation is checked, where assertions are on. */
     private static final int CHECKED_ALWAYS = 64;
@@ -58,9 +59,13 @@ public final class BfcArena {
     private final ReentrantLock deviceLock = new ReentrantLock();
 
     /** Guards everything below. */
-    private final ReentrantLock lock = new ReentrantLock();
+    private final BriefLock lock = new BriefLock();
 
     private final Placement placement;
+
+    /** In front of the placement, where the settings say so. */
+    private final @Nullable QuickFit quickFit;
+
     private final Counters counters = new Counters();
     private final Blocks reserves = new Blocks();
     private final Growth growth;
@@ -88,6 +93,9 @@ public final class BfcArena {
                     "an arena aligns to " + Units.BYTES + " bytes, " + info + " asks for " + info.byteAlignment());
         }
         placement = new Placement(Units.ceil(config.maxDeadBytesPerChunk()));
+        quickFit = config.placementPolicy() == PlacementPolicy.QUICK_FIT
+                ? new QuickFit(placement, Units.ceil(config.maxKeptBytes()))
+                : null;
         growth = new Growth(config);
         returns = new Returns(upstream, lock, counters);
     }
@@ -162,13 +170,15 @@ public final class BfcArena {
 
     /** Takes a free chunk, if there is one. Under the lock. */
     private long tryTake(long byteSize, @Nullable SyncStream stream) {
-        final int chunk = placement.take(Units.ceil(byteSize), byteSize, placement.asker(stream));
-        if (chunk == Chunks.NONE) {
-            return NO_ADDRESS;
+        final long units = Units.ceil(byteSize);
+        final Slot asker = placement.asker(stream);
+        final long address =
+                quickFit == null ? placement.take(units, byteSize, asker) : quickFit.take(units, byteSize, asker);
+        if (address != NO_ADDRESS) {
+            counters.allocated(Units.toBytes(placement.takenUnits()), byteSize);
+            assert isConsistentNowAndThen();
         }
-        counters.allocated(Units.toBytes(placement.units(chunk)), byteSize);
-        assert isConsistentNowAndThen();
-        return placement.address(chunk);
+        return address;
     }
 
     private long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
@@ -351,8 +361,12 @@ public final class BfcArena {
         if (chunk == Chunks.NONE) {
             throw BadFrees.inRegion(placement, region, address, info);
         }
-        counters.freed(Units.toBytes(placement.units(chunk)), placement.chunks.requested(chunk));
-        placement.free(region, chunk);
+        counters.freed(Units.toBytes(placement.units(region, chunk)), placement.chunks.requested(chunk));
+        if (quickFit == null) {
+            placement.free(region, chunk);
+        } else {
+            quickFit.free(region, chunk);
+        }
         assert isConsistentNowAndThen();
     }
 
@@ -363,7 +377,7 @@ public final class BfcArena {
             return Chunks.NONE;
         }
         final int chunk = placement.startingAt(region, Units.floor(offset));
-        return chunk == Chunks.NONE || placement.chunks.isFree(chunk) ? Chunks.NONE : chunk;
+        return chunk == Chunks.NONE || !placement.chunks.isLive(chunk) ? Chunks.NONE : chunk;
     }
 
     private void freeReserve(long address) {
@@ -405,6 +419,7 @@ public final class BfcArena {
         lock.lock();
         try {
             requireOpen();
+            untieKept(stream);
             placement.release(stream);
             assert isConsistentNowAndThen();
         } finally {
@@ -424,10 +439,24 @@ public final class BfcArena {
         lock.lock();
         try {
             requireOpen();
+            untieKept(stream);
             placement.endRun(stream);
             assert isConsistentNowAndThen();
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void untieKept(SyncStream stream) {
+        if (quickFit != null) {
+            quickFit.untie(stream);
+        }
+    }
+
+    /** Merges what is kept, so that there is nothing but memory in use and free memory. Under the lock. */
+    private void mergeKept() {
+        if (quickFit != null) {
+            quickFit.mergeAll();
         }
     }
 
@@ -469,6 +498,7 @@ public final class BfcArena {
 
     /** Notes the regions that may go, with the number of frees that they have seen, and whom to wait for. */
     private int findIdle(Map<Region, Long> idle, Set<SyncStream> owners) {
+        mergeKept();
         int kept = 0;
         for (final Region region : placement.regions.toList()) {
             if (region.chunksInUse == 0) {
@@ -576,6 +606,7 @@ public final class BfcArena {
 
     /** Moves all that is held into {@code all}, with the streams to wait for. */
     private CloseReport emptyInto(Blocks all, Set<SyncStream> owners) {
+        mergeKept();
         long live = reserves.count();
         for (final Region region : placement.regions.toList()) {
             live += region.chunksInUse;
@@ -606,6 +637,7 @@ public final class BfcArena {
     }
 
     private AllocatorStats currentStats() {
+        mergeKept();
         return counters.toStats(limitForStats(), Units.toBytes(placement.largest()));
     }
 
@@ -674,6 +706,7 @@ public final class BfcArena {
     }
 
     private ArenaSnapshot currentSnapshot() {
+        mergeKept();
         return new ArenaSnapshot(
                 info,
                 config,
@@ -699,6 +732,7 @@ public final class BfcArena {
         lock.lock();
         try {
             return placement.bookkeepingBytes()
+                    + (quickFit == null ? 0 : quickFit.bookkeepingBytes())
                     + reserves.bookkeepingBytes()
                     + returns.unreturned().bookkeepingBytes();
         } finally {
@@ -715,17 +749,26 @@ public final class BfcArena {
         lock.lock();
         try {
             if (!isClosed) {
-                ConsistencyCheck.run(placement, counters, reserves.totalBytes(), returns.heldBytes());
+                requireConsistent();
             }
         } finally {
             lock.unlock();
         }
     }
 
+    private void requireConsistent() {
+        ConsistencyCheck.run(
+                placement,
+                quickFit == null ? 0 : quickFit.count(),
+                counters,
+                reserves.totalBytes(),
+                returns.heldBytes());
+    }
+
     /** Checks a small arena always, and a large one so rarely that it costs each mutation a few chunks' worth. */
     private boolean isConsistentNowAndThen() {
         if (--untilCheck < 0) {
-            checkConsistency();
+            requireConsistent();
             final int count = placement.chunks.count();
             untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
         }

@@ -442,17 +442,6 @@ public final class BumpArena implements AutoCloseable {
         peakBytesInUse = Math.max(peakBytesInUse, position());
     }
 
-    /** Gives back the block that was allocated last; says whether it was that one. */
-    boolean freeLast(long address, long byteSize) {
-        if (current < 0 || address + byteSize != top || address < bases[current]) {
-            return false;
-        }
-        notePeak();
-        top = address;
-        cut(position());
-        return true;
-    }
-
     /**
      * The counters.
      *

@@ -1,5 +1,6 @@
 package allocator.arena;
 
+import allocator.spi.AllocatorOptions;
 import allocator.spi.OptionKey;
 
 /**
@@ -28,6 +29,23 @@ public record BumpConfig(long initialBytes, long growthBytes, long maxBytes) {
             throw new IllegalArgumentException("maxBytes is " + maxBytes + ", it must be 0 or at least the "
                     + initialBytes + " of the first region");
         }
+    }
+
+    /**
+     * Reads {@link ArenaOptions#INITIAL_CHUNK_SIZE_BYTES}, {@link ArenaOptions#INITIAL_GROWTH_CHUNK_SIZE_BYTES} and
+     * {@link BumpOptions#BUMP_MAX_MEM}; other keys are left to the caller to check.
+     *
+     * @param options the settings asked for
+     * @return the configuration; its first region is not above the most that all may come to
+     * @throws allocator.spi.InvalidOptionException if a value is not accepted
+     */
+    public static BumpConfig from(AllocatorOptions options) {
+        final long most = options.get(BumpOptions.BUMP_MAX_MEM);
+        final long initial = options.get(ArenaOptions.INITIAL_CHUNK_SIZE_BYTES);
+        return new BumpConfig(
+                most == 0 ? initial : Math.min(initial, most),
+                options.get(ArenaOptions.INITIAL_GROWTH_CHUNK_SIZE_BYTES),
+                most);
     }
 
     /**

@@ -6,21 +6,22 @@ import java.util.Arrays;
  * The records of all chunks, by handle.
  *
  * <pre>
- *           63     62..60   59..36    35..0
- *   word 0  free   unused   region    offset in the region, in units
+ *           63     62     61..60   59..36    35..0
+ *   word 0  free   kept   unused   region    offset in the region, in units
  *           63..32          31..0
  *   word 1  previous        next      neighbours in the region by address, NONE at its ends
  *           63..45          44..0
- *   word 2  owner           in use: bytes requested; free: stamp
+ *   word 2  owner           in use: bytes requested; free: stamp; kept: the one kept before it
  * </pre>
  *
  * <p>A chunk ends where the next one begins, so its size is not stored. The owner is a slot of {@link StreamSlots}, 0 for
  * none; the stamp is the owner's sync id when the memory was freed. Only a free chunk with an owner has <em>clean</em>
- * ends: units at its head and at its tail that the owner never used; see {@link Placement}. They are kept in a second
- * table that exists once a stream was seen.
+ * ends: units at its head and at its tail that the owner never used; see {@link Placement}. They are in a second
+ * table that exists once a stream was seen. A <em>kept</em> chunk was freed and not merged, see {@link QuickFit}; its stamp
+ * is in the second table.
  *
- * <p>Handles are dense and reused, last retired first. Tables grow by pages: no record ever moves, and a growing arena
- * never stops to copy.
+ * <p>Handles are dense and reused, last retired first. The tables are plain arrays, as every call reads them some thirty
+ * times; they grow by a sixteenth.
  */
 final class Chunks {
     static final int NONE = -1;
@@ -40,17 +41,17 @@ final class Chunks {
     private static final int REGION_SHIFT = 36;
     private static final long OFFSET_MASK = (1L << REGION_SHIFT) - 1;
     private static final long FREE = 1L << 63;
+    private static final long KEPT = 1L << 62;
     private static final int OWNER_SHIFT = 45;
     private static final long LOW_INT = 0xFFFF_FFFFL;
 
     private static final int WORDS = 3;
-    private static final int PAGE_SHIFT = 8;
-    private static final int PAGE_RECORDS = 1 << PAGE_SHIFT;
-    private static final int PAGE_MASK = PAGE_RECORDS - 1;
+    private static final int LEAST_GROWTH = 64;
 
-    private long[][] pages = new long[4][];
-    private long[][] cleanPages = new long[0][];
-    private int pageCount;
+    private long[] words = new long[0];
+
+    /** The clean ends of each chunk, head in the upper half. */
+    private long[] cleanEnds = new long[0];
 
     /** The last retired record, threaded through the next links; {@link #NONE} if there is none. */
     private int retired = NONE;
@@ -60,35 +61,32 @@ final class Chunks {
     /** Records that were ever used. */
     private int used;
 
+    /** Records that the tables hold. */
+    private int capacity;
+
     private boolean tracksCleanEnds;
 
     /** Makes room, so that the next {@code count} records are made without allocating. */
     void ensureSpare(int count) {
-        while (retiredCount + (pageCount << PAGE_SHIFT) - used < count) {
-            if (pageCount == pages.length) {
-                pages = Arrays.copyOf(pages, pageCount + (pageCount >> 1) + 1);
-            }
-            final long[] page = new long[WORDS << PAGE_SHIFT];
-            if (tracksCleanEnds) {
-                addCleanPage(pageCount);
-            }
-            pages[pageCount++] = page;
+        if (retiredCount + capacity - used < count) {
+            grow();
         }
+    }
+
+    private void grow() {
+        final int larger = capacity + Math.max(capacity >> 4, LEAST_GROWTH);
+        final long[] largerCleanEnds = tracksCleanEnds ? Arrays.copyOf(cleanEnds, larger) : cleanEnds;
+        words = Arrays.copyOf(words, larger * WORDS);
+        cleanEnds = largerCleanEnds;
+        capacity = larger;
     }
 
     /** From here on chunks have clean ends. */
     void trackCleanEnds() {
-        for (int page = 0; page < pageCount && !tracksCleanEnds; page++) {
-            addCleanPage(page);
+        if (!tracksCleanEnds) {
+            cleanEnds = new long[capacity];
+            tracksCleanEnds = true;
         }
-        tracksCleanEnds = true;
-    }
-
-    private void addCleanPage(int page) {
-        if (cleanPages.length < pages.length) {
-            cleanPages = Arrays.copyOf(cleanPages, pages.length);
-        }
-        cleanPages[page] = new long[PAGE_RECORDS];
     }
 
     /** A new record of a free chunk without owner or neighbours. Call {@link #ensureSpare} before. */
@@ -101,11 +99,10 @@ final class Chunks {
         } else {
             chunk = used++;
         }
-        final long[] page = pages[chunk >>> PAGE_SHIFT];
-        final int at = (chunk & PAGE_MASK) * WORDS;
-        page[at] = FREE | ((long) region << REGION_SHIFT) | offset;
-        page[at + 1] = -1L;
-        page[at + 2] = 0;
+        final int at = chunk * WORDS;
+        words[at] = FREE | ((long) region << REGION_SHIFT) | offset;
+        words[at + 1] = -1L;
+        words[at + 2] = 0;
         return chunk;
     }
 
@@ -122,11 +119,11 @@ final class Chunks {
     }
 
     private long word(int chunk, int word) {
-        return pages[chunk >>> PAGE_SHIFT][(chunk & PAGE_MASK) * WORDS + word];
+        return words[chunk * WORDS + word];
     }
 
     private void setWord(int chunk, int word, long value) {
-        pages[chunk >>> PAGE_SHIFT][(chunk & PAGE_MASK) * WORDS + word] = value;
+        words[chunk * WORDS + word] = value;
     }
 
     boolean isFree(int chunk) {
@@ -183,40 +180,60 @@ final class Chunks {
     }
 
     void setInUse(int chunk, int owner, long requested) {
-        setWord(chunk, 0, word(chunk, 0) & ~FREE);
+        setWord(chunk, 0, word(chunk, 0) & ~(FREE | KEPT));
         setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | requested);
     }
 
     void setFree(int chunk, int owner, long stamp) {
-        setWord(chunk, 0, word(chunk, 0) | FREE);
+        setWord(chunk, 0, (word(chunk, 0) & ~KEPT) | FREE);
         setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | Math.min(stamp, MAX_STAMP));
+    }
+
+    /** Whether a chunk was freed and is kept as it is. */
+    boolean isKept(int chunk) {
+        return (word(chunk, 0) & KEPT) != 0;
+    }
+
+    /** Whether a chunk is somebody's. */
+    boolean isLive(int chunk) {
+        return (word(chunk, 0) & (FREE | KEPT)) == 0;
+    }
+
+    /** Of a kept chunk, the one that was kept before it; {@link #NONE} if there is none. */
+    int below(int chunk) {
+        return (int) word(chunk, 2);
+    }
+
+    /** Of a kept chunk, the owner's sync id at the free, {@link #MAX_STAMP} at most. */
+    long keptStamp(int chunk) {
+        return tracksCleanEnds ? cleanEnds[chunk] : 0;
+    }
+
+    void setKept(int chunk, int owner, int below, long stamp) {
+        setWord(chunk, 0, word(chunk, 0) | KEPT);
+        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | (below & LOW_INT));
+        if (tracksCleanEnds) {
+            cleanEnds[chunk] = Math.min(stamp, MAX_STAMP);
+        }
     }
 
     /** Units at the start of a free chunk that its owner never used. */
     long cleanHead(int chunk) {
-        return tracksCleanEnds ? cleanEnds(chunk) >>> Integer.SIZE : 0;
+        return tracksCleanEnds ? cleanEnds[chunk] >>> Integer.SIZE : 0;
     }
 
     /** Units at the end of a free chunk that its owner never used. */
     long cleanTail(int chunk) {
-        return tracksCleanEnds ? cleanEnds(chunk) & LOW_INT : 0;
-    }
-
-    private long cleanEnds(int chunk) {
-        return cleanPages[chunk >>> PAGE_SHIFT][chunk & PAGE_MASK];
+        return tracksCleanEnds ? cleanEnds[chunk] & LOW_INT : 0;
     }
 
     /** Sets the clean ends of a free chunk with an owner. Ends beyond 2^32 - 1 units are remembered as that. */
     void setCleanEnds(int chunk, long head, long tail) {
-        cleanPages[chunk >>> PAGE_SHIFT][chunk & PAGE_MASK] =
-                (Math.min(head, LOW_INT) << Integer.SIZE) | Math.min(tail, LOW_INT);
+        cleanEnds[chunk] = (Math.min(head, LOW_INT) << Integer.SIZE) | Math.min(tail, LOW_INT);
     }
 
     /** Bytes of Java heap that the tables take. */
     long bookkeepingBytes() {
-        return HeapSize.ofReferences(pages.length)
-                + HeapSize.ofReferences(cleanPages.length)
-                + pageCount * HeapSize.ofLongs(WORDS << PAGE_SHIFT)
-                + (tracksCleanEnds ? pageCount * HeapSize.ofLongs(PAGE_RECORDS) : 0);
+        return HeapSize.ofLongs(words.length) + HeapSize.ofLongs(cleanEnds.length);
     }
 }

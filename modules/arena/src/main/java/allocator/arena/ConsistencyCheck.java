@@ -12,6 +12,7 @@ final class ConsistencyCheck {
 
     private long records;
     private long regionBytes;
+    private int kept;
     private long inUseBytes;
     private long requestedBytes;
     private final int[] freeByOwner;
@@ -31,10 +32,11 @@ final class ConsistencyCheck {
      *
      * @throws IllegalStateException at the first contradiction
      */
-    static void run(Placement placement, Counters counters, long reservedBytes, long heldElsewhere) {
+    static void run(Placement placement, int kept, Counters counters, long reservedBytes, long heldElsewhere) {
         final ConsistencyCheck check = new ConsistencyCheck(placement);
         check.regions();
         check.indexes();
+        expect(kept == check.kept, "kept chunks", kept);
         expect(counters.inUse() == check.inUseBytes + reservedBytes, "bytes in use", counters.inUse());
         expect(counters.requested() == check.requestedBytes + reservedBytes, "requested bytes", counters.requested());
         expect(
@@ -90,6 +92,11 @@ final class ConsistencyCheck {
             } else {
                 inUse++;
                 inUseByOwner[chunks.owner(chunk)]++;
+            }
+            if (chunks.isKept(chunk)) {
+                expect(!chunks.isFree(chunk), "kept and free", offset);
+                kept++;
+            } else if (!chunks.isFree(chunk)) {
                 inUseBytes += Units.toBytes(placement.units(chunk));
                 requestedBytes += chunks.requested(chunk);
             }

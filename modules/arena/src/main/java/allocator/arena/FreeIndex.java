@@ -7,8 +7,9 @@ import java.util.Arrays;
  * constant as long as sizes are spread out.
  *
  * <p>The upper bits of a key pick one of the classes, {@value #STEPS} in each octave of sizes; a bitmap says which
- * classes have entries. The entries of one class are a tree of {@link SortedTrees}. As a class is a range of keys, the
- * order is exact. ONNX Runtime's bin is the octave, up to its last bin that takes all the larger ones.
+ * classes have entries. The least entry of a class is kept with the class, the others are a tree of {@link SortedTrees}:
+ * most classes have one entry, and most requests take the least. As a class is a range of keys, the order is exact. ONNX
+ * Runtime's bin is the octave, up to its last bin that takes all the larger ones.
  */
 final class FreeIndex {
     static final int NONE = Chunks.NONE;
@@ -20,8 +21,14 @@ final class FreeIndex {
 
     private final SortedTrees trees;
 
-    /** A tree for each class, up to the octave of the largest entry so far. */
-    private int[] classes = new int[0];
+    /** The least key of each class, up to the octave of the largest entry so far. Void where the class is empty. */
+    private long[] leastKeys = new long[0];
+
+    /** The chunk with the least key. Void where the class is empty. */
+    private int[] least = new int[0];
+
+    /** A tree of the other entries of each class. */
+    private int[] others = new int[0];
 
     /** A bit for each class that has entries. */
     private final long[] filled = new long[(MAX_CLASSES + Long.SIZE - 1) / Long.SIZE];
@@ -30,6 +37,7 @@ final class FreeIndex {
     private long filledWords;
 
     private int size;
+    private long foundKey;
 
     FreeIndex(SortedTrees trees) {
         this.trees = trees;
@@ -47,54 +55,93 @@ final class FreeIndex {
         return size == 0;
     }
 
+    private boolean isFilled(int index) {
+        return (filled[index >>> 6] & (1L << index)) != 0;
+    }
+
     void add(long key, int chunk) {
         final int index = classOf(key);
-        if (index >= classes.length) {
+        if (index >= least.length) {
             addOctaves(index);
         }
-        final int tree = classes[index];
-        if (tree == SortedTrees.EMPTY) {
+        size++;
+        if (!isFilled(index)) {
             filled[index >>> 6] |= 1L << index;
             filledWords |= 1L << (index >>> 6);
+            leastKeys[index] = key;
+            least[index] = chunk;
+        } else if (key < leastKeys[index]) {
+            others[index] = trees.insert(others[index], leastKeys[index], least[index]);
+            leastKeys[index] = key;
+            least[index] = chunk;
+        } else {
+            others[index] = trees.insert(others[index], key, chunk);
         }
-        classes[index] = trees.insert(tree, key, chunk);
-        size++;
     }
 
     private void addOctaves(int index) {
-        final int before = classes.length;
-        classes = Arrays.copyOf(classes, (index | (STEPS - 1)) + 1);
-        Arrays.fill(classes, before, classes.length, SortedTrees.EMPTY);
+        final int before = least.length;
+        final int classes = (index | (STEPS - 1)) + 1;
+        leastKeys = Arrays.copyOf(leastKeys, classes);
+        others = Arrays.copyOf(others, classes);
+        Arrays.fill(others, before, classes, SortedTrees.EMPTY);
+        least = Arrays.copyOf(least, classes);
     }
 
     void remove(long key) {
         final int index = classOf(key);
-        final int tree = trees.remove(classes[index], key);
-        classes[index] = tree;
-        if (tree == SortedTrees.EMPTY) {
+        size--;
+        final int tree = others[index];
+        if (leastKeys[index] != key) {
+            others[index] = trees.remove(tree, key);
+        } else if (tree != SortedTrees.EMPTY) {
+            final int first = trees.first(tree);
+            leastKeys[index] = trees.key(first);
+            least[index] = trees.value(first);
+            others[index] = trees.remove(tree, leastKeys[index]);
+        } else {
             filled[index >>> 6] &= ~(1L << index);
             if (filled[index >>> 6] == 0) {
                 filledWords &= ~(1L << (index >>> 6));
             }
         }
-        size--;
     }
 
-    /** The entry with the least key that is at least {@code key}, {@link #NONE} if there is none. */
+    /**
+     * Finds the entry with the least key that is at least {@code key}.
+     *
+     * @return its chunk, {@link #NONE} if there is none; its key is {@link #foundKey} then
+     */
     int ceiling(long key) {
         final int index = classOf(key);
-        if (index >= classes.length) {
+        if (index >= least.length) {
             return NONE;
         }
-        final int tree = classes[index];
-        if (tree != SortedTrees.EMPTY) {
-            final int chunk = trees.ceiling(tree, key);
-            if (chunk != NONE) {
-                return chunk;
+        if (isFilled(index)) {
+            if (leastKeys[index] >= key) {
+                return leastOf(index);
+            }
+            final int tree = others[index];
+            final int place = tree == SortedTrees.EMPTY ? SortedTrees.NONE : trees.ceiling(tree, key);
+            if (place != SortedTrees.NONE) {
+                foundKey = trees.key(place);
+                return trees.value(place);
             }
         }
-        final int above = filledFrom(index + 1);
-        return above < 0 ? NONE : trees.first(classes[above]);
+        return leastOf(filledFrom(index + 1));
+    }
+
+    private int leastOf(int index) {
+        if (index < 0) {
+            return NONE;
+        }
+        foundKey = leastKeys[index];
+        return least[index];
+    }
+
+    /** The key of the entry that was found last by {@link #ceiling} or {@link #first}. */
+    long foundKey() {
+        return foundKey;
     }
 
     /** The first class with entries from {@code index} on, -1 if there is none. */
@@ -114,8 +161,7 @@ final class FreeIndex {
 
     /** The entry with the least key, {@link #NONE} if there is none. */
     int first() {
-        final int index = filledFrom(0);
-        return index < 0 ? NONE : trees.first(classes[index]);
+        return leastOf(filledFrom(0));
     }
 
     /** The entry with the greatest key, {@link #NONE} if there is none. */
@@ -125,15 +171,16 @@ final class FreeIndex {
         }
         final int word = Long.SIZE - 1 - Long.numberOfLeadingZeros(filledWords);
         final int index = (word << 6) + Long.SIZE - 1 - Long.numberOfLeadingZeros(filled[word]);
-        return trees.last(classes[index]);
+        return others[index] == SortedTrees.EMPTY ? least[index] : trees.value(trees.last(others[index]));
     }
 
-    /** Whether the trees are sorted and the bitmap tells the truth. */
+    /** Whether each class is sorted and the bitmap tells the truth. */
     boolean isConsistent() {
         boolean consistent = true;
-        for (int index = 0; index < classes.length && consistent; index++) {
-            final boolean isFilled = (filled[index >>> 6] & (1L << index)) != 0;
-            consistent = isFilled == (classes[index] != SortedTrees.EMPTY) && trees.isSorted(classes[index]);
+        for (int index = 0; index < least.length && consistent; index++) {
+            final int tree = others[index];
+            consistent = tree == SortedTrees.EMPTY
+                    || (isFilled(index) && trees.isSorted(tree) && leastKeys[index] < trees.key(trees.first(tree)));
         }
         for (int word = 0; word < filled.length && consistent; word++) {
             consistent = (filled[word] != 0) == ((filledWords & (1L << word)) != 0);
@@ -143,6 +190,9 @@ final class FreeIndex {
 
     /** Bytes of Java heap that the classes take; the nodes are the trees' own. */
     long bookkeepingBytes() {
-        return HeapSize.ofInts(classes.length) + HeapSize.ofLongs(filled.length);
+        return HeapSize.ofLongs(leastKeys.length)
+                + HeapSize.ofInts(least.length)
+                + HeapSize.ofInts(others.length)
+                + HeapSize.ofLongs(filled.length);
     }
 }

@@ -40,6 +40,9 @@ import org.jspecify.annotations.Nullable;
  * is in proportion to its free chunks; attaching and detaching a region to the region's.
  */
 final class Placement {
+    /** No memory: no region begins there. */
+    static final long NO_ADDRESS = 0;
+
     private static final int NONE = Chunks.NONE;
 
     /** The most entries that one operation makes in the indexes where there are owners: three chunks with two clean ends. */
@@ -55,6 +58,11 @@ final class Placement {
 
     /** The key of what {@link #find} found: the chunk's own, or that of one of its clean ends. */
     private long foundKey;
+
+    /** Whether that is a clean end. */
+    private boolean isEndFound;
+
+    private long takenUnits;
 
     Placement(long maxDeadUnits) {
         this.maxDeadUnits = maxDeadUnits;
@@ -75,7 +83,7 @@ final class Placement {
         return regions.get(chunks.region(chunk));
     }
 
-    private long units(Region region, int chunk) {
+    long units(Region region, int chunk) {
         final int next = chunks.next(chunk);
         return (next == NONE ? region.units : chunks.offset(next)) - chunks.offset(chunk);
     }
@@ -92,10 +100,6 @@ final class Placement {
         return SizeOrder.key(units(region, chunk), region.address(chunks.offset(chunk)));
     }
 
-    private long key(int chunk) {
-        return key(region(chunk), chunk);
-    }
-
     private long headKey(Region region, int chunk, long head) {
         return SizeOrder.key(head, region.address(chunks.offset(chunk)));
     }
@@ -109,24 +113,42 @@ final class Placement {
     /**
      * Takes memory for {@code asker}.
      *
-     * @return the chunk, {@link #NONE} if the asker may use none that is large enough
+     * @return the address, {@link #NO_ADDRESS} if the asker may use no chunk that is large enough; the size is
+     *     {@link #takenUnits} then
      */
-    int take(long units, long requested, Slot asker) {
+    long take(long units, long requested, Slot asker) {
         final int found = units > Chunks.MAX_REGION_UNITS ? NONE : find(units, asker);
         if (found == NONE) {
-            return NONE;
+            return NO_ADDRESS;
         }
         prepare();
         final Region region = region(found);
         final int chunk = takeOut(region, found);
-        final long spare = units(region, chunk) - units;
+        takenUnits = units(region, chunk);
+        final long spare = takenUnits - units;
         if (spare >= units || spare >= maxDeadUnits) {
             splitOff(region, chunk, units, spare);
+            takenUnits = units;
         }
         chunks.setInUse(chunk, asker.number, requested);
         region.chunksInUse++;
         asker.chunksInUse++;
-        return chunk;
+        return region.address(chunks.offset(chunk));
+    }
+
+    /** Takes a kept chunk for {@code asker}, and answers its address. */
+    long reuse(int chunk, long requested, Slot asker) {
+        final Region region = region(chunk);
+        slots.get(chunks.owner(chunk)).chunksInUse--;
+        asker.chunksInUse++;
+        chunks.setInUse(chunk, asker.number, requested);
+        takenUnits = units(region, chunk);
+        return region.address(chunks.offset(chunk));
+    }
+
+    /** The size of the chunk that was taken last. */
+    long takenUnits() {
+        return takenUnits;
     }
 
     /** Makes room in the tables, so that no operation fails half way. */
@@ -139,8 +161,10 @@ final class Placement {
     /** The best fit for {@code asker}: a chunk, or one with a clean end; {@link #foundKey} tells. */
     private int find(long units, Slot asker) {
         final long least = SizeOrder.first(units);
-        final int untied = slots.untied().free.ceiling(least);
-        foundKey = untied == NONE ? SizeOrder.END : key(untied);
+        final FreeIndex free = slots.untied().free;
+        final int untied = free.ceiling(least);
+        foundKey = untied == NONE ? SizeOrder.END : free.foundKey();
+        isEndFound = false;
         return slots.count() == 1 ? untied : findAmongOwned(least, asker, untied);
     }
 
@@ -172,12 +196,13 @@ final class Placement {
     private int findUsable(long least, FreeIndex free, long waited, int best) {
         int chunk = waited == 0 ? NONE : free.ceiling(least);
         while (chunk != NONE) {
-            final long key = key(chunk);
+            final long key = free.foundKey();
             if (key >= foundKey) {
                 return best;
             }
             if (chunks.stamp(chunk) < waited) {
                 foundKey = key;
+                isEndFound = false;
                 return chunk;
             }
             chunk = free.ceiling(key + 1);
@@ -189,26 +214,18 @@ final class Placement {
     private int findCleanEnd(long least, FreeIndex cleanEnds, long waited, int best) {
         long from = least;
         for (int chunk = cleanEnds.ceiling(from); chunk != NONE; chunk = cleanEnds.ceiling(from)) {
-            final long key = cleanEndKey(region(chunk), chunk, from);
+            final long key = cleanEnds.foundKey();
             if (key >= foundKey) {
                 return best;
             }
             if (chunks.stamp(chunk) >= waited) {
                 foundKey = key;
+                isEndFound = true;
                 return chunk;
             }
             from = key + 1;
         }
         return best;
-    }
-
-    /** The lesser key of a chunk's clean ends that is not below {@code from}. */
-    private long cleanEndKey(Region region, int chunk, long from) {
-        final long head = chunks.cleanHead(chunk);
-        final long tail = chunks.cleanTail(chunk);
-        final long headKey = head == 0 ? -1 : headKey(region, chunk, head);
-        final long tailKey = tail == 0 ? -1 : tailKey(region, chunk, tail);
-        return headKey >= from && (tailKey < from || headKey < tailKey) ? headKey : tailKey;
     }
 
     /** Takes what {@link #find} found from its shelf: the chunk, or the clean end as a chunk of its own. */
@@ -217,9 +234,9 @@ final class Placement {
             slots.untied().free.remove(foundKey);
             return chunk;
         }
-        final boolean isWhole = foundKey == key(region, chunk);
-        unshelve(region, chunk);
-        return isWhole ? chunk : carve(region, chunk);
+        slots.get(chunks.owner(chunk)).free.remove(isEndFound ? key(region, chunk) : foundKey);
+        removeCleanEnds(region, chunk);
+        return isEndFound ? carve(region, chunk) : chunk;
     }
 
     /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end. */
@@ -265,16 +282,21 @@ final class Placement {
 
     /** Frees a chunk in use. */
     void free(Region region, int chunk) {
+        final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+        region.frees++;
+        free(region, chunk, stream == null ? 0 : stream.syncId());
+    }
+
+    /** Frees a chunk with the stamp of its free. */
+    void free(Region region, int chunk, long stamp) {
         prepare();
         region.chunksInUse--;
-        region.frees++;
         final Slot owner = slots.get(chunks.owner(chunk));
         owner.chunksInUse--;
-        final SyncStream stream = owner.stream;
-        if (stream == null) {
+        if (owner.stream == null) {
             chunks.setFree(chunk, StreamSlots.UNTIED, 0);
         } else {
-            chunks.setFree(chunk, owner.number, stream.syncId());
+            chunks.setFree(chunk, owner.number, stamp);
             chunks.setCleanEnds(chunk, 0, 0);
         }
         coalesce(region, chunk);
@@ -374,16 +396,20 @@ final class Placement {
     }
 
     private void unshelve(Region region, int chunk) {
-        final Slot owner = slots.get(chunks.owner(chunk));
-        owner.free.remove(key(region, chunk));
-        if (owner.number != StreamSlots.UNTIED) {
+        slots.get(chunks.owner(chunk)).free.remove(key(region, chunk));
+        removeCleanEnds(region, chunk);
+    }
+
+    private void removeCleanEnds(Region region, int chunk) {
+        final int owner = chunks.owner(chunk);
+        if (owner != StreamSlots.UNTIED) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
-                owner.cleanEnds.remove(headKey(region, chunk, head));
+                slots.get(owner).cleanEnds.remove(headKey(region, chunk, head));
             }
             if (tail > 0) {
-                owner.cleanEnds.remove(tailKey(region, chunk, tail));
+                slots.get(owner).cleanEnds.remove(tailKey(region, chunk, tail));
             }
         }
     }
@@ -425,7 +451,7 @@ final class Placement {
         for (int number = 1; number < slots.count(); number++) {
             final Slot owner = slots.get(number);
             final long waited = waited(asker, owner);
-            for (int chunk = owner.free.first(); chunk != NONE; chunk = owner.free.ceiling(key(chunk) + 1)) {
+            for (int chunk = owner.free.first(); chunk != NONE; chunk = owner.free.ceiling(owner.free.foundKey() + 1)) {
                 final long usable = chunks.stamp(chunk) < waited
                         ? units(chunk)
                         : Math.max(chunks.cleanHead(chunk), chunks.cleanTail(chunk));

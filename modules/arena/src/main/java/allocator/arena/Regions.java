@@ -15,6 +15,10 @@ final class Regions {
 
     private Region[] sorted = new Region[8];
     private int count;
+    private long units;
+
+    /** The region that was found last: most addresses lie in the largest one. */
+    private @Nullable Region latest;
 
     private static long ordered(long address) {
         return address ^ Long.MIN_VALUE;
@@ -22,6 +26,11 @@ final class Regions {
 
     int count() {
         return count;
+    }
+
+    /** The units of all regions together. */
+    long units() {
+        return units;
     }
 
     /** The region at {@code index} in order of address. */
@@ -43,6 +52,14 @@ final class Regions {
     /** The region in which an address lies. */
     @Nullable
     Region find(long address) {
+        final Region region = latest;
+        if (region != null && region.contains(address)) {
+            return region;
+        }
+        return search(address);
+    }
+
+    private @Nullable Region search(long address) {
         final long wanted = ordered(address);
         int low = 0;
         for (int length = count; length > 0; ) {
@@ -54,7 +71,11 @@ final class Regions {
             return null;
         }
         final Region region = sorted[low - 1];
-        return region.contains(address) ? region : null;
+        if (!region.contains(address)) {
+            return null;
+        }
+        latest = region;
+        return region;
     }
 
     /** Makes room, so that the next {@link #add} does not allocate. */
@@ -84,6 +105,7 @@ final class Regions {
         sorted[index] = region;
         byId[region.id] = region;
         count++;
+        units += region.units;
     }
 
     void remove(Region region) {
@@ -92,6 +114,8 @@ final class Regions {
         System.arraycopy(bases, index + 1, bases, index, count - index);
         System.arraycopy(sorted, index + 1, sorted, index, count - index);
         byId[region.id] = null;
+        units -= region.units;
+        latest = null;
     }
 
     /** How many regions lie below {@code base}. */

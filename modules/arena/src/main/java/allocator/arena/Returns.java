@@ -4,7 +4,6 @@ import allocator.spi.Allocator;
 import allocator.spi.InvalidFreeException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +19,7 @@ final class Returns {
     private static final Logger LOG = System.getLogger(Returns.class.getName());
 
     private final Allocator upstream;
-    private final Lock lock;
+    private final BriefLock lock;
     private final Counters counters;
 
     /** What could not be returned. Guarded by the lock, as is what follows. */
@@ -29,7 +28,7 @@ final class Returns {
     /** Bytes on their way: held still, but in no table. */
     private long onTheirWay;
 
-    Returns(Allocator upstream, Lock lock, Counters counters) {
+    Returns(Allocator upstream, BriefLock lock, Counters counters) {
         this.upstream = upstream;
         this.lock = lock;
         this.counters = counters;

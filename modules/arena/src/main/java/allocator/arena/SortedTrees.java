@@ -28,19 +28,16 @@ final class SortedTrees {
     private static final int HEIGHT_BITS = 4;
     private static final int HEIGHT_MASK = (1 << HEIGHT_BITS) - 1;
 
-    private static final int PAGE_SHIFT = 4;
-    private static final int PAGE_NODES = 1 << PAGE_SHIFT;
-    private static final int PAGE_MASK = PAGE_NODES - 1;
+    private static final int LEAST_GROWTH = 4;
 
-    private static final int NONE = -1;
+    /** No place. */
+    static final int NONE = -1;
 
-    private long[][] keyPages = new long[4][];
-    private int[][] valuePages = new int[4][];
+    private long[] keys = new long[0];
+    private int[] values = new int[0];
 
     /** Keys in each node; in a retired node, the retired node before it. */
-    private int[][] countPages = new int[4][];
-
-    private int pageCount;
+    private int[] counts = new int[0];
 
     /** Nodes that were ever used. */
     private int used;
@@ -70,23 +67,18 @@ final class SortedTrees {
 
     /** Makes room, so that the next {@code inserts} insertions do not allocate. */
     void ensureSpare(int inserts) {
-        while (retiredCount + (pageCount << PAGE_SHIFT) - used < inserts * (tallest + 2)) {
-            addPage();
+        final int needed = inserts * (tallest + 2) - retiredCount - (counts.length - used);
+        if (needed > 0) {
+            grow(counts.length + Math.max(Math.max(needed, LEAST_GROWTH), counts.length >> 4));
         }
     }
 
-    private void addPage() {
-        if (pageCount == keyPages.length) {
-            final int length = pageCount + (pageCount >> 1);
-            keyPages = Arrays.copyOf(keyPages, length);
-            valuePages = Arrays.copyOf(valuePages, length);
-            countPages = Arrays.copyOf(countPages, length);
-        }
-        final long[] keys = new long[PAGE_NODES << FANOUT_SHIFT];
-        final int[] values = new int[PAGE_NODES << FANOUT_SHIFT];
-        countPages[pageCount] = new int[PAGE_NODES];
-        valuePages[pageCount] = values;
-        keyPages[pageCount++] = keys;
+    private void grow(int nodes) {
+        final long[] largerKeys = Arrays.copyOf(keys, nodes << FANOUT_SHIFT);
+        final int[] largerValues = Arrays.copyOf(values, nodes << FANOUT_SHIFT);
+        counts = Arrays.copyOf(counts, nodes);
+        values = largerValues;
+        keys = largerKeys;
     }
 
     private int create() {
@@ -105,30 +97,20 @@ final class SortedTrees {
         retiredCount++;
     }
 
-    private long[] keys(int node) {
-        return keyPages[node >>> PAGE_SHIFT];
-    }
-
-    private int[] values(int node) {
-        return valuePages[node >>> PAGE_SHIFT];
-    }
-
-    /** Where a node begins in its page. */
     private static int base(int node) {
-        return (node & PAGE_MASK) << FANOUT_SHIFT;
+        return node << FANOUT_SHIFT;
     }
 
     private int count(int node) {
-        return countPages[node >>> PAGE_SHIFT][node & PAGE_MASK];
+        return counts[node];
     }
 
     private void setCount(int node, int count) {
-        countPages[node >>> PAGE_SHIFT][node & PAGE_MASK] = count;
+        counts[node] = count;
     }
 
     /** How many keys of a node are less than {@code key}. */
     private int rank(int node, long key) {
-        final long[] keys = keys(node);
         final int base = base(node);
         int low = base;
         for (int length = count(node); length > 0; ) {
@@ -151,7 +133,7 @@ final class SortedTrees {
             final int turn = turn(node, key);
             path[level] = node;
             turns[level] = turn;
-            node = values(node)[base(node) + turn];
+            node = values[base(node) + turn];
         }
         return node;
     }
@@ -184,10 +166,10 @@ final class SortedTrees {
             } else {
                 insertAt(node, at, newKey, newValue);
             }
-            newKey = keys(right)[base(right)];
+            newKey = keys[base(right)];
             newValue = right;
             if (level > 0) {
-                keys(right)[base(right)] = 0;
+                keys[base(right)] = 0;
             }
             if (level == height(tree)) {
                 return growRoot(tree, newKey, right);
@@ -209,8 +191,6 @@ final class SortedTrees {
     private void insertAt(int node, int index, long key, int value) {
         final int count = count(node);
         final int at = base(node) + index;
-        final long[] keys = keys(node);
-        final int[] values = values(node);
         for (int i = base(node) + count; i > at; i--) {
             keys[i] = keys[i - 1];
             values[i] = values[i - 1];
@@ -223,8 +203,6 @@ final class SortedTrees {
     private void removeAt(int node, int index) {
         final int count = count(node) - 1;
         final int end = base(node) + count;
-        final long[] keys = keys(node);
-        final int[] values = values(node);
         for (int i = base(node) + index; i < end; i++) {
             keys[i] = keys[i + 1];
             values[i] = values[i + 1];
@@ -242,8 +220,8 @@ final class SortedTrees {
     }
 
     private void move(int from, int fromIndex, int to, int toIndex, int length) {
-        System.arraycopy(keys(from), base(from) + fromIndex, keys(to), base(to) + toIndex, length);
-        System.arraycopy(values(from), base(from) + fromIndex, values(to), base(to) + toIndex, length);
+        System.arraycopy(keys, base(from) + fromIndex, keys, base(to) + toIndex, length);
+        System.arraycopy(values, base(from) + fromIndex, values, base(to) + toIndex, length);
     }
 
     /**
@@ -254,7 +232,7 @@ final class SortedTrees {
     int remove(int tree, long key) {
         int node = descend(tree, key);
         int at = rank(node, key);
-        assert at < count(node) && keys(node)[base(node) + at] == key : "a key to remove is not in its tree";
+        assert at < count(node) && keys[base(node) + at] == key : "a key to remove is not in its tree";
         removeAt(node, at);
         for (int level = 1; level <= height(tree) && count(node) < HALF; level++) {
             final int parent = path[level];
@@ -263,7 +241,7 @@ final class SortedTrees {
                 return tree;
             }
             removeAt(parent, at);
-            keys(parent)[base(parent)] = 0;
+            keys[base(parent)] = 0;
             node = parent;
         }
         return shrinkRoot(tree);
@@ -275,7 +253,7 @@ final class SortedTrees {
      * @return which entry of {@code parent} is void now, {@link #NONE} if nothing was joined
      */
     private int joinWithNeighbour(int parent, int index, boolean isInner) {
-        final int[] children = values(parent);
+        final int[] children = values;
         final int base = base(parent);
         final int node = children[base + index];
         if (count(node) == 0) {
@@ -294,7 +272,7 @@ final class SortedTrees {
             return NONE;
         }
         if (isInner) {
-            keys(right)[base(right)] = keys(parent)[base + rightIndex];
+            keys[base(right)] = keys[base + rightIndex];
         }
         move(right, 0, left, leftCount, rightCount);
         setCount(left, leftCount + rightCount);
@@ -306,7 +284,7 @@ final class SortedTrees {
         int root = root(tree);
         int height = height(tree);
         while (height > 0 && count(root) == 1) {
-            final int child = values(root)[base(root)];
+            final int child = values[base(root)];
             retire(root);
             root = child;
             height--;
@@ -318,23 +296,23 @@ final class SortedTrees {
         return tree(root, height);
     }
 
-    /** The value of the least key that is at least {@code key}, {@link #EMPTY} if there is none. */
+    /** Where the least key is that is at least {@code key}, {@link #NONE} if there is none. */
     int ceiling(int tree, long key) {
         final int leaf = descend(tree, key);
         final int at = rank(leaf, key);
         if (at < count(leaf)) {
-            return values(leaf)[base(leaf) + at];
+            return base(leaf) + at;
         }
         for (int level = 1; level <= height(tree); level++) {
             final int node = path[level];
             if (turns[level] + 1 < count(node)) {
-                return first(values(node)[base(node) + turns[level] + 1], level - 1);
+                return first(values[base(node) + turns[level] + 1], level - 1);
             }
         }
-        return EMPTY;
+        return NONE;
     }
 
-    /** The value of the least key of a tree that is not empty. */
+    /** Where the least key is of a tree that is not empty. */
     int first(int tree) {
         return first(root(tree), height(tree));
     }
@@ -342,18 +320,28 @@ final class SortedTrees {
     private int first(int root, int height) {
         int node = root;
         for (int level = height; level > 0; level--) {
-            node = values(node)[base(node)];
+            node = values[base(node)];
         }
-        return values(node)[base(node)];
+        return base(node);
     }
 
-    /** The value of the greatest key of a tree that is not empty. */
+    /** Where the greatest key is of a tree that is not empty. */
     int last(int tree) {
         int node = root(tree);
         for (int level = height(tree); level > 0; level--) {
-            node = values(node)[base(node) + count(node) - 1];
+            node = values[base(node) + count(node) - 1];
         }
-        return values(node)[base(node) + count(node) - 1];
+        return base(node) + count(node) - 1;
+    }
+
+    /** The key at a place that was found and not changed since. */
+    long key(int place) {
+        return keys[place];
+    }
+
+    /** The value at a place that was found and not changed since. */
+    int value(int place) {
+        return values[place];
     }
 
     /** Whether the keys ascend and no node is empty or overfull. */
@@ -365,23 +353,19 @@ final class SortedTrees {
         final int count = count(node);
         boolean sorted = count > 0 && count <= FANOUT;
         for (int i = 0; i < count && sorted; i++) {
-            final long stored = keys(node)[base(node) + i];
+            final long stored = keys[base(node) + i];
             final long key = level > 0 && i == 0 ? low : stored;
-            final long end = i + 1 < count ? keys(node)[base(node) + i + 1] : high;
+            final long end = i + 1 < count ? keys[base(node) + i + 1] : high;
             sorted = low <= key
                     && key < end
                     && (level == 0 || i > 0 || stored == 0)
-                    && (level == 0 || isSorted(values(node)[base(node) + i], level - 1, key, end));
+                    && (level == 0 || isSorted(values[base(node) + i], level - 1, key, end));
         }
         return sorted;
     }
 
     /** Bytes of Java heap that the nodes take. */
     long bookkeepingBytes() {
-        return 3 * HeapSize.ofReferences(keyPages.length)
-                + pageCount
-                        * (HeapSize.ofLongs(PAGE_NODES << FANOUT_SHIFT)
-                                + HeapSize.ofInts(PAGE_NODES << FANOUT_SHIFT)
-                                + HeapSize.ofInts(PAGE_NODES));
+        return HeapSize.ofLongs(keys.length) + HeapSize.ofInts(values.length) + HeapSize.ofInts(counts.length);
     }
 }

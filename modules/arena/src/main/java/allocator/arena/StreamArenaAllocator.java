@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.spi.AllocatorOptions;
+import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
@@ -25,10 +26,14 @@ public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareA
      */
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        if (!isSameDevice(stream.memory().location(), info().location())) {
-            throw new IllegalArgumentException(stream + " cannot order memory of " + info());
-        }
+        requireSameDevice(stream, info());
         return arena().allocOnStream(byteSize, stream);
+    }
+
+    static void requireSameDevice(SyncStream stream, MemoryInfo info) {
+        if (!isSameDevice(stream.memory().location(), info.location())) {
+            throw new IllegalArgumentException(stream + " cannot order memory of " + info);
+        }
     }
 
     private static boolean isSameDevice(MemoryLocation a, MemoryLocation b) {

@@ -68,7 +68,17 @@ class ArenaConcurrencyTest {
         final SimulatedDevice device = new SimulatedDevice();
         final long limit = 64 << 20;
         final BfcArena arena = new BfcArena(
-                device, new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 4096, 1 << 20, 4096, 1 << 22, limit, true));
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO,
+                        4096,
+                        1 << 20,
+                        4096,
+                        1 << 22,
+                        limit,
+                        PlacementPolicy.BEST_FIT,
+                        0,
+                        true));
         final OverlapCheck check = new OverlapCheck();
         final LinkedBlockingQueue<Long> passedOn = new LinkedBlockingQueue<>();
         final CountDownLatch working = new CountDownLatch(THREADS);
@@ -246,7 +256,17 @@ class ArenaConcurrencyTest {
         final SlowDevice device = new SlowDevice();
         final long limit = 10 << 20;
         final BfcArena arena = new BfcArena(
-                device, new ArenaConfig(ExtendStrategy.SAME_AS_REQUESTED, 4096, 1 << 20, 4096, 4096, limit, true));
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.SAME_AS_REQUESTED,
+                        4096,
+                        1 << 20,
+                        4096,
+                        4096,
+                        limit,
+                        PlacementPolicy.BEST_FIT,
+                        0,
+                        true));
         try (ExecutorService executor = Executors.newFixedThreadPool(2)) {
             device.isSlow = true;
             final Future<Long> first = executor.submit(() -> arena.alloc(6 << 20));

@@ -17,7 +17,16 @@ class ArenaConfigTest {
     @Test
     void defaultsAreThoseOfOnnxRuntime() {
         assertThat(ArenaConfig.DEFAULT)
-                .isEqualTo(new ArenaConfig(ExtendStrategy.POWER_OF_TWO, MIB, 128 * MIB, 2 * MIB, 1024 * MIB, 0, true));
+                .isEqualTo(new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO,
+                        MIB,
+                        128 * MIB,
+                        2 * MIB,
+                        1024 * MIB,
+                        0,
+                        PlacementPolicy.BEST_FIT,
+                        0,
+                        true));
     }
 
     @ParameterizedTest
@@ -39,7 +48,16 @@ class ArenaConfigTest {
         final AllocatorOptions options = AllocatorOptions.of(Map.of("arena.initial_chunk_size_bytes", text));
 
         assertThat(ArenaConfig.from(options).initialChunkBytes()).isEqualTo(rounded);
-        assertThat(new ArenaConfig(ExtendStrategy.POWER_OF_TWO, Long.parseLong(text), 1, 1, 1, 0, true)
+        assertThat(new ArenaConfig(
+                                ExtendStrategy.POWER_OF_TWO,
+                                Long.parseLong(text),
+                                1,
+                                1,
+                                1,
+                                0,
+                                PlacementPolicy.BEST_FIT,
+                                0,
+                                true)
                         .initialChunkBytes())
                 .isEqualTo(rounded);
     }
@@ -54,14 +72,16 @@ class ArenaConfigTest {
     @ParameterizedTest
     @CsvSource({"0", "-1", "9223372036854775807"})
     void sizesThatCannotBeRoundedAreRefused(long byteSize) {
-        assertThatThrownBy(() -> new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1, byteSize, 1, 1, 0, true))
+        assertThatThrownBy(() -> new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO, 1, byteSize, 1, 1, 0, PlacementPolicy.BEST_FIT, 0, true))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("maxDeadBytesPerChunk is " + byteSize);
     }
 
     @Test
     void aNegativeLimitIsRefused() {
-        assertThatThrownBy(() -> new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, -1, true))
+        assertThatThrownBy(() ->
+                        new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, -1, PlacementPolicy.BEST_FIT, 0, true))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("maxMem");
     }

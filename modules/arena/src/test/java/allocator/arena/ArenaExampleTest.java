@@ -12,7 +12,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** The example of the module's page, which is compiled and run here. */
+/** The examples of the module's page, which are compiled and run here. */
 class ArenaExampleTest {
     private static final String BEGIN = "// example\n";
     private static final String END = "        // end\n";
@@ -42,6 +42,23 @@ class ArenaExampleTest {
         final SimulatedDevice device = new SimulatedDevice();
 
         assertThat(example(device, new SimulatedStream())).isEqualTo(4_000_000 + 1_048_576);
+        assertThat(device.liveBlocks()).isZero();
+    }
+
+    @Test
+    void scratchMemoryIsResetOnceForEachRun() {
+        final SimulatedDevice device = new SimulatedDevice();
+        try (BumpArena scratch = new BumpArena(device, BumpConfig.growing(1 << 20))) {
+            for (int run = 0; run < 3; run++) {
+                long scores = scratch.allocate(300_000, 256);
+                BumpArena.Mark mark = scratch.mark();
+                scratch.allocate(500_000, 64);
+                scratch.rollback(mark);
+                assertThat(scratch.isLive(scores, scratch.generation())).isTrue();
+                scratch.reset();
+            }
+            assertThat(scratch.stats().resets()).isEqualTo(3);
+        }
         assertThat(device.liveBlocks()).isZero();
     }
 

@@ -16,7 +16,9 @@ class ArenaExhaustionTest {
     private final SimulatedDevice device = new SimulatedDevice();
 
     private BfcArena arena(ExtendStrategy strategy, long limit) {
-        return new BfcArena(device, new ArenaConfig(strategy, 4096, 128 * MIB, 4096, MIB, limit, true));
+        return new BfcArena(
+                device,
+                new ArenaConfig(strategy, 4096, 128 * MIB, 4096, MIB, limit, PlacementPolicy.BEST_FIT, 0, true));
     }
 
     private static OutOfMemoryException failureOf(ThrowingCallable call) {
@@ -153,8 +155,10 @@ class ArenaExhaustionTest {
     @Test
     void backOffGoesDownByATenthToTheRequest() {
         device.capacity(0);
-        final BfcArena arena =
-                new BfcArena(device, new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, true));
+        final BfcArena arena = new BfcArena(
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
 
         failureOf(() -> arena.alloc(12_000));
 
@@ -164,8 +168,10 @@ class ArenaExhaustionTest {
     @Test
     void backOffStopsAt8KiB() {
         device.capacity(0);
-        final BfcArena arena =
-                new BfcArena(device, new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 10_240, MIB, MIB, MIB, 0, true));
+        final BfcArena arena = new BfcArena(
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO, 10_240, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
 
         failureOf(() -> arena.alloc(1));
 
@@ -175,8 +181,10 @@ class ArenaExhaustionTest {
     @Test
     void backOffTakesWhatTheDeviceHas() {
         device.capacity(15_104);
-        final BfcArena arena =
-                new BfcArena(device, new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, true));
+        final BfcArena arena = new BfcArena(
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
 
         arena.alloc(12_000);
 
@@ -194,6 +202,8 @@ class ArenaExhaustionTest {
                         (1L << 62) + 1,
                         Long.MAX_VALUE - 255,
                         Long.MAX_VALUE,
+                        PlacementPolicy.BEST_FIT,
+                        0,
                         false));
         device.capacity(1L << 40);
 

@@ -21,7 +21,8 @@ class ArenaFaultsTest {
     private final SimulatedDevice device = new SimulatedDevice();
 
     private BfcArena arena(ExtendStrategy strategy) {
-        return new BfcArena(device, new ArenaConfig(strategy, 4096, 1 << 20, 4096, 1 << 20, 0, false));
+        return new BfcArena(
+                device, new ArenaConfig(strategy, 4096, 1 << 20, 4096, 1 << 20, 0, PlacementPolicy.BEST_FIT, 0, false));
     }
 
     private void expectTruth(BfcArena arena) {

@@ -222,6 +222,8 @@ class ArenaModelTest {
                 1 + random.nextInt(8192),
                 1 + random.nextInt(32768),
                 random.nextBoolean() ? 0 : 1 + random.nextInt(65536),
+                PlacementPolicy.BEST_FIT,
+                0,
                 random.nextBoolean());
         return new Setup(config, random.nextBoolean() ? 1L << 40 : 8192 + random.nextInt(65536));
     }

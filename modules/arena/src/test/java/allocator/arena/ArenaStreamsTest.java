@@ -23,7 +23,17 @@ class ArenaStreamsTest {
 
     private final SimulatedDevice device = new SimulatedDevice();
     private final BfcArena arena = new BfcArena(
-            device, new ArenaConfig(ExtendStrategy.POWER_OF_TWO, REGION, 1 << 20, REGION, REGION, 0, true));
+            device,
+            new ArenaConfig(
+                    ExtendStrategy.POWER_OF_TWO,
+                    REGION,
+                    1 << 20,
+                    REGION,
+                    REGION,
+                    0,
+                    PlacementPolicy.BEST_FIT,
+                    0,
+                    true));
     private final SimulatedStream s1 = new SimulatedStream();
     private final SimulatedStream s2 = new SimulatedStream();
 

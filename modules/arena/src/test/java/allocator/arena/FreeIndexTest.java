@@ -52,6 +52,9 @@ class FreeIndexTest {
             final long from = randomKey(random, octaves);
             final var entry = expected.ceilingEntry(from);
             assertThat(index.ceiling(from)).isEqualTo(entry == null ? FreeIndex.NONE : entry.getValue());
+            if (entry != null) {
+                assertThat(index.foundKey()).isEqualTo(entry.getKey());
+            }
             assertThat(index.first()).isEqualTo(expected.firstEntry().getValue());
             assertThat(index.last()).isEqualTo(expected.lastEntry().getValue());
             assertThat(index.size()).isEqualTo(expected.size());

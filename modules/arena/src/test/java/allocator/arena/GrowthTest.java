@@ -19,7 +19,8 @@ class GrowthTest {
             @ForAll @LongRange(min = 1, max = MAX) long cap,
             @ForAll @LongRange(min = 0, max = Long.MAX_VALUE) long limit,
             @ForAll @LongRange(min = 1, max = 1L << 36) long units) {
-        final Growth growth = new Growth(new ArenaConfig(strategy, initial, 1, afterShrink, cap, limit, true));
+        final Growth growth = new Growth(
+                new ArenaConfig(strategy, initial, 1, afterShrink, cap, limit, PlacementPolicy.BEST_FIT, 0, true));
         final long rounded = Units.toBytes(units);
         final long available = limit == 0 ? MAX : Units.toBytes(Units.floor(limit));
         for (int i = 0; i < 100 && rounded <= available; i++) {

@@ -21,7 +21,9 @@ class OnnxRuntimeCasesTest {
     private final SimulatedDevice device = new SimulatedDevice();
 
     private BfcArena arena(ExtendStrategy strategy, long limit, long cap) {
-        return new BfcArena(device, new ArenaConfig(strategy, MIB, 128 * MIB, 2 * MIB, cap, limit, true));
+        return new BfcArena(
+                device,
+                new ArenaConfig(strategy, MIB, 128 * MIB, 2 * MIB, cap, limit, PlacementPolicy.BEST_FIT, 0, true));
     }
 
     private BfcArena arena(long limit) {

@@ -35,8 +35,9 @@ class SortedTreesTest {
             assertThat(tree).isEqualTo(SortedTrees.EMPTY);
             return;
         }
-        assertThat(trees.first(tree)).isEqualTo(expected.firstEntry().getValue());
-        assertThat(trees.last(tree)).isEqualTo(expected.lastEntry().getValue());
+        assertThat(trees.value(trees.first(tree)))
+                .isEqualTo(expected.firstEntry().getValue());
+        assertThat(trees.value(trees.last(tree))).isEqualTo(expected.lastEntry().getValue());
         for (final long key : expected.keySet()) {
             checkCeiling(key);
             checkCeiling(key + 1);
@@ -46,7 +47,13 @@ class SortedTreesTest {
 
     private void checkCeiling(long key) {
         final Map.Entry<Long, Integer> entry = expected.ceilingEntry(key);
-        assertThat(trees.ceiling(tree, key)).isEqualTo(entry == null ? SortedTrees.EMPTY : entry.getValue());
+        final int place = trees.ceiling(tree, key);
+        if (entry == null) {
+            assertThat(place).isEqualTo(SortedTrees.NONE);
+        } else {
+            assertThat(trees.key(place)).isEqualTo(entry.getKey());
+            assertThat(trees.value(place)).isEqualTo(entry.getValue());
+        }
     }
 
     @Property(tries = 200)
@@ -144,7 +151,7 @@ class SortedTreesTest {
         }
         for (int i = 0; i < many.length; i++) {
             assertThat(trees.isSorted(many[i])).isTrue();
-            assertThat(trees.ceiling(many[i], 25)).isEqualTo(i);
+            assertThat(trees.value(trees.ceiling(many[i], 25))).isEqualTo(i);
         }
     }
 }

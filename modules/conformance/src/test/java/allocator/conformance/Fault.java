@@ -32,6 +32,8 @@ enum Fault {
     SHRINK_TAKES_LIVE_MEMORY("K-01 A-09", "a live block changed by a shrink"),
     SHRINK_TAKES_QUEUED_MEMORY("K-03", "while a copy into it was queued"),
     SHRINK_BREAKS_THE_NEXT_ALLOCATION("K-04 A-07 C-02 K-01 K-02", "unexpected"),
+    LEAK_ON_DEVICE_FAILURE("A-07", "the device gave"),
+    COUNTED_BEFORE_THE_DEVICE_CALL("A-07", "bytesHeld is"),
     DEADLOCK_OF_ALLOC_AND_STATS("C-02 S-01", "DEADLOCK"),
     VIRTUAL_THREADS_STARVE("C-02 C-01", "hangs"),
     HANGS_WHEN_IMPOSSIBLE("C-02 A-02 A-05 A-07 O-03 S-05", "hangs"),

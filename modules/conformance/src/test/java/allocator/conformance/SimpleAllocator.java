@@ -319,8 +319,13 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     }
 
     private Region takeRegion(long byteSize, boolean isReserve, long skew) {
+        if (fault == Fault.COUNTED_BEFORE_THE_DEVICE_CALL) {
+            held += byteSize;
+        }
         final long base = device.take(info, byteSize + skew);
-        held += byteSize;
+        if (fault != Fault.COUNTED_BEFORE_THE_DEVICE_CALL) {
+            held += byteSize;
+        }
         peakHeld = Math.max(peakHeld, held);
         final Region region = new Region(base, base + skew, byteSize, isReserve);
         regions.put(base, region);
@@ -634,11 +639,20 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
                 stream.finish(stream.point());
             }
         }
+        if (fault == Fault.LEAK_ON_DEVICE_FAILURE) {
+            forget(region, inside);
+        }
         if (fault != Fault.SHRINK_STATISTICS_LIE) {
             device.giveBack(region.base());
         } else {
             forgotten.add(region.base());
         }
+        if (fault != Fault.LEAK_ON_DEVICE_FAILURE) {
+            forget(region, inside);
+        }
+    }
+
+    private void forget(Region region, List<Chunk> inside) {
         inside.forEach(chunk -> chunks.remove(chunk.address));
         regions.remove(region.base());
         held -= region.byteSize();

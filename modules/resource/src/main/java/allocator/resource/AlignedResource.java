@@ -1,6 +1,7 @@
 package allocator.resource;
 
 import allocator.spi.ForeignAddressException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
@@ -39,17 +40,24 @@ public final class AlignedResource extends ResourceDecorator {
         final long address = takeUpstream(padded, given, stream);
         final long aligned = (address + alignment - 1) & -alignment;
         boolean isKept = false;
-        upstreamAddresses.lock();
         try {
-            upstreamAddresses.put(aligned, address, null);
+            remember(aligned, address);
             isKept = true;
         } finally {
-            upstreamAddresses.unlock();
             if (!isKept) {
                 giveBackUpstream(address, padded, given, stream);
             }
         }
         return aligned;
+    }
+
+    private void remember(long address, long original) {
+        upstreamAddresses.lock();
+        try {
+            upstreamAddresses.put(address, original, null);
+        } finally {
+            upstreamAddresses.unlock();
+        }
     }
 
     @Override
@@ -58,8 +66,14 @@ public final class AlignedResource extends ResourceDecorator {
         final long given = memory().byteAlignment();
         if (alignment <= given) {
             giveBackUpstream(address, byteSize, given, stream);
-        } else {
-            giveBackUpstream(forget(address), padded(byteSize, alignment, given), given, stream);
+            return;
+        }
+        final long original = forget(address);
+        try {
+            giveBackUpstream(original, padded(byteSize, alignment, given), given, stream);
+        } catch (InvalidFreeException | InvalidSizeException e) {
+            remember(address, original); // it is live still
+            throw e;
         }
     }
 

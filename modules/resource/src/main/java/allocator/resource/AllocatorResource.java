@@ -1,6 +1,7 @@
 package allocator.resource;
 
 import allocator.spi.Allocator;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
@@ -76,14 +77,18 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         }
         final long address = streamAware.allocOnStream(byteSize, stream);
         if (address != 0) {
-            onStreams.lock();
-            try {
-                onStreams.put(address, byteSize, stream);
-            } finally {
-                onStreams.unlock();
-            }
+            remember(address, byteSize, stream);
         }
         return address;
+    }
+
+    private void remember(long address, long byteSize, SyncStream stream) {
+        onStreams.lock();
+        try {
+            onStreams.put(address, byteSize, stream);
+        } finally {
+            onStreams.unlock();
+        }
     }
 
     private void requireAlignment(long byteSize, long byteAlignment) {
@@ -93,8 +98,18 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment) {
-        forget(address);
-        allocator.free(address);
+        free(address, byteSize, forget(address));
+    }
+
+    private void free(long address, long byteSize, @Nullable SyncStream owner) {
+        try {
+            allocator.free(address);
+        } catch (InvalidFreeException e) {
+            if (owner != null) {
+                remember(address, byteSize, owner); // it is live still
+            }
+            throw e;
+        }
     }
 
     @Override
@@ -108,7 +123,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         } else if (owner.id() != stream.id()) {
             order(stream, owner);
         }
-        allocator.free(address);
+        free(address, byteSize, owner);
     }
 
     /** A stream-aware allocator ties memory to the stream of its allocation: that has to wait for the other one. */

@@ -26,18 +26,29 @@ public final class BudgetResource extends ResourceDecorator {
      */
     public BudgetResource(MemoryResource upstream, Budget budget, PressureLadder ladder) {
         super(upstream);
+        requireChargeable(upstream, budget);
+        this.budget = budget;
+        this.ladder = ladder;
+    }
+
+    /** Refuses a stack that charges the same budget tree below, now or for a request, or asks for more than it charges. */
+    static void requireChargeable(MemoryResource upstream, Budget budget) {
+        requireNoPadding(upstream, "the budget " + budget);
         requireNone(
                 upstream,
                 resource -> resource instanceof BudgetResource other && other.budget.isRelatedTo(budget),
                 "the budget " + budget
                         + " is charged below already: a request would count twice; leave one of them out");
+        stack(upstream)
+                .filter(RequestBudgetResource.class::isInstance)
+                .forEach(resource -> ((RequestBudgetResource) resource).refuseRelatedTo(budget));
+    }
+
+    static void requireNoPadding(MemoryResource upstream, String charged) {
         requireNone(
                 upstream,
-                resource -> resource instanceof AlignedResource,
-                "the budget " + budget + " stands above forced alignment and would not count its padding; put Aligned"
-                        + " above Budget");
-        this.budget = budget;
-        this.ladder = ladder;
+                AlignedResource.class::isInstance,
+                charged + " stands above forced alignment and would not count its padding; put Aligned above Budget");
     }
 
     /**

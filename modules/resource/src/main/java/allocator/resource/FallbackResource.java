@@ -1,5 +1,7 @@
 package allocator.resource;
 
+import allocator.spi.InvalidFreeException;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
@@ -62,12 +64,10 @@ public final class FallbackResource extends ResourceDecorator {
             throw e;
         }
         boolean isKept = false;
-        fromSecond.lock();
         try {
-            fromSecond.put(address, byteSize, null);
+            remember(address, byteSize);
             isKept = true;
         } finally {
-            fromSecond.unlock();
             if (!isKept) {
                 giveBackSecond(address, byteSize, byteAlignment, stream);
             }
@@ -75,12 +75,26 @@ public final class FallbackResource extends ResourceDecorator {
         return address;
     }
 
+    private void remember(long address, long byteSize) {
+        fromSecond.lock();
+        try {
+            fromSecond.put(address, byteSize, null);
+        } finally {
+            fromSecond.unlock();
+        }
+    }
+
     @Override
     protected void giveBack(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        if (forget(address)) {
-            giveBackSecond(address, byteSize, byteAlignment, stream);
-        } else {
+        if (!forget(address)) {
             giveBackUpstream(address, byteSize, byteAlignment, stream);
+            return;
+        }
+        try {
+            giveBackSecond(address, byteSize, byteAlignment, stream);
+        } catch (InvalidFreeException | InvalidSizeException e) {
+            remember(address, byteSize); // it is live still
+            throw e;
         }
     }
 

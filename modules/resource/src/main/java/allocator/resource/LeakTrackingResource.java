@@ -1,10 +1,12 @@
 package allocator.resource;
 
 import allocator.spi.ForeignAddressException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,18 +21,56 @@ import org.jspecify.annotations.Nullable;
  * Remembers who allocated what is not deallocated yet, for all allocations or for a sample of them. {@link #close} logs
  * what is left as a warning.
  *
- * <p>With all of them, a deallocation of an unknown address or of another size is refused. A sample costs next to nothing
- * for an allocation that is not in it: one random number when it is made, one read when it ends.
+ * <p>With all of them, a deallocation of an unknown address or of another size is refused. A sample is drawn twice: by the
+ * hash of an address, which picks other addresses in every instance, and among those by chance. So for nearly all
+ * allocations outside the sample a multiplication is all that it costs when they are made, and again when they end.
  */
 public final class LeakTrackingResource extends ResourceDecorator {
     private static final System.Logger LOGGER = System.getLogger(LeakTrackingResource.class.getName());
     private static final int MAX_FRAMES = 12;
-    private static final StackWalker WALKER = StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE);
+    private static final long MIX = 0x9E37_79B9_7F4A_7C15L;
+
+    /** Of how many addresses, at most, one can be in a sample. */
+    private static final int MAX_ADDRESS_INTERVAL = 64;
 
     private final Tracker tracker;
 
-    /** An allocation that is remembered. */
-    private record Allocation(long byteSize, List<StackTraceElement> frames) {}
+    /** Which addresses the tracker hears of: those whose hash has the bits of {@code chosen} in {@code mask}. */
+    private final long mask;
+
+    private final long chosen;
+
+    /** An allocation that is remembered, and where it was made. */
+    private record Allocation(long byteSize, Stack stack) {}
+
+    /**
+     * The stack of an allocation, as the JVM keeps it for exceptions: a microsecond to take, a quarter of what walking it
+     * costs, and made readable only for a report.
+     */
+    private static final class Stack extends Throwable {
+        private static final long serialVersionUID = 1L;
+
+        Stack() {
+            super(null, null, false, true);
+        }
+
+        /** The stack above the innermost resources. */
+        List<StackTraceElement> callers() {
+            return Arrays.stream(getStackTrace())
+                    .dropWhile(frame -> isOfAResource(frame.getClassName()))
+                    .limit(MAX_FRAMES)
+                    .toList();
+        }
+
+        private static boolean isOfAResource(String name) {
+            try {
+                final Class<?> type = Class.forName(name, false, LeakTrackingResource.class.getClassLoader());
+                return MemoryResource.class.isAssignableFrom(type) || Tracker.class.isAssignableFrom(type);
+            } catch (ClassNotFoundException | LinkageError e) {
+                return false; // of a loader that this module does not see, and so a caller
+            }
+        }
+    }
 
     /** Remembers allocations by address. */
     private interface Tracker {
@@ -48,9 +88,11 @@ public final class LeakTrackingResource extends ResourceDecorator {
         int samplingInterval();
     }
 
-    private LeakTrackingResource(MemoryResource upstream, Tracker tracker) {
+    private LeakTrackingResource(MemoryResource upstream, Tracker tracker, int addressInterval) {
         super(upstream);
         this.tracker = tracker;
+        this.mask = (addressInterval - 1L) << Integer.SIZE;
+        this.chosen = ThreadLocalRandom.current().nextLong() & mask;
     }
 
     /**
@@ -60,7 +102,7 @@ public final class LeakTrackingResource extends ResourceDecorator {
      * @return the decorator
      */
     public static LeakTrackingResource full(MemoryResource upstream) {
-        return new LeakTrackingResource(upstream, new FullTracker());
+        return new LeakTrackingResource(upstream, new FullTracker(), 1);
     }
 
     /**
@@ -75,7 +117,9 @@ public final class LeakTrackingResource extends ResourceDecorator {
         if (Integer.bitCount(interval) != 1 || interval < 0) {
             throw new IllegalArgumentException("interval is " + interval + ", it must be a power of two");
         }
-        return new LeakTrackingResource(upstream, new SampledTracker(interval));
+        final int addressInterval = Math.min(interval, MAX_ADDRESS_INTERVAL);
+        return new LeakTrackingResource(
+                upstream, new SampledTracker(interval, interval / addressInterval), addressInterval);
     }
 
     /**
@@ -86,9 +130,10 @@ public final class LeakTrackingResource extends ResourceDecorator {
     public LeakReport report() {
         final Map<List<StackTraceElement>, LeakReport.Site> sites = new LinkedHashMap<>();
         tracker.outstanding()
-                .forEach(allocation -> sites.merge(
-                        allocation.frames,
-                        new LeakReport.Site(allocation.frames, allocation.byteSize, 1),
+                .map(allocation -> new LeakReport.Site(allocation.stack.callers(), allocation.byteSize, 1))
+                .forEach(site -> sites.merge(
+                        site.frames(),
+                        site,
                         (one, two) -> new LeakReport.Site(
                                 one.frames(), one.bytes() + two.bytes(), one.blocks() + two.blocks())));
         final List<LeakReport.Site> sorted = new ArrayList<>(sites.values());
@@ -99,23 +144,34 @@ public final class LeakTrackingResource extends ResourceDecorator {
     @Override
     protected long take(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         final long address = takeUpstream(byteSize, byteAlignment, stream);
-        tracker.allocated(address, byteSize);
+        if (isChosen(address)) {
+            tracker.allocated(address, byteSize);
+        }
         return address;
+    }
+
+    private boolean isChosen(long address) {
+        return ((address * MIX) & mask) == chosen;
     }
 
     @Override
     protected void giveBack(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        if (isChosen(address)) {
+            giveBackChosen(address, byteSize, byteAlignment, stream);
+        } else {
+            giveBackUpstream(address, byteSize, byteAlignment, stream);
+        }
+    }
+
+    private void giveBackChosen(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         final Allocation allocation = tracker.freed(address, byteSize);
-        boolean isRefused = false;
         try {
             giveBackUpstream(address, byteSize, byteAlignment, stream);
-        } catch (ForeignAddressException | InvalidSizeException e) {
-            isRefused = true;
-            throw e;
-        } finally {
-            if (isRefused && allocation != null) {
-                tracker.restore(address, allocation);
+        } catch (InvalidFreeException | InvalidSizeException e) {
+            if (allocation != null) {
+                tracker.restore(address, allocation); // it is live still
             }
+            throw e;
         }
     }
 
@@ -128,24 +184,12 @@ public final class LeakTrackingResource extends ResourceDecorator {
         }
     }
 
-    /** The stack above the innermost resources. */
-    private static List<StackTraceElement> callers() {
-        return WALKER.walk(frames -> frames.dropWhile(frame -> isOfAResource(frame.getDeclaringClass()))
-                .limit(MAX_FRAMES)
-                .map(StackWalker.StackFrame::toStackTraceElement)
-                .toList());
-    }
-
-    private static boolean isOfAResource(Class<?> type) {
-        return MemoryResource.class.isAssignableFrom(type) || Tracker.class.isAssignableFrom(type);
-    }
-
     private static final class FullTracker implements Tracker {
         private final AddressTable<Allocation> live = new AddressTable<>();
 
         @Override
         public void allocated(long address, long byteSize) {
-            restore(address, new Allocation(byteSize, callers()));
+            restore(address, new Allocation(byteSize, new Stack()));
         }
 
         @Override
@@ -207,21 +251,26 @@ public final class LeakTrackingResource extends ResourceDecorator {
      * with a sample this only makes it a little smaller, and nothing ever searches or grows.
      */
     private static final class SampledTracker implements Tracker {
-        private static final int PLACES = 1 << 14;
+        private static final int PLACES = 1 << 14; // as many as the hash below has
         private static final long RESERVED = -1;
 
         private final int interval;
+
+        /** One of how many allocations at chosen addresses is in the sample. */
+        private final int chance;
+
         private final AtomicLongArray addresses = new AtomicLongArray(PLACES);
         private final AtomicReferenceArray<@Nullable Allocation> allocations = new AtomicReferenceArray<>(PLACES);
 
-        SampledTracker(int interval) {
+        SampledTracker(int interval, int chance) {
             this.interval = interval;
+            this.chance = chance;
         }
 
         @Override
         public void allocated(long address, long byteSize) {
-            if ((ThreadLocalRandom.current().nextInt() & (interval - 1)) == 0) {
-                restore(address, new Allocation(byteSize, callers()));
+            if ((ThreadLocalRandom.current().nextInt() & (chance - 1)) == 0) {
+                restore(address, new Allocation(byteSize, new Stack()));
             }
         }
 
@@ -263,7 +312,7 @@ public final class LeakTrackingResource extends ResourceDecorator {
         }
 
         private static int place(long address) {
-            return (int) ((address * 0x9E37_79B9_7F4A_7C15L) >>> 50);
+            return (int) ((address * MIX) >>> 50);
         }
     }
 }

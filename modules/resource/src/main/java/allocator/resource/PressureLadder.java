@@ -6,8 +6,7 @@ import java.util.function.BooleanSupplier;
 
 /**
  * What to try, in order, before a request is refused: reap what is finished, shrink, spill, ask somebody. Each rung is
- * climbed once for a refused request, and the request tried again after each that gave something; so the effort is
- * bounded. A request that a rung itself makes does not climb again.
+ * climbed once for a refused request, and the request tried again after each; so the effort is bounded. A request that a rung itself makes does not climb again.
  *
  * <p>Immutable. Rungs run on the thread of the request, without any lock of this module held.
  */
@@ -26,7 +25,7 @@ public final class PressureLadder {
          * Frees what it can.
          *
          * @param byteSize the request that did not fit
-         * @return bytes that were freed; {@code 0} says that trying again is pointless
+         * @return bytes that were freed, for the report
          */
         long relieve(long byteSize);
     }
@@ -64,7 +63,8 @@ public final class PressureLadder {
         }
         return ScopedValue.where(IS_CLIMBING, true).call(() -> {
             for (Rung rung : rungs) {
-                if (relieve(rung, byteSize, report) > 0 && tryAgain.getAsBoolean()) {
+                relieve(rung, byteSize, report);
+                if (tryAgain.getAsBoolean()) { // whoever freed it
                     return true;
                 }
             }
@@ -72,16 +72,13 @@ public final class PressureLadder {
         });
     }
 
-    private static long relieve(Rung rung, long byteSize, StringBuilder report) {
+    private static void relieve(Rung rung, long byteSize, StringBuilder report) {
         final long start = System.nanoTime();
         report.append(rung.name).append(": ");
         try {
-            final long freed = rung.relief.relieve(byteSize);
-            report.append(freed).append(" bytes freed");
-            return freed;
+            report.append(rung.relief.relieve(byteSize)).append(" bytes freed");
         } catch (RuntimeException e) {
             report.append("failed with ").append(e);
-            return 0;
         } finally {
             report.append(" in ").append((System.nanoTime() - start) / 1000).append(" us\n");
         }

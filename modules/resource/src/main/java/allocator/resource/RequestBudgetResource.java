@@ -3,6 +3,7 @@ package allocator.resource;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,25 +22,30 @@ public final class RequestBudgetResource extends ResourceDecorator {
 
     private final AddressTable<Budget> charged = new AddressTable<>();
 
-    /** The budgets that are charged below, which a request's budget must not be part of. */
-    private final List<Budget> below;
+    /** The budgets that are charged below and above, which a request's budget must not be part of. */
+    private final List<Budget> elsewhere = new CopyOnWriteArrayList<>();
 
     /**
      * Puts the budgets of requests on a resource.
      *
      * @param upstream the resource
-     * @throws StackOrderException if the upstream charges the budgets of requests already
+     * @throws StackOrderException if the upstream charges the budgets of requests already, or pads requests
      */
     public RequestBudgetResource(MemoryResource upstream) {
         super(upstream);
+        BudgetResource.requireNoPadding(upstream, "the budget of a request");
         requireNone(
                 upstream,
                 RequestBudgetResource.class::isInstance,
                 "the budget of a request is charged below already: it would count twice; leave one of them out");
-        below = stack(upstream)
+        stack(upstream)
                 .filter(BudgetResource.class::isInstance)
-                .map(resource -> ((BudgetResource) resource).budget())
-                .toList();
+                .forEach(resource -> refuseRelatedTo(((BudgetResource) resource).budget()));
+    }
+
+    /** A budget is charged for every request, so that no request may have a part of the same tree. */
+    void refuseRelatedTo(Budget budget) {
+        elsewhere.add(budget);
     }
 
     @Override
@@ -71,10 +77,10 @@ public final class RequestBudgetResource extends ResourceDecorator {
     }
 
     private void requireUnrelated(Budget budget) {
-        for (Budget charge : below) {
+        for (Budget charge : elsewhere) {
             if (charge.isRelatedTo(budget)) {
                 throw new StackOrderException("the budget " + budget + " of this request is part of " + charge
-                        + ", which is charged below as well: a request would count twice");
+                        + ", which is charged as well: a request would count twice");
             }
         }
     }

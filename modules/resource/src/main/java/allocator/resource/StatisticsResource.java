@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
@@ -115,7 +116,16 @@ public final class StatisticsResource extends ResourceDecorator {
 
     @Override
     protected void giveBack(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        giveBackUpstream(address, byteSize, byteAlignment, stream);
+        try {
+            giveBackUpstream(address, byteSize, byteAlignment, stream);
+        } catch (DeviceException e) {
+            subtract(byteSize); // the allocation is dead all the same
+            throw e;
+        }
+        subtract(byteSize);
+    }
+
+    private void subtract(long byteSize) {
         lock.lock();
         final Counts now = counts;
         now.bytes -= byteSize;

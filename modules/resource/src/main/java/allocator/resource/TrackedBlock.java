@@ -41,8 +41,8 @@ public final class TrackedBlock {
         private int openReads;
         private int openWrites;
 
-        /** A use was lost: only the stream itself knows when it is over. */
-        private boolean isPoisoned;
+        /** Uses that left no event: only the stream itself knows when they are over. */
+        private int lost;
 
         StreamUse(SyncStream stream) {
             this.stream = stream;
@@ -117,13 +117,13 @@ public final class TrackedBlock {
      * What an opened use has to wait for.
      *
      * @param events events to queue waits for, each retained for the caller
-     * @param poisoned streams to wait for as a whole
+     * @param losers streams whose uses left no event, to wait for with all that they were given so far
      */
-    record Waits(List<SharedEvent> events, List<SyncStream> poisoned) {
+    record Waits(List<SharedEvent> events, List<SyncStream> losers) {
         static final Waits NONE = new Waits(List.of(), List.of());
 
         boolean isNone() {
-            return events.isEmpty() && poisoned.isEmpty();
+            return events.isEmpty() && losers.isEmpty();
         }
     }
 
@@ -160,8 +160,8 @@ public final class TrackedBlock {
             if (other != mine && access == Access.WRITE && other.lastRead != null) {
                 waits.events.add(other.lastRead.retain());
             }
-            if (other != mine && other.isPoisoned) {
-                waits.poisoned.add(other.stream);
+            if (other != mine && other.lost > 0) {
+                waits.losers.add(other.stream);
             }
         }
         return waits;
@@ -195,16 +195,11 @@ public final class TrackedBlock {
         return use;
     }
 
-    /** The waits of an opened use are queued: they need not be queued again, and lost uses have been waited for. */
-    void opened(SyncStream stream, List<SyncStream> flushed) {
+    /** The waits of an opened use are queued: its stream need not wait for the last write again. */
+    void opened(SyncStream stream) {
         lock.lock();
         try {
             use(stream).awaitedWrite = lastWrite;
-            for (StreamUse other : uses) {
-                if (flushed.contains(other.stream)) {
-                    other.isPoisoned = false;
-                }
-            }
         } finally {
             lock.unlock();
         }
@@ -267,7 +262,7 @@ public final class TrackedBlock {
             } else {
                 replaced = lastWrite;
                 lastWrite = event;
-                mine.isPoisoned = false; // what was lost on this stream is before the event
+                mine.lost = 0; // what was lost on this stream is before the event
                 if (uses.size() > 1 || mine.lastRead != null) {
                     replacedReads = forgetReads(mine);
                 }
@@ -282,7 +277,7 @@ public final class TrackedBlock {
         replacedReads.forEach(SharedEvent::release);
     }
 
-    /** A write comes after all reads: their events are not needed any more. */
+    /** A write comes after all reads and after what was lost: neither is needed any more. */
     private List<SharedEvent> forgetReads(StreamUse writer) {
         final List<SharedEvent> reads = new ArrayList<>(uses.size());
         for (StreamUse use : uses) {
@@ -291,8 +286,9 @@ public final class TrackedBlock {
                 use.lastRead = null;
             }
             use.awaitedWrite = null;
+            use.lost = 0;
         }
-        uses.removeIf(use -> use != writer && !use.isOpen() && !use.isPoisoned);
+        uses.removeIf(use -> use != writer && !use.isOpen());
         return reads;
     }
 
@@ -300,7 +296,7 @@ public final class TrackedBlock {
     void poison(Access access, SyncStream stream) {
         lock.lock();
         try {
-            closeUse(access, stream).isPoisoned = true;
+            closeUse(access, stream).lost++;
         } finally {
             lock.unlock();
         }
@@ -330,8 +326,11 @@ public final class TrackedBlock {
         return answer;
     }
 
-    /** Whether a freed block's uses are all over; lets go of the events that are. One caller at a time. */
-    boolean isDone() {
+    /**
+     * Whether a freed block's uses are all over; lets go of the events that are. For lost uses it records an event now. One
+     * caller at a time.
+     */
+    boolean isDone(StreamEvents events) {
         if (lastWrite != null && lastWrite.isDone()) {
             lastWrite.release();
             lastWrite = null;
@@ -339,25 +338,28 @@ public final class TrackedBlock {
         final Iterator<StreamUse> remaining = uses.iterator();
         while (remaining.hasNext()) {
             final StreamUse use = remaining.next();
+            if (use.lost > 0) {
+                recover(use, events);
+            }
             if (use.lastRead != null && use.lastRead.isDone()) {
                 use.lastRead.release();
                 use.lastRead = null;
             }
-            if (use.lastRead == null && !use.isPoisoned) {
+            if (use.lastRead == null) {
                 remaining.remove();
             }
         }
         return lastWrite == null && uses.isEmpty();
     }
 
-    /** Waits on the host for streams whose use of a freed block was lost. One caller at a time. */
-    void flushPoisoned() {
-        for (StreamUse use : uses) {
-            if (use.isPoisoned) {
-                use.stream.flush();
-                use.isPoisoned = false;
-            }
+    /** An event of all that a stream was given so far stands for the uses that left none. */
+    private static void recover(StreamUse use, StreamEvents events) {
+        final SharedEvent all = SharedEvent.record(events, use.stream, 1);
+        if (use.lastRead != null) {
+            use.lastRead.release();
         }
+        use.lastRead = all;
+        use.lost = 0;
     }
 
     @Override

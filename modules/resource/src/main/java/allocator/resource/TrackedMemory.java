@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * piece of work.
  *
  * <p>A freed block is <em>pending</em> until its uses are over and somebody notices: {@link #reap} asks the events and
- * never waits; an allocation that finds no room reaps by itself. Memory goes back to the upstream then and not earlier, and
- * only then is the budget released, so that the budget bounds what the device really has out.
- * For every moment {@code live + pending == charge of the budget}.
+ * never waits. An allocation that finds no room reaps by itself, and is refused once nothing came back. Memory goes back to
+ * the upstream then and not earlier, and only then is the budget released, so that the budget bounds what the device really
+ * has out. For every moment {@code live + pending == charge of the budget}.
  */
 public final class TrackedMemory implements AutoCloseable {
     private static final AtomicLong LAST_GENERATION = new AtomicLong();
@@ -45,6 +45,9 @@ public final class TrackedMemory implements AutoCloseable {
     private long liveBytes;
     private long pendingBytes;
 
+    /** All that ever went back. */
+    private long returnedBytes;
+
     /**
      * Bytes at one moment. With a budget that nobody else charges, {@code live + pending + available} is its limit.
      *
@@ -60,17 +63,13 @@ public final class TrackedMemory implements AutoCloseable {
      * @param upstream where the memory comes from
      * @param events the events of its device's streams
      * @param budget what live and pending bytes are charged to
-     * @throws StackOrderException if the upstream is bound to a stream, or charges the same budget tree
+     * @throws StackOrderException if the upstream is bound to a stream, charges the same budget tree, or pads requests
      */
     public TrackedMemory(MemoryResource upstream, StreamEvents events, Budget budget) {
         if (!upstream.context().equals(MemoryContext.ANY)) {
             throw new StackOrderException(upstream + " is bound to a stream; tracked memory serves several");
         }
-        ResourceDecorator.requireNone(
-                upstream,
-                resource -> resource instanceof BudgetResource other
-                        && other.budget().isRelatedTo(budget),
-                "the budget " + budget + " is charged below already: a block would count twice; leave one of them out");
+        BudgetResource.requireChargeable(upstream, budget);
         this.upstream = upstream;
         this.ordered = StreamOrderedMemoryResource.of(upstream);
         this.events = events;
@@ -118,8 +117,10 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     private void charge(long byteSize) {
+        long returned = returnedBytes();
         Budget.Status refusal = tryCharge(byteSize);
-        if (refusal != null && !budget.isAbove(byteSize) && reap() > 0) {
+        while (refusal != null && !budget.isAbove(byteSize) && hasReturnedMoreThan(returned)) {
+            returned = returnedBytes();
             refusal = tryCharge(byteSize);
         }
         if (refusal != null) {
@@ -131,6 +132,19 @@ public final class TrackedMemory implements AutoCloseable {
                     status.live() + " bytes live, " + status.pending() + " pending, " + status.available()
                             + " available");
         }
+    }
+
+    private long returnedBytes() {
+        lock.lock();
+        final long returned = returnedBytes;
+        lock.unlock();
+        return returned;
+    }
+
+    /** Reaps, and tells whether anything went back since, by this thread or another: only then is trying again worth it. */
+    private boolean hasReturnedMoreThan(long returned) {
+        reap();
+        return returnedBytes() > returned;
     }
 
     private Budget.@Nullable Status tryCharge(long byteSize) {
@@ -147,13 +161,15 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     private long allocateReaping(long byteSize, long byteAlignment, SyncStream stream) {
-        try {
-            return ordered.allocate(byteSize, byteAlignment, stream);
-        } catch (OutOfMemoryException e) {
-            if (reap() == 0) {
-                throw e;
+        while (true) {
+            final long returned = returnedBytes();
+            try {
+                return ordered.allocate(byteSize, byteAlignment, stream);
+            } catch (OutOfMemoryException e) {
+                if (!hasReturnedMoreThan(returned)) {
+                    throw e;
+                }
             }
-            return ordered.allocate(byteSize, byteAlignment, stream);
         }
     }
 
@@ -206,21 +222,33 @@ public final class TrackedMemory implements AutoCloseable {
         }
     }
 
-    private static void queue(TrackedBlock.Waits waits, TrackedBlock block, Access access, SyncStream stream) {
+    private void queue(TrackedBlock.Waits waits, TrackedBlock block, Access access, SyncStream stream) {
         boolean isPrepared = false;
         try {
             for (SharedEvent event : waits.events()) {
                 event.await(stream);
             }
-            waits.poisoned().forEach(SyncStream::flush);
+            for (SyncStream loser : waits.losers()) {
+                awaitAll(loser, stream);
+            }
             isPrepared = true;
         } finally {
             waits.events().forEach(SharedEvent::release);
             if (isPrepared) {
-                block.opened(stream, waits.poisoned());
+                block.opened(stream);
             } else {
                 block.cancel(access, stream);
             }
+        }
+    }
+
+    /** Lets a stream wait for all that another was given so far. */
+    private void awaitAll(SyncStream before, SyncStream after) {
+        final SharedEvent all = SharedEvent.record(events, before, 1);
+        try {
+            all.await(after);
+        } finally {
+            all.release();
         }
     }
 
@@ -232,7 +260,7 @@ public final class TrackedMemory implements AutoCloseable {
      * @param stream the stream of the work
      * @throws MisorderedUseException if no such use was prepared
      * @throws ForeignBlockException if the block is not of this memory
-     * @throws DeviceException if the driver fails; the next use of the block then waits for the whole stream
+     * @throws DeviceException if the driver fails; the next use of the block then waits for all that the stream was given
      */
     public void finish(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
@@ -286,11 +314,7 @@ public final class TrackedMemory implements AutoCloseable {
      * @return bytes given back
      * @throws DeviceException if the driver fails; what was given back so far is, the rest stays pending
      */
-    public long reap() {
-        return reap(false);
-    }
-
-    private synchronized long reap(boolean waitsForPoisoned) {
+    public synchronized long reap() {
         long reaped = 0;
         for (int left = pending.size(); left > 0; left--) {
             final TrackedBlock block = pending.poll();
@@ -299,10 +323,7 @@ public final class TrackedMemory implements AutoCloseable {
             }
             boolean isDone = false;
             try {
-                if (waitsForPoisoned) {
-                    block.flushPoisoned();
-                }
-                isDone = block.isDone();
+                isDone = block.isDone(events);
             } finally {
                 if (!isDone) {
                     pending.add(block);
@@ -322,6 +343,7 @@ public final class TrackedMemory implements AutoCloseable {
         } finally {
             lock.lock();
             pendingBytes -= block.byteSize();
+            returnedBytes += block.byteSize();
             budget.release(block.byteSize());
             lock.unlock();
         }
@@ -336,10 +358,10 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public boolean reap(Duration atMost) {
         final long start = System.nanoTime();
-        reap(true);
+        reap();
         while (!pending.isEmpty() && System.nanoTime() - start < atMost.toNanos()) {
             LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-            reap(true);
+            reap();
         }
         return pending.isEmpty();
     }
@@ -372,8 +394,8 @@ public final class TrackedMemory implements AutoCloseable {
      * One piece of work and all blocks that it uses. Name the blocks, {@link #prepare}, submit the work, {@link #commit}.
      * A block that is named twice counts once, with its strongest access. For one thread.
      *
-     * <p>Closing a prepared launch without commit means that the work may or may not have been submitted: its blocks then
-     * wait for the whole stream before their next use. {@link #cancel} says that it was not.
+     * <p>Closing a prepared launch without commit means that the work may or may not have been submitted: the next use of
+     * its blocks then waits for all that the stream was given. {@link #cancel} says that it was not.
      */
     public final class Launch implements AutoCloseable {
         private final SyncStream stream;
@@ -436,7 +458,8 @@ public final class TrackedMemory implements AutoCloseable {
         /**
          * Records the use of all blocks with one event, after the work was submitted.
          *
-         * @throws DeviceException if the driver fails; the blocks then wait for the whole stream before their next use
+         * @throws DeviceException if the driver fails; the next use of the blocks then waits for all that the stream was
+         *     given
          * @throws IllegalStateException if the launch is not prepared, or over
          */
         public void commit() {

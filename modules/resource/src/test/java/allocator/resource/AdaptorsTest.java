@@ -100,6 +100,7 @@ class AdaptorsTest {
         /** Ties memory to the stream of its allocation, as an arena does. */
         private final class Tying implements StreamAwareAllocator {
             private final List<Long> freed = new ArrayList<>();
+            private boolean refusesFrees;
 
             @Override
             public long allocOnStream(long byteSize, SyncStream stream) {
@@ -113,6 +114,9 @@ class AdaptorsTest {
 
             @Override
             public void free(long address) {
+                if (refusesFrees) {
+                    throw new ForeignAddressException(address, "refused on purpose");
+                }
                 freed.add(address);
             }
 
@@ -147,6 +151,17 @@ class AdaptorsTest {
             assertThat(one.waits).isEqualTo(1);
             assertThat(one.lastWaitedSyncId(other)).isEqualTo(1);
             assertThat(other.flushes).isZero();
+        }
+
+        @Test
+        void aRefusedDeallocationKeepsTheStream() {
+            long address = resource.allocate(8, 8, one);
+            tying.refusesFrees = true;
+            assertThatThrownBy(() -> resource.deallocate(address, 8, 8, one))
+                    .isInstanceOf(ForeignAddressException.class);
+            tying.refusesFrees = false;
+            resource.deallocate(address, 8, 8, one);
+            assertThat(one.flushes).isZero();
         }
 
         @Test

@@ -90,13 +90,15 @@ class BudgetTest {
         assertThat(tenant.tryCharge(1)).isFalse();
         assertThat(device.tryCharge(20)).isTrue();
         assertThat(device.tryCharge(1)).isFalse();
+        assertThat(task.tryCharge(0)).isTrue();
         task.release(70);
         assertThat(device.status().charge()).isEqualTo(30);
         assertThat(tenant.status().available()).isEqualTo(70);
-        assertThat(task.status().refusals()
-                        + tenant.status().refusals()
-                        + device.status().refusals())
-                .isEqualTo(3);
+        assertThat(device.tryCharge(70)).isTrue();
+        assertThat(task.tryCharge(1)).isFalse();
+        assertThat(task.status().refusals()).isEqualTo(1);
+        assertThat(tenant.status().refusals()).isEqualTo(1);
+        assertThat(device.status().refusals()).isEqualTo(2);
     }
 
     @Test
@@ -202,7 +204,24 @@ class BudgetTest {
                     return bytes;
                 }));
         assertThatThrownBy(() -> resource.allocate(101)).isInstanceOf(OutOfMemoryException.class);
+        MemoryResource child = new BudgetResource(
+                addresses, Budget.of("device", 100).child("tenant", 1000), PressureLadder.NONE.then("reap", bytes -> {
+                    climbed.add(bytes);
+                    return bytes;
+                }));
+        assertThatThrownBy(() -> child.allocate(101)).isInstanceOf(OutOfMemoryException.class);
         assertThat(climbed).isEmpty();
+    }
+
+    @Test
+    void roomThatAnotherMadeMeanwhileIsFound() {
+        Budget budget = Budget.of("all", 100);
+        assertThat(budget.tryCharge(100)).isTrue();
+        MemoryResource resource = new BudgetResource(addresses, budget, PressureLadder.NONE.then("reap", bytes -> {
+            budget.release(100); // as a thread does that reaps at the same time
+            return 0;
+        }));
+        resource.deallocate(resource.allocate(50), 50);
     }
 
     @Test
@@ -267,6 +286,47 @@ class BudgetTest {
                 .hasMessageContaining("put Aligned above Budget");
         assertThat(new BudgetResource(budgeted, Budget.of("other", 1)).upstream())
                 .isSameAs(budgeted);
+    }
+
+    @Test
+    void aBudgetThatCountsTwiceIsSeenThroughAllocators() {
+        Budget device = Budget.of("device", 100);
+        MemoryResource below = new AllocatorResource(ResourceAllocator.of(new BudgetResource(addresses, device)));
+        assertThatThrownBy(() -> new BudgetResource(below, device)).isInstanceOf(StackOrderException.class);
+        assertThatThrownBy(() -> new BudgetResource(new FallbackResource(addresses, below), device))
+                .isInstanceOf(StackOrderException.class);
+    }
+
+    @Test
+    void aRequestsBudgetIsNoPartOfOneThatIsChargedAbove() {
+        Budget device = Budget.of("device", 100);
+        MemoryResource stack = new BudgetResource(new RequestBudgetResource(addresses), device);
+        assertThatThrownBy(() -> ScopedValue.where(RequestBudgetResource.CURRENT, device.child("request", 10))
+                        .call(() -> stack.allocate(1)))
+                .isInstanceOf(StackOrderException.class)
+                .hasMessageContaining("a request would count twice");
+        assertThat(device.status().charge()).isZero();
+        ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request", 10))
+                .run(() -> stack.deallocate(stack.allocate(1), 1));
+        assertThatThrownBy(() -> new RequestBudgetResource(new AlignedResource(addresses, 512)))
+                .isInstanceOf(StackOrderException.class)
+                .hasMessageContaining("put Aligned above Budget");
+    }
+
+    @Test
+    void aRefusedRequestAboveReleasesWhatItsRequestWasCharged() {
+        Budget request = Budget.of("request", 100_000);
+        RequestBudgetResource resource = new RequestBudgetResource(addresses);
+        ScopedValue.where(RequestBudgetResource.CURRENT, request).run(() -> {
+            assertThatThrownBy(() -> resource.allocate(10_001)).isInstanceOf(OutOfMemoryException.class);
+            assertThat(request.status().charge()).isZero();
+            long address = resource.allocate(100);
+            addresses.afterFree(() -> {
+                throw new DeviceException("the driver fails", null);
+            });
+            assertThatThrownBy(() -> resource.deallocate(address, 100)).isInstanceOf(DeviceException.class);
+            assertThat(request.status().charge()).isZero();
+        });
     }
 
     /** Every thread asks for what is surely there, since what all may hold together is exactly the limit. */

@@ -4,14 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.resource.FaultInjectionResource.FaultPlan;
+import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
+import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -59,6 +64,36 @@ class DecoratorsTest {
             counted.deallocate(address, 100);
             assertThat(counted.statistics().bytes()).isEqualTo(-100);
             assertThat(counted.statistics().blocks()).isEqualTo(-1);
+        }
+
+        @Test
+        void aBlockThatTheDriverFailsToTakeBackIsDead() {
+            long address = counted.allocate(100);
+            addresses.afterFree(() -> {
+                throw new DeviceException("the driver fails", null);
+            });
+            assertThatThrownBy(() -> counted.deallocate(address, 100)).isInstanceOf(DeviceException.class);
+            assertThat(counted.statistics().bytes()).isZero();
+            assertThat(counted.statistics().blocks()).isZero();
+        }
+
+        @Test
+        void oneBelowAndOneAboveSeeDifferentThings() {
+            StatisticsResource above = new StatisticsResource(new AlignedResource(counted, 1024));
+            above.deallocate(above.allocate(100), 100);
+            assertThat(above.statistics().peakBytes()).isEqualTo(100);
+            assertThat(counted.statistics().peakBytes()).isEqualTo(100 + 1024 - 256);
+        }
+
+        @Test
+        void aPeakInAnInnerScopeIsAPeakOfTheOuterOne() {
+            long outer = counted.allocate(10);
+            counted.push();
+            counted.deallocate(counted.allocate(5), 5);
+            counted.pop();
+            counted.allocate(1);
+            counted.deallocate(outer, 10);
+            assertThat(counted.statistics()).isEqualTo(new ResourceStatistics(1, 15, 16, 1, 2, 3));
         }
 
         @Test
@@ -123,6 +158,112 @@ class DecoratorsTest {
             assertThat(some.report().samplingInterval()).isEqualTo(64);
             assertThatThrownBy(() -> LeakTrackingResource.sampled(addresses, 3))
                     .isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Nested
+    class LeakSamples {
+        /** Hands out addresses that rise, and takes everything back. */
+        private final MemoryResource endless = new MemoryResource() {
+            private long last;
+
+            @Override
+            public MemoryInfo memory() {
+                return addresses.memory();
+            }
+
+            @Override
+            public MemoryKind kind() {
+                return MemoryKind.DEVICE;
+            }
+
+            @Override
+            public long allocate(long byteSize, long byteAlignment) {
+                last += 256;
+                return last;
+            }
+
+            @Override
+            public void deallocate(long address, long byteSize, long byteAlignment) {}
+        };
+
+        @ParameterizedTest
+        @ValueSource(ints = {1, 2, 64, 128, 1024})
+        void aSampleHasOneOfItsInterval(int interval) {
+            LeakTrackingResource tracked = LeakTrackingResource.sampled(endless, interval);
+            int blocks = 8 * interval;
+            for (int round = 0; round < 100; round++) {
+                for (int i = 0; i < blocks; i++) {
+                    tracked.allocate(1);
+                }
+            }
+            // 800 are expected, and of these some meet in the table
+            assertThat(tracked.report().blocks()).isBetween(600L, 1000L);
+        }
+
+        @Test
+        void whatIsDeallocatedLeavesTheSample() {
+            LeakTrackingResource tracked = LeakTrackingResource.sampled(endless, 4);
+            List<Long> live = new ArrayList<>();
+            for (int i = 0; i < 1000; i++) {
+                live.add(tracked.allocate(1));
+            }
+            assertThat(tracked.report().blocks()).isBetween(100L, 400L);
+            live.forEach(address -> tracked.deallocate(address, 1));
+            assertThat(tracked.report().blocks()).isZero();
+        }
+
+        @Test
+        void everyInstanceLooksAtOtherAddresses() {
+            long different = IntStream.range(0, 20)
+                    .mapToObj(i -> LeakTrackingResource.sampled(addresses, 64))
+                    .map(tracked -> {
+                        List<Long> live = new ArrayList<>();
+                        int first = 0;
+                        while (tracked.report().blocks() == 0) {
+                            live.add(tracked.allocate(1));
+                            first++;
+                        }
+                        live.forEach(address -> tracked.deallocate(address, 1));
+                        return first;
+                    })
+                    .distinct()
+                    .count();
+            assertThat(different).isGreaterThan(3);
+        }
+
+        @Test
+        void whatIsLeftIsLoggedAtCloseWithItsPlace() {
+            Logger logger = Logger.getLogger(LeakTrackingResource.class.getName());
+            List<String> messages = new ArrayList<>();
+            Handler handler = new Handler() {
+                @Override
+                public void publish(LogRecord message) {
+                    messages.add(message.getLevel() + " " + message.getMessage());
+                }
+
+                @Override
+                public void flush() {}
+
+                @Override
+                public void close() {}
+            };
+            logger.addHandler(handler);
+            logger.setUseParentHandlers(false);
+            try {
+                LeakTrackingResource tracked = LeakTrackingResource.full(addresses);
+                long address = tracked.allocate(100);
+                tracked.close();
+                tracked.deallocate(address, 100);
+                tracked.close();
+            } finally {
+                logger.removeHandler(handler);
+                logger.setUseParentHandlers(true);
+            }
+            assertThat(messages).hasSize(1);
+            assertThat(messages.getFirst())
+                    .startsWith("WARNING LeakTracking(addresses): 100 bytes in 1 blocks not deallocated")
+                    .contains("whatIsLeftIsLoggedAtCloseWithItsPlace");
         }
     }
 
@@ -196,6 +337,25 @@ class DecoratorsTest {
             both.deallocate(small, 100, 64);
             assertThatThrownBy(() -> both.deallocate(large, 1000, 64)).isInstanceOf(ForeignAddressException.class);
             host.close();
+        }
+
+        @Test
+        void aRefusedDeallocationKeepsTheOwner() {
+            MemoryResource both = new FallbackResource(new AddressesResource(MemoryKind.HOST, 100), host);
+            long large = both.allocate(1000, 64);
+            assertThatThrownBy(() -> both.deallocate(large, 999, 64)).isInstanceOf(InvalidSizeException.class);
+            both.deallocate(large, 1000, 64);
+        }
+
+        @Test
+        void memoryOfAnotherContextIsRefused() {
+            CountingStream stream = new CountingStream(first.memory());
+            MemoryResource bound = new StreamBoundResource(first, stream);
+            assertThatThrownBy(() -> new FallbackResource(first, bound))
+                    .isInstanceOf(StackOrderException.class)
+                    .hasMessageContaining("another context");
+            assertThat(new FallbackResource(bound, new StreamBoundResource(first, stream)).context())
+                    .isEqualTo(bound.context());
         }
 
         @Test

@@ -11,10 +11,14 @@ import allocator.resource.cuda.CudaEvents;
 import allocator.resource.cuda.CudaPinnedResource;
 import allocator.resource.cuda.CudaUnifiedResource;
 import allocator.spi.Allocator;
+import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
 import java.io.IOException;
+import java.io.StringWriter;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,6 +29,29 @@ import org.junit.jupiter.api.io.TempDir;
 class ExamplesTest {
     private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
     private final HostResource host = new HostResource();
+    private final StringWriter trace = new StringWriter();
+
+    /** A stream of a driver. */
+    private static final class StreamOfDriver extends CountingStream {
+        private final CudaDriver driver;
+        private final long handle;
+
+        StreamOfDriver(CudaDriver driver, MemoryInfo memory) {
+            super(memory);
+            this.driver = driver;
+            this.handle = driver.streamCreate(0);
+        }
+
+        @Override
+        public long handle() {
+            return handle;
+        }
+
+        @Override
+        public void close() {
+            driver.streamDestroy(0, handle);
+        }
+    }
 
     @BeforeEach
     void retain() {
@@ -72,7 +99,8 @@ class ExamplesTest {
 
     @Test
     void stackForASession(@TempDir Path folder) throws IOException {
-        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        CudaDriver cuda = driver;
+        CudaAsyncResource async = new CudaAsyncResource(cuda, 0);
         RmmLog log = RmmLog.to(folder.resolve("log.csv"));
         Budget device = Budget.ofDevice(async.memory().location());
         Budget tenant = device.child("tenant", 512 << 20);
@@ -80,8 +108,76 @@ class ExamplesTest {
         allocator.free(allocator.alloc(1000));
         log.close();
         async.close();
-        assertThat(RmmLog.replay(RmmLog.read(folder.resolve("log.csv")), host).allocations())
-                .isEqualTo(1);
+        List<RmmLog.Entry> entries = RmmLog.read(folder.resolve("log.csv"));
+        RmmLog.Replay replay = RmmLog.replay(entries, host);
+        RmmLog.writeTrace(entries, trace); // to be replayed by the allocator command
+        assertThat(replay.allocations()).isEqualTo(1);
+        assertThat(trace.toString()).isEqualTo("op,id,bytes,stream\na,0,1000,0\nf,0,1000,0\n");
+    }
+
+    @Test
+    void anAllocatorUnderAStack() {
+        Allocator provided = ResourceAllocator.of(host);
+        Budget tenant = Budget.of("tenant", 4096);
+        TraceLog log = new TraceLog(trace);
+        MemoryResource arena = new AllocatorResource(provided);
+        Allocator watched = ResourceAllocator.of(new BudgetResource(new LoggingResource(arena, log), tenant));
+        watched.free(watched.alloc(4096));
+        assertThat(trace.toString()).contains("a,0,4096,0");
+    }
+
+    @Test
+    void streams() {
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        SyncStream stream = new StreamOfDriver(driver, async.memory());
+        var floats = new StreamOrderedAllocator<>(async, ValueLayout.JAVA_FLOAT, stream);
+        long scores = floats.allocate(1000); // for work on the stream from here on
+        floats.deallocate(scores, 1000); // behind the work that is queued there now
+        try (var buffer = new TypedBuffer<>(new StreamBoundResource(async, stream), ValueLayout.JAVA_INT, 1000)) {
+            driver.memsetD8Async(0, buffer.address(), (byte) 0, 4000, stream.handle());
+        }
+        stream.close();
+        async.close();
+    }
+
+    @Test
+    void pressure() {
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        CudaEvents events = new CudaEvents(driver, 0);
+        Budget device = Budget.of("device", 1 << 20);
+        List<String> asked = new ArrayList<>();
+        TrackedMemory memory = new TrackedMemory(async, events, device.child("tracked", 1 << 20));
+        PressureLadder ladder = PressureLadder.NONE
+                .then("reap", bytes -> memory.reap())
+                .then("shrink", bytes -> async.shrink().bytesReleased())
+                .then("spill", bytes -> {
+                    asked.add("spill " + bytes);
+                    return 0;
+                });
+        MemoryResource untracked = new BudgetResource(async, device, ladder);
+        SyncStream stream = new StreamOfDriver(driver, async.memory());
+        memory.free(memory.allocate(1 << 20, stream, "gone"));
+        untracked.deallocate(untracked.allocate(1 << 20), 1 << 20);
+        assertThat(asked).isEmpty();
+        stream.close();
+        memory.close();
+        events.close();
+        async.close();
+    }
+
+    @Test
+    void runtime() {
+        CudaDriver cuda = SimulatedCudaDriver.builder().build(); // stays with the process, as its runtime does
+        cuda.primaryContextRetain(0);
+        DeviceRuntime runtime = DeviceRuntime.of(0, ordinal -> {
+            CudaAsyncResource async = new CudaAsyncResource(cuda, 0);
+            Budget budget = Budget.ofDevice(async.memory().location()).child("tracked", 1 << 30);
+            return new DeviceRuntime(
+                    new TrackedMemory(async, new CudaEvents(cuda, 0), budget),
+                    new StreamPool(16, () -> new StreamOfDriver(cuda, async.memory())));
+        });
+        SyncStream stream = runtime.streams().acquire(); // a StreamCapacityException if 16 are out
+        runtime.streams().release(stream);
     }
 
     @Test
@@ -136,19 +232,7 @@ class ExamplesTest {
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
         CudaEvents events = new CudaEvents(driver, 0);
         TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 1 << 30));
-        try (StreamPool streams = new StreamPool(4, () -> new CountingStream(async.memory()) {
-            private final long handle = driver.streamCreate(0);
-
-            @Override
-            public long handle() {
-                return handle;
-            }
-
-            @Override
-            public void close() {
-                driver.streamDestroy(0, handle);
-            }
-        })) {
+        try (StreamPool streams = new StreamPool(4, () -> new StreamOfDriver(driver, async.memory()))) {
             SyncStream stream = streams.acquire();
             TrackedBlock scores = memory.allocate(4096, stream, "scores");
             try (TrackedMemory.Launch launch = memory.launch(stream).uses(scores, Access.WRITE)) {

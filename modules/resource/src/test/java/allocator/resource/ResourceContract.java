@@ -111,6 +111,23 @@ abstract class ResourceContract {
     }
 
     @Test
+    void anotherSizeIsRefusedAndChangesNothing() {
+        long address = resource.allocate(100);
+        if (!knowsSizes()) {
+            resource.deallocate(address, 100);
+            return;
+        }
+        assertThatThrownBy(() -> resource.deallocate(address, 99)).isInstanceOf(InvalidSizeException.class);
+        resource.deallocate(address, 100);
+        assertThatThrownBy(() -> resource.deallocate(address, 100)).isInstanceOf(ForeignAddressException.class);
+    }
+
+    /** Whether the stack can tell the size of a block. */
+    boolean knowsSizes() {
+        return true;
+    }
+
+    @Test
     void liveBlocksKeepTheirBytesThroughRandomCalls() {
         SplittableRandom random = new SplittableRandom(7);
         List<Block> live = new ArrayList<>();

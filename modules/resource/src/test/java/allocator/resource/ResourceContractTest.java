@@ -87,10 +87,24 @@ class ResourceContractTest {
     }
 
     @Nested
+    class WithSecondOnly extends ResourceContract {
+        @Override
+        MemoryResource over(HostResource bottom) {
+            return new FallbackResource(
+                    new FaultInjectionResource(bottom, FaultInjectionResource.FaultPlan.fromSize(1)), bottom);
+        }
+    }
+
+    @Nested
     class ThereAndBack extends ResourceContract {
         @Override
         MemoryResource over(HostResource bottom) {
             return new AllocatorResource(ResourceAllocator.of(bottom));
+        }
+
+        @Override
+        boolean knowsSizes() {
+            return false; // an allocator is not told
         }
     }
 

@@ -49,6 +49,23 @@ class TypedBufferTest {
     }
 
     @Test
+    void whatIsReservedIsGrownIntoWithoutAMove() {
+        try (var buffer = ints(1, 2)) {
+            buffer.reserve(100);
+            assertThat(buffer.count()).isEqualTo(2);
+            assertThat(buffer.capacity()).isEqualTo(100);
+            long address = buffer.address();
+            buffer.reserve(50);
+            buffer.resize(100);
+            assertThat(buffer.address()).isEqualTo(address);
+            assertThat(buffer.segment().asSlice(0, 8).toArray(ValueLayout.JAVA_INT))
+                    .containsExactly(1, 2);
+            assertThat(counted.statistics().peakBlocks()).isEqualTo(2);
+            assertThatThrownBy(() -> buffer.reserve(-1)).isInstanceOf(InvalidSizeException.class);
+        }
+    }
+
+    @Test
     void aCopyHasMemoryOfItsOwn() {
         try (var buffer = ints(1, 2);
                 var copy = buffer.copy()) {

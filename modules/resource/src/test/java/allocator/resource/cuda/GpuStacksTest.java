@@ -27,6 +27,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -142,6 +144,45 @@ class GpuStacksTest {
         streams.forEach(DriverStream::close);
         events.close();
         async.close();
+    }
+
+    /** Eight threads, each with a stream: what is written right after an allocation is not met by anybody else. */
+    @Test
+    void threadsOnStreamsOfTheirOwnMeetTheirOwnBytes() throws Exception {
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        CudaEvents events = new CudaEvents(driver, 0);
+        TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 256 * MIB));
+        try (var threads = Executors.newFixedThreadPool(8)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < 8; thread++) {
+                int number = thread;
+                all.add(threads.submit(() -> threeBuffersAtATime(memory, number)));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+        assertThat(memory.reap(Duration.ofSeconds(20))).isTrue();
+        memory.close();
+        events.close();
+        async.close();
+    }
+
+    private void threeBuffersAtATime(TrackedMemory memory, int thread) {
+        try (DriverStream stream = new DriverStream(driver, new CudaDeviceResource(driver, 0).memory())) {
+            for (int i = 0; i < 128; i++) {
+                List<TrackedBlock> blocks = new ArrayList<>();
+                for (int which = 0; which < 3; which++) {
+                    TrackedBlock block = memory.allocate(MIB, stream, "thread " + thread);
+                    write(memory, block, thread * 16 + which, stream);
+                    blocks.add(block);
+                }
+                for (int which = 0; which < 3; which++) {
+                    check(memory, blocks.get(which), thread * 16 + which, stream);
+                    memory.free(blocks.get(which));
+                }
+            }
+        }
     }
 
     private void write(TrackedMemory memory, TrackedBlock block, int value, DriverStream stream) {

@@ -3,9 +3,11 @@ package allocator.resource.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.cuda.driver.simulated.StreamHazardException;
 import allocator.resource.Access;
 import allocator.resource.Budget;
 import allocator.resource.BudgetResource;
@@ -27,6 +29,8 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -39,6 +43,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TrackedMemoryTest {
     private static final long MIB = 1 << 20;
@@ -93,6 +99,8 @@ class TrackedMemoryTest {
         @Override
         public void close() {
             driver.advanceAll();
+            memory.reap();
+            driver.advanceAll(); // events that the reap recorded for lost uses
             assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
             memory.close();
             streams.forEach(DriverStream::close);
@@ -265,7 +273,7 @@ class TrackedMemoryTest {
         }
 
         @Test
-        void aCommitThatFailsPoisonsAllAndTheNextUseWaitsForTheStream() {
+        void aCommitThatFailsPoisonsAllAndTheNextUseWaitsForAllOfTheStream() {
             TrackedBlock first = device.memory.allocate(MIB, one, "first");
             TrackedBlock second = device.memory.allocate(MIB, one, "second");
             device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
@@ -284,16 +292,40 @@ class TrackedMemoryTest {
         }
 
         @Test
-        void aFreedBlockWhoseUseWasLostIsReapedOnlyByAWait() {
+        void aFreedBlockWhoseUseWasLostIsReapedBehindAllThatItsStreamWasGiven() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             try (TrackedMemory.Launch launch = device.memory.launch(two).uses(block, Access.WRITE)) {
                 launch.prepare();
                 device.driver.memsetD8Async(0, block.address(), (byte) 9, MIB, two.handle());
             }
             device.memory.free(block);
-            device.driver.advanceAll();
             assertThat(device.memory.reap()).isZero();
-            assertThat(device.memory.reap(Duration.ZERO)).isTrue();
+            device.driver.advance(one.handle());
+            assertThat(device.memory.reap()).isZero();
+            device.driver.advance(two.handle());
+            assertThat(device.memory.reap()).isEqualTo(MIB);
+        }
+
+        @Test
+        void whatWasLostIsWaitedForOnTheDeviceUntilAWriteStandsForIt() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            try (TrackedMemory.Launch launch = device.memory.launch(one).uses(block, Access.WRITE)) {
+                launch.prepare();
+                device.driver.memsetD8Async(0, block.address(), (byte) 9, MIB, one.handle());
+            }
+            long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            TrackedMemory.Launch cancelled = device.memory.launch(two).uses(block, Access.WRITE);
+            cancelled.prepare();
+            cancelled.cancel();
+            device.write(block, 3, two);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isGreaterThanOrEqualTo(waits + 2);
+            waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            device.write(block, 4, two);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
+            assertThat(device.driver.calls(CudaFunction.STREAM_SYNCHRONIZE)).isZero();
+            device.driver.advanceAll();
+            assertThat(device.valueOf(block)).isEqualTo(4);
+            device.memory.free(block);
         }
 
         @Test
@@ -335,6 +367,76 @@ class TrackedMemoryTest {
         }
 
         @Test
+        void aReapNeverWaitsForTheDevice() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.write(block, 1, two);
+            device.memory.free(block);
+            assertThat(device.memory.reap()).isZero();
+            assertThat(device.memory.reap(Duration.ofMillis(2))).isFalse();
+            for (CudaFunction function : List.of(
+                    CudaFunction.STREAM_SYNCHRONIZE, CudaFunction.EVENT_SYNCHRONIZE, CudaFunction.CTX_SYNCHRONIZE)) {
+                assertThat(device.driver.calls(function)).isZero();
+            }
+        }
+
+        @Test
+        void aReapThatFailsLeavesTheRestPending() {
+            TrackedBlock first = device.memory.allocate(MIB, one, "first");
+            TrackedBlock second = device.memory.allocate(MIB, one, "second");
+            device.memory.free(first);
+            device.memory.free(second);
+            device.driver.advanceAll();
+            device.driver.failOnCall(CudaFunction.EVENT_QUERY, 1, CudaResult.INVALID_HANDLE);
+            assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 2 * MIB, 6 * MIB));
+            assertThat(device.memory.reap()).isEqualTo(2 * MIB);
+        }
+
+        @Test
+        void aBlockThatTheDriverFailsToTakeBackIsDead() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.memory.free(block);
+            device.driver.advanceAll();
+            device.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, CudaResult.INVALID_HANDLE);
+            assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
+            device.driver.memFreeAsync(0, block.address(), one.handle());
+        }
+
+        @Test
+        void aBlockThatIsNamedTwiceIsUsedOnceWithItsStrongestAccess() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            TrackedMemory.Launch launch = device.memory
+                    .launch(one)
+                    .uses(block, Access.READ)
+                    .uses(block, Access.WRITE)
+                    .uses(block, Access.READ);
+            launch.prepare();
+            assertThatThrownBy(() -> device.memory.prepare(block, Access.READ, two))
+                    .isInstanceOf(MisorderedUseException.class);
+            assertThatThrownBy(() -> launch.uses(block, Access.READ)).isInstanceOf(IllegalStateException.class);
+            long records = device.driver.calls(CudaFunction.EVENT_RECORD);
+            launch.commit();
+            assertThat(device.driver.calls(CudaFunction.EVENT_RECORD)).isEqualTo(records + 1);
+            device.memory.free(block);
+        }
+
+        @Test
+        void anAllocationWhoseUpstreamIsOutReapsAndTriesOnceMore() {
+            Budget wide = Budget.of("wide", 100 * MIB);
+            TrackedMemory memory = new TrackedMemory(
+                    new BudgetResource(device.resource, Budget.of("small", MIB)), device.events, wide);
+            memory.free(memory.allocate(MIB, one, "first"));
+            device.driver.advanceAll();
+            TrackedBlock second = memory.allocate(MIB, one, "second");
+            assertThatThrownBy(() -> memory.allocate(MIB, one, "third")).isInstanceOf(OutOfMemoryException.class);
+            assertThat(memory.status().live()).isEqualTo(MIB);
+            memory.free(second);
+            device.driver.advanceAll();
+            assertThat(memory.reap()).isEqualTo(MIB);
+        }
+
+        @Test
         void whileThreadsFreeAndReapTheSumsAlwaysHold() throws Exception {
             AtomicBoolean isOver = new AtomicBoolean();
             try (var threads = Executors.newFixedThreadPool(3)) {
@@ -364,6 +466,85 @@ class TrackedMemoryTest {
                 watcher.get();
             }
         }
+    }
+
+    /** The same steps without tracking: what the property below relies on to see. */
+    @Test
+    void theDeviceReportsAUseThatNothingOrders() {
+        SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
+                .withMemory(64 * MIB)
+                .withLaggingStreams()
+                .build();
+        driver.primaryContextRetain(0);
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        DriverStream one = new DriverStream(driver, async.memory());
+        DriverStream two = new DriverStream(driver, async.memory());
+        long address = async.allocate(1000, 256, one);
+        assertThatThrownBy(() -> driver.memsetD8Async(0, address, (byte) 1, 1000, two.handle()))
+                .isInstanceOf(StreamHazardException.class);
+        async.deallocate(address, 1000, 256, one);
+        driver.advance(one.handle());
+        two.close();
+        one.close();
+        async.close();
+        driver.primaryContextRelease(0);
+        assertThat(driver.hazards()).hasSize(1);
+    }
+
+    /** Whichever call of the driver fails: nothing is lost, and in the end everything is back. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void noFailureOfTheDriverLosesABlock(boolean isAsync) {
+        boolean hasFailed = true;
+        for (int call = 1; hasFailed; call++) {
+            try (Device device = new Device(isAsync, 2)) {
+                List<TrackedBlock> live = new ArrayList<>();
+                device.driver.failOnCall(call, CudaResult.ILLEGAL_ADDRESS);
+                int failures = runUnderFailures(device, live);
+                device.driver.clearFailures();
+                TrackedMemory.Status status = device.memory.status();
+                assertThat(status.live() + status.pending() + status.available())
+                        .isEqualTo(8 * MIB);
+                live.forEach(device.memory::free);
+                hasFailed = failures > 0;
+            }
+        }
+    }
+
+    /** Some steps on two streams, each of which may fail; what the driver did not take back is given back by hand. */
+    private static int runUnderFailures(Device device, List<TrackedBlock> live) {
+        DriverStream one = device.streams.getFirst();
+        DriverStream two = device.streams.getLast();
+        List<Long> freed = new ArrayList<>();
+        List<Runnable> steps = List.of(
+                () -> live.add(device.memory.allocate(1000, one, "first")),
+                () -> live.add(device.memory.allocate(2000, two, "second")),
+                () -> device.copy(live.getFirst(), live.getLast(), two),
+                () -> device.copy(live.getLast(), live.getFirst(), one),
+                () -> {
+                    freed.add(live.getFirst().address());
+                    device.memory.free(live.removeFirst());
+                },
+                device.driver::advanceAll,
+                device.memory::reap,
+                device.driver::advanceAll,
+                device.memory::reap,
+                () -> live.add(device.memory.allocate(1000, two, "third")));
+        int failures = 0;
+        for (Runnable step : steps) {
+            try {
+                step.run();
+            } catch (DeviceException | CudaException e) {
+                failures++;
+                assertThat(e).hasMessageContaining("CUDA_ERROR_ILLEGAL_ADDRESS");
+                if (String.valueOf(e.getMessage()).startsWith("cuMemFree")) {
+                    device.driver.memFree(0, freed.getFirst());
+                }
+            } catch (NoSuchElementException e) {
+                assertThat(failures).isPositive(); // there is nothing to copy or to free
+            }
+        }
+        return failures;
     }
 
     /** Random programs on a device whose streams lag: the device itself reports what nothing orders. */
@@ -422,6 +603,38 @@ class TrackedMemoryTest {
             }
             blocks.forEach(device.memory::free);
         }
+    }
+
+    /** What pends is found by whoever needs it, also while another reaps: 8 threads never want more than there is. */
+    @Test
+    void noThreadIsRefusedWhatReapsOfOthersGiveBack() throws Exception {
+        SimulatedCudaDriver driver =
+                SimulatedCudaDriver.builder().withMemory(64 * MIB).build();
+        driver.primaryContextRetain(0);
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        CudaEvents events = new CudaEvents(driver, 0);
+        TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 8 * MIB));
+        try (var threads = Executors.newFixedThreadPool(8)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < 8; thread++) {
+                all.add(threads.submit(() -> {
+                    try (DriverStream stream = new DriverStream(driver, async.memory())) {
+                        for (int i = 0; i < 2000; i++) {
+                            memory.free(memory.allocate(MIB, stream, "worker"));
+                        }
+                    }
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+        assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
+        memory.close();
+        events.close();
+        async.close();
+        driver.primaryContextRelease(0);
+        driver.close();
     }
 
     @Nested
@@ -486,6 +699,38 @@ class TrackedMemoryTest {
                     }))
                     .isSameAs(runtime);
             assertThat(starts).hasValue(1);
+        }
+
+        @Test
+        void threadsThatRaceForARuntimeStartItOnce() throws Exception {
+            var resource = new CudaDeviceResource(driver, 0);
+            AtomicInteger starts = new AtomicInteger();
+            CountDownLatch begin = new CountDownLatch(1);
+            List<Future<DeviceRuntime>> all = new ArrayList<>();
+            try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                for (int i = 0; i < 16; i++) {
+                    all.add(threads.submit(() -> {
+                        begin.await();
+                        return DeviceRuntime.of(4712, device -> {
+                            if (starts.incrementAndGet() == 1) {
+                                throw new DeviceException("not yet", null);
+                            }
+                            return new DeviceRuntime(
+                                    new TrackedMemory(resource, new CudaEvents(driver, 0), Budget.of("device", 1)),
+                                    new StreamPool(1, () -> new DriverStream(driver, resource.memory())));
+                        });
+                    }));
+                }
+                begin.countDown();
+            }
+            assertThat(all.stream().filter(one -> one.state() == Future.State.FAILED))
+                    .hasSize(1);
+            assertThat(all.stream()
+                            .filter(one -> one.state() == Future.State.SUCCESS)
+                            .map(Future::resultNow)
+                            .distinct())
+                    .hasSize(1);
+            assertThat(starts).hasValue(2);
         }
     }
 }

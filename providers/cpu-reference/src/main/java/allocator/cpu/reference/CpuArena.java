@@ -1,42 +1,36 @@
 package allocator.cpu.reference;
 
-import allocator.arena.ArenaConfig;
-import allocator.arena.BfcArena;
-import allocator.arena.StreamArenaAllocator;
-import allocator.spi.AllocatorOptions;
+import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 
-/** The arena over a {@link HostAllocator}: few large blocks from the system, handed out in chunks. */
-final class CpuArena extends StreamArenaAllocator implements CpuAllocator {
-    private final HostAllocator upstream;
+/**
+ * An arena over a {@link HostAllocator}: few large blocks from the system, handed out in pieces. It is told what
+ * happens to streams.
+ */
+sealed interface CpuArena extends CpuAllocator, StreamAwareAllocator permits CpuBfcArena, CpuBumpArena {
+    /** Lets every stream use what was freed on one, whose work is done. */
+    void endRun(SyncStream stream);
 
-    CpuArena(HostAllocator upstream, ArenaConfig config, AllocatorOptions effectiveOptions) {
-        super(new BfcArena(upstream, config), effectiveOptions);
-        this.upstream = upstream;
-    }
+    /** Ends the tie between memory and a stream that is closed. */
+    void releaseStream(SyncStream stream);
 
-    @Override
-    public long allocOnStream(long byteSize, SyncStream stream) {
-        requireOpen(stream);
-        final long address = super.allocOnStream(byteSize, stream);
-        if (stream instanceof CpuStream cpuStream && cpuStream.isClosed()) {
-            // Closed meanwhile, and perhaps released before the memory was tied to it.
-            free(address);
-            releaseStream(stream);
-            requireOpen(stream);
-        }
-        return address;
-    }
-
-    private static void requireOpen(SyncStream stream) {
-        if (stream instanceof CpuStream cpuStream && cpuStream.isClosed()) {
+    /** Refuses a closed stream. */
+    static void requireOpen(SyncStream stream) {
+        if (isClosed(stream)) {
             throw new IllegalStateException(stream + " is closed");
         }
     }
 
-    @Override
-    public void destroy() {
-        close();
-        upstream.destroy();
+    /** Refuses a stream that was closed meanwhile, and perhaps released before {@code address} was tied to it. */
+    default void requireStillOpen(SyncStream stream, long address) {
+        if (isClosed(stream)) {
+            free(address);
+            releaseStream(stream);
+            requireOpen(stream);
+        }
+    }
+
+    private static boolean isClosed(SyncStream stream) {
+        return stream instanceof CpuStream cpuStream && cpuStream.isClosed();
     }
 }

@@ -2,6 +2,8 @@ package allocator.cpu.reference;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
+import allocator.arena.BumpConfig;
+import allocator.arena.BumpOptions;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -31,7 +33,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The provider {@code cpu-reference}: one device, the host's processor, with default and read-only memory.
  *
- * <p>Default memory is served by one arena that all users share, unless a user asks for one of its own. Read-only memory
+ * <p>Default memory is served by one arena that all users share, unless a user asks for one of its own, by best fit or, with
+ * {@code arena.kind=bump}, by bump allocation. Read-only memory
  * is served block by block, since an arena gains nothing where memory is taken once and kept.
  *
  * <p>One lock guards what is out: allocators with their references, and streams. It is never held while memory is
@@ -43,8 +46,9 @@ public final class CpuReferenceFactory implements EpFactory {
     private static final MemoryInfo DEFAULT_MEMORY = new MemoryInfo("Cpu", HOST, BYTE_ALIGNMENT, AllocatorType.DEVICE);
     private static final MemoryInfo READ_ONLY_MEMORY =
             new MemoryInfo("CpuReadOnly", HOST, BYTE_ALIGNMENT, AllocatorType.READ_ONLY);
-    private static final List<OptionKey<?>> OPTION_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(OptionKey.EXCLUSIVE), ArenaOptions.KEYS.stream())
+    private static final List<OptionKey<?>> OPTION_KEYS = Stream.of(
+                    List.<OptionKey<?>>of(OptionKey.EXCLUSIVE), ArenaOptions.KEYS, BumpOptions.KEYS)
+            .flatMap(List::stream)
             .toList();
 
     private final Object lock = new Object();
@@ -119,7 +123,13 @@ public final class CpuReferenceFactory implements EpFactory {
     }
 
     private static CpuArena newArena(AllocatorOptions options) {
-        return new CpuArena(new HostAllocator(DEFAULT_MEMORY), ArenaConfig.from(options), options.resolve(OPTION_KEYS));
+        final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY);
+        final AllocatorOptions effective = options.resolve(OPTION_KEYS);
+        return switch (options.get(BumpOptions.KIND)) {
+            case BFC -> new CpuBfcArena(upstream, ArenaConfig.from(options), effective);
+            case BUMP ->
+                new CpuBumpArena(upstream, BumpConfig.from(options), options.get(ArenaOptions.MAX_MEM), effective);
+        };
     }
 
     @Override

@@ -1,4 +1,4 @@
-package allocator.bench;
+package allocator.bench.pairs;
 
 /** The generator of all workloads: SplitMix64, in 64-bit arithmetic that wraps. Not for use by several threads. */
 final class SplitMix64 {

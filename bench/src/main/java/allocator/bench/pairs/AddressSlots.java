@@ -1,0 +1,42 @@
+package allocator.bench.pairs;
+
+import allocator.spi.Allocator;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/** Blocks of an allocator of the contract. */
+class AddressSlots extends Slots {
+    private final Allocator allocator;
+    private final long[] blocks;
+
+    AddressSlots(Allocator allocator, int slots) {
+        this.allocator = allocator;
+        blocks = new long[slots];
+    }
+
+    @Override
+    void alloc(int slot, int byteSize) {
+        blocks[slot] = allocator.alloc(byteSize);
+    }
+
+    @Override
+    void free(int slot) {
+        allocator.free(blocks[slot]);
+    }
+
+    @Override
+    void touch(int slot, int byteSize) {
+        touch(blocks[slot], byteSize);
+    }
+
+    @SuppressWarnings("restricted")
+    static void touch(long address, long byteSize) {
+        final MemorySegment block = MemorySegment.ofAddress(address).reinterpret(byteSize);
+        for (long i = 0; i < byteSize; i += PAGE) {
+            block.set(ValueLayout.JAVA_BYTE, i, (byte) 1);
+        }
+    }
+
+    /** What the system gives memory in. */
+    static final int PAGE = 4096;
+}

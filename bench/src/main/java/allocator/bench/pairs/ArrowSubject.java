@@ -1,0 +1,53 @@
+package allocator.bench.pairs;
+
+import java.util.OptionalLong;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.RootAllocator;
+
+/** Arrow's buffers over {@code Unsafe}, from one root allocator without a limit. */
+final class ArrowSubject extends Subject {
+    private final BufferAllocator allocator = new RootAllocator(Long.MAX_VALUE);
+
+    @Override
+    Slots slots(int count) {
+        return new Buffers(allocator, count);
+    }
+
+    @Override
+    OptionalLong bytesHeld() {
+        return OptionalLong.of(allocator.getAllocatedMemory());
+    }
+
+    @Override
+    public void close() {
+        allocator.close();
+    }
+
+    private static final class Buffers extends Slots {
+        private final BufferAllocator allocator;
+        private final ArrowBuf[] blocks;
+
+        Buffers(BufferAllocator allocator, int count) {
+            this.allocator = allocator;
+            blocks = new ArrowBuf[count];
+        }
+
+        @Override
+        void alloc(int slot, int byteSize) {
+            blocks[slot] = allocator.buffer(byteSize);
+        }
+
+        @Override
+        void free(int slot) {
+            blocks[slot].close();
+        }
+
+        @Override
+        void touch(int slot, int byteSize) {
+            for (int i = 0; i < byteSize; i += AddressSlots.PAGE) {
+                blocks[slot].setByte(i, 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+package allocator.bench.pairs;
+
+import java.lang.foreign.Arena;
+import java.util.function.Supplier;
+
+/** The JDK's arenas, one for each block, since they free nothing until they are closed. Their memory is zeroed. */
+final class JdkSubject extends Subject {
+    private final Supplier<Arena> arenas;
+
+    JdkSubject(Supplier<Arena> arenas) {
+        this.arenas = arenas;
+    }
+
+    @Override
+    Slots slots(int count) {
+        return new Arenas(arenas, count);
+    }
+
+    @Override
+    public void close() {
+        // Nothing is held.
+    }
+
+    private static final class Arenas extends Slots {
+        private final Supplier<Arena> arenas;
+        private final Arena[] blocks;
+
+        Arenas(Supplier<Arena> arenas, int count) {
+            this.arenas = arenas;
+            blocks = new Arena[count];
+        }
+
+        @Override
+        void alloc(int slot, int byteSize) {
+            final Arena arena = arenas.get();
+            arena.allocate(byteSize);
+            blocks[slot] = arena;
+        }
+
+        @Override
+        void free(int slot) {
+            blocks[slot].close();
+        }
+
+        @Override
+        void touch(int slot, int byteSize) {
+            // Zeroing has touched it.
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package allocator.bench.pairs;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.AddressLayout;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+
+/** Where a run takes place. */
+final class Machine {
+    private Machine() {}
+
+    /** CPU, processors, memory, system. */
+    static String description() {
+        final var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        return String.format(
+                Locale.ROOT,
+                "%s, %d processors, %d GiB, %s %s %s, %s, transparent huge pages: %s",
+                firstField(Path.of("/proc/cpuinfo"), "model name", "unknown CPU"),
+                system.getAvailableProcessors(),
+                Math.round((double) system.getTotalMemorySize() / (1 << 30)),
+                system.getName(),
+                system.getVersion(),
+                system.getArch(),
+                libc(),
+                hugePages());
+    }
+
+    /** The JDK that measures. */
+    static String jdk() {
+        return Runtime.version() + ", " + System.getProperty("java.vm.name");
+    }
+
+    /** How many processes want a processor, on the average of the last minute. */
+    static String load() {
+        final double load = ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
+        return load < 0 ? "unknown" : String.format(Locale.ROOT, "%.2f", load);
+    }
+
+    private static String firstField(Path file, String field, String otherwise) {
+        return lines(file).stream()
+                .filter(line -> line.startsWith(field))
+                .map(line -> line.substring(line.indexOf(':') + 1).strip())
+                .findFirst()
+                .orElse(otherwise);
+    }
+
+    private static String hugePages() {
+        return lines(Path.of("/sys/kernel/mm/transparent_hugepage/enabled")).stream()
+                .map(line -> line.replaceAll(".*\\[(.*)].*", "$1"))
+                .findFirst()
+                .orElse("unknown");
+    }
+
+    private static List<String> lines(Path file) {
+        try {
+            return Files.isReadable(file) ? Files.readAllLines(file) : List.of();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @SuppressWarnings("restricted")
+    private static String libc() {
+        final Linker linker = Linker.nativeLinker();
+        final AddressLayout text =
+                ValueLayout.ADDRESS.withTargetLayout(MemoryLayout.sequenceLayout(64, ValueLayout.JAVA_BYTE));
+        return linker.defaultLookup()
+                .find("gnu_get_libc_version")
+                .map(function -> {
+                    try {
+                        final MemorySegment version =
+                                (MemorySegment) linker.downcallHandle(function, FunctionDescriptor.of(text))
+                                        .invokeExact();
+                        return "glibc " + version.getString(0);
+                    } catch (Throwable e) {
+                        throw new IllegalStateException(e);
+                    }
+                })
+                .orElse("no glibc");
+    }
+}

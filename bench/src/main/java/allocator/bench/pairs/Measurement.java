@@ -1,0 +1,241 @@
+package allocator.bench.pairs;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.management.CompilationMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.ToLongFunction;
+import org.HdrHistogram.Histogram;
+
+/**
+ * What a JVM of its own measures: one subject under some workloads, with some numbers of threads that share it.
+ *
+ * <p>Every thread plays its workload without end. After a warm-up come the windows, each so many whole units of the
+ * workload as fill its time, and then a time in which every single operation is timed.
+ *
+ * <p>Arguments: file for the results, subject, workloads and numbers of threads (lists with commas), the plan.
+ */
+public final class Measurement {
+    private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(100);
+    private static final long LONGEST_WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(1500);
+    private static final int WARM_UP_SLICE_MILLIS = 20;
+    private static final int SIGNIFICANT_DIGITS = 3;
+
+    private final Output output;
+    private final SubjectType type;
+    private final Plan plan;
+
+    /** What a thread did in a window. */
+    private record Share(long pairs, long wallNanos, long cpuNanos, long heapBytes) {
+        double perPair(long value) {
+            return (double) value / pairs;
+        }
+    }
+
+    private Measurement(Output output, SubjectType type, Plan plan) {
+        this.output = output;
+        this.type = type;
+        this.plan = plan;
+    }
+
+    /**
+     * Measures.
+     *
+     * @param args as above
+     * @throws Exception if the subject fails
+     */
+    public static void main(String[] args) throws Exception {
+        final List<String> arguments = Arrays.asList(args);
+        final Measurement measurement = new Measurement(
+                new Output(Path.of(args[0])),
+                SubjectType.of(args[1]),
+                Plan.parse(arguments.subList(4, arguments.size())));
+        for (final String workload : args[2].split(",", -1)) {
+            for (final String threads : args[3].split(",", -1)) {
+                measurement.run(workload, Integer.parseInt(threads));
+            }
+        }
+        System.exit(0); // Some subjects leave threads behind.
+    }
+
+    private void run(String workload, int threadCount) throws Exception {
+        final List<ExecutorService> threads = new ArrayList<>();
+        try (Subject subject = type.open()) {
+            for (int i = 0; i < threadCount; i++) {
+                threads.add(Executors.newSingleThreadExecutor(subject::thread));
+            }
+            final List<Player> players = new ArrayList<>();
+            long peakLiveBytes = 0;
+            for (int i = 0; i < threadCount; i++) {
+                final Workload part = Workload.of(workload, i);
+                peakLiveBytes += part.peakLiveBytes();
+                players.add(threads.get(i)
+                        .submit(() -> {
+                            final Player player = new Player(part, subject.slots(part.slots()));
+                            player.fill();
+                            return player;
+                        })
+                        .get());
+            }
+
+            warmUp(threads, players);
+            for (int i = 0; i < plan.windows(); i++) {
+                write(workload, play(threads, players, plan.windowMillis()));
+            }
+            if (subject.bytesHeld().isPresent()) {
+                final double held = subject.bytesHeld().getAsLong();
+                output.add(workload, threadCount, Metric.HELD_OVER_LIVE, held / peakLiveBytes);
+            }
+            if (plan.latencyMillis() > 0) {
+                timeOperations(workload, subject, threads, players);
+            }
+            for (int i = 0; i < threadCount; i++) {
+                threads.get(i).submit(players.get(i)::drain).get();
+            }
+        } finally {
+            threads.forEach(ExecutorService::shutdown);
+        }
+    }
+
+    /** Plays until the compiler has had nothing to do for a while. */
+    private void warmUp(List<ExecutorService> threads, List<Player> players)
+            throws InterruptedException, ExecutionException {
+        final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
+        final long begin = System.nanoTime();
+        long compiled = 0;
+        long lastCompiled = begin;
+        long now = begin;
+        while (now - begin < TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis())
+                || (now - lastCompiled < TimeUnit.MILLISECONDS.toNanos(plan.quietMillis())
+                        && now - begin < LONGEST_WARM_UP_NANOS)) {
+            play(threads, players, WARM_UP_SLICE_MILLIS);
+            now = System.nanoTime();
+            final long compiledNow = compiler.getTotalCompilationTime();
+            if (compiledNow != compiled) {
+                compiled = compiledNow;
+                lastCompiled = now;
+            }
+        }
+    }
+
+    /** Lets all threads do something at the same time, begun together. */
+    private static <T> List<T> together(List<ExecutorService> threads, List<? extends Callable<T>> work)
+            throws InterruptedException, ExecutionException {
+        final AtomicInteger absent = new AtomicInteger(threads.size());
+        final List<Future<T>> futures = new ArrayList<>();
+        for (int i = 0; i < threads.size(); i++) {
+            final Callable<T> part = work.get(i);
+            futures.add(threads.get(i).submit(() -> {
+                absent.decrementAndGet();
+                while (absent.get() > 0) {
+                    Thread.onSpinWait();
+                }
+                return part.call();
+            }));
+        }
+        final List<T> results = new ArrayList<>();
+        for (final Future<T> future : futures) {
+            results.add(future.get());
+        }
+        return results;
+    }
+
+    private static List<Share> play(List<ExecutorService> threads, List<Player> players, int millis)
+            throws InterruptedException, ExecutionException {
+        return together(
+                threads,
+                players.stream()
+                        .<Callable<Share>>map(player -> () -> play(player, millis))
+                        .toList());
+    }
+
+    private static Share play(Player player, int millis) {
+        final long heapBytes = THREADS.getCurrentThreadAllocatedBytes();
+        final long cpu = THREADS.getCurrentThreadCpuTime();
+        final long begin = System.nanoTime();
+        final long end = begin + TimeUnit.MILLISECONDS.toNanos(millis);
+        long events = 0;
+        long now;
+        do {
+            events += player.playUnit();
+            now = System.nanoTime();
+        } while (now < end);
+        final long cpuNanos = THREADS.getCurrentThreadCpuTime() - cpu;
+        return new Share(events / 2, now - begin, cpuNanos, THREADS.getCurrentThreadAllocatedBytes() - heapBytes);
+    }
+
+    private void write(String workload, List<Share> shares) {
+        final int threads = shares.size();
+        output.add(
+                workload,
+                threads,
+                Metric.WALL_NS,
+                shares.stream()
+                        .mapToDouble(share -> share.perPair(share.wallNanos))
+                        .average()
+                        .orElseThrow());
+        output.add(workload, threads, Metric.CPU_NS, perPair(shares, Share::cpuNanos));
+        output.add(workload, threads, Metric.HEAP_BYTES, perPair(shares, Share::heapBytes));
+        output.add(
+                workload,
+                threads,
+                Metric.MILLION_PAIRS_PER_S,
+                shares.stream()
+                        .mapToDouble(share -> 1000.0 * share.pairs / share.wallNanos)
+                        .sum());
+    }
+
+    private static double perPair(List<Share> shares, ToLongFunction<Share> value) {
+        return (double) shares.stream().mapToLong(value).sum()
+                / shares.stream().mapToLong(Share::pairs).sum();
+    }
+
+    private void timeOperations(String workload, Subject subject, List<ExecutorService> threads, List<Player> players)
+            throws InterruptedException, ExecutionException {
+        final long before = subject.extensions().orElse(0);
+        final List<Histogram> histograms = together(
+                threads,
+                players.stream()
+                        .<Callable<Histogram>>map(player -> () -> timeOperations(player, plan.latencyMillis()))
+                        .toList());
+        final Histogram all = histograms.removeFirst();
+        histograms.forEach(all::add);
+        if (subject.extensions().isPresent()) {
+            final long extensions = subject.extensions().getAsLong() - before;
+            output.add(workload, players.size(), Metric.EXTENSIONS, (double) extensions);
+        }
+        output.add(workload, players.size(), all);
+    }
+
+    private static Histogram timeOperations(Player player, int millis) {
+        final Histogram histogram = histogram();
+        // The code that times has to be compiled as well.
+        timeOperations(player, histogram, millis / 2);
+        histogram.reset();
+        timeOperations(player, histogram, millis);
+        return histogram;
+    }
+
+    private static void timeOperations(Player player, Histogram histogram, int millis) {
+        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        do {
+            player.playUnitTimed(histogram);
+        } while (System.nanoTime() < end);
+    }
+
+    /** A histogram of times of operations. */
+    static Histogram histogram() {
+        return new Histogram(LONGEST_NANOS, SIGNIFICANT_DIGITS);
+    }
+}

@@ -1,0 +1,147 @@
+package allocator.bench.pairs;
+
+import allocator.bench.pairs.Results.Cell;
+import de.erichseifert.vectorgraphics2d.VectorGraphics2D;
+import de.erichseifert.vectorgraphics2d.intermediate.CommandSequence;
+import de.erichseifert.vectorgraphics2d.svg.SVGProcessor;
+import de.erichseifert.vectorgraphics2d.util.PageSize;
+import java.awt.BasicStroke;
+import java.awt.Color;
+import java.awt.Font;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.knowm.xchart.CategoryChart;
+import org.knowm.xchart.CategoryChartBuilder;
+import org.knowm.xchart.style.CategoryStyler;
+import org.knowm.xchart.style.Styler.LegendLayout;
+import org.knowm.xchart.style.Styler.LegendPosition;
+
+/** The results as a picture: nanoseconds per pair on a logarithmic axis, one thread above, two threads below. */
+final class Plot {
+    private static final int WIDTH = 1200;
+    private static final int HEIGHT = 430;
+    private static final String FONT = Font.SANS_SERIF;
+
+    /** What is drawn, and how; the JDK's arenas would take most of the axis. */
+    private static final Map<SubjectType, Color> COLORS = colors();
+
+    private final Results results;
+
+    Plot(Results results) {
+        this.results = results;
+    }
+
+    private static Map<SubjectType, Color> colors() {
+        final Map<SubjectType, Color> colors = new LinkedHashMap<>();
+        colors.put(SubjectType.ARENA, new Color(0x0b4f9e));
+        colors.put(SubjectType.ARENA_STREAMS, new Color(0x6aa9e9));
+        colors.put(SubjectType.ORT, new Color(0xd9572b));
+        colors.put(SubjectType.NETTY_POOLED, new Color(0x2f8f4e));
+        colors.put(SubjectType.NETTY_ADAPTIVE, new Color(0x8fcf9f));
+        colors.put(SubjectType.ARROW, new Color(0xd9b310));
+        colors.put(SubjectType.MALLOC, new Color(0x4d4d4d));
+        colors.put(SubjectType.JEMALLOC, new Color(0x808080));
+        colors.put(SubjectType.MIMALLOC, new Color(0xa8a8a8));
+        colors.put(SubjectType.TCMALLOC, new Color(0xcfcfcf));
+        return colors;
+    }
+
+    /**
+     * Writes the picture.
+     *
+     * @return whether there was anything to draw
+     */
+    boolean write(Path file) throws IOException {
+        final List<CategoryChart> charts = new ArrayList<>();
+        addChart(charts, 1, "One thread: ns per pair of free and allocation (processor time)");
+        addChart(charts, 2, "Two threads on one allocator: ns per pair and thread (time that passed)");
+        if (charts.isEmpty()) {
+            return false;
+        }
+        final VectorGraphics2D graphics = new VectorGraphics2D();
+        for (final CategoryChart chart : charts) {
+            chart.paint(graphics, WIDTH, HEIGHT);
+            graphics.translate(0, HEIGHT);
+        }
+        final CommandSequence commands = graphics.getCommands();
+        final ByteArrayOutputStream out = new ByteArrayOutputStream();
+        new SVGProcessor()
+                .getDocument(commands, new PageSize(0, 0, WIDTH, HEIGHT * charts.size()))
+                .writeTo(out);
+        // Texts are drawn as curves, with more digits than anybody can see.
+        Files.writeString(file, out.toString(StandardCharsets.UTF_8).replaceAll("(\\.\\d\\d)\\d+", "$1"));
+        return true;
+    }
+
+    private void addChart(List<CategoryChart> charts, int threads, String title) {
+        final Metric metric = Report.quoted(threads);
+        final List<SubjectType> subjects = COLORS.keySet().stream()
+                .filter(type -> results.subjects().contains(type.toString()))
+                .toList();
+        final List<String> workloads = Workload.names().stream()
+                .filter(workload -> !Workload.SCALES.contains(workload))
+                .filter(workload ->
+                        subjects.stream().anyMatch(type -> results.has(cell(type, workload, threads), metric)))
+                .toList();
+        if (workloads.isEmpty()) {
+            return;
+        }
+        final CategoryChart chart = new CategoryChartBuilder()
+                .width(WIDTH)
+                .height(HEIGHT)
+                .title(title)
+                .build();
+        double low = Double.MAX_VALUE;
+        double high = 0;
+        for (final SubjectType type : subjects) {
+            final List<Double> values = new ArrayList<>();
+            for (final String workload : workloads) {
+                final double value = results.median(cell(type, workload, threads), metric);
+                values.add(Double.isNaN(value) ? null : value);
+                if (!Double.isNaN(value)) {
+                    low = Math.min(low, value);
+                    high = Math.max(high, value);
+                }
+            }
+            chart.addSeries(type.toString(), workloads, values).setFillColor(COLORS.get(type));
+        }
+        style(chart.getStyler(), decade(low, Math.floor(Math.log10(low))), decade(high, Math.ceil(Math.log10(high))));
+        charts.add(chart);
+    }
+
+    private static double decade(double value, double exponent) {
+        return value > 0 ? Math.pow(10, exponent) : 1;
+    }
+
+    private static Cell cell(SubjectType type, String workload, int threads) {
+        return new Cell(type.toString(), workload, threads);
+    }
+
+    private static void style(CategoryStyler styler, double low, double high) {
+        styler.setYAxisLogarithmic(true);
+        styler.setYAxisMin(low);
+        styler.setYAxisMax(high);
+        styler.setYAxisDecimalPattern("#,##0");
+        styler.setAvailableSpaceFill(0.88);
+        styler.setPlotGridVerticalLinesVisible(false);
+        styler.setPlotGridLinesColor(new Color(0xdddddd));
+        styler.setPlotGridLinesStroke(new BasicStroke(1));
+        styler.setPlotBorderVisible(false);
+        styler.setPlotMargin(0);
+        styler.setAxisTickLabelsFont(new Font(FONT, Font.PLAIN, 13));
+        styler.setLegendPosition(LegendPosition.OutsideE);
+        styler.setLegendLayout(LegendLayout.Vertical);
+        styler.setLegendBorderColor(Color.WHITE);
+        styler.setLegendFont(new Font(FONT, Font.PLAIN, 13));
+        styler.setChartBackgroundColor(Color.WHITE);
+        styler.setChartTitleFont(new Font(FONT, Font.BOLD, 15));
+        styler.setChartTitleBoxVisible(false);
+    }
+}

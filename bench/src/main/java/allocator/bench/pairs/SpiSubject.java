@@ -1,0 +1,148 @@
+package allocator.bench.pairs;
+
+import ai.onnxruntime.OrtEnvironment;
+import allocator.arena.ArenaAllocator;
+import allocator.arena.ArenaConfig;
+import allocator.arena.BfcArena;
+import allocator.arena.StreamArenaAllocator;
+import allocator.onnxruntime.OnnxRuntimeAllocators;
+import allocator.runtime.Environment;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.EpFactory;
+import allocator.spi.MemoryInfo;
+import allocator.spi.StreamAwareAllocator;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.ServiceLoader;
+
+/** An allocator of the contract. */
+class SpiSubject extends Subject {
+    private final Allocator allocator;
+    private final Runnable onClose;
+
+    private SpiSubject(Allocator allocator, Runnable onClose) {
+        this.allocator = allocator;
+        this.onClose = onClose;
+    }
+
+    /** Our arena with its default settings, over {@code malloc}. */
+    static Subject arena() {
+        return new ArenaSubject(arenaOverMalloc());
+    }
+
+    /** The same, each thread on a stream of its own. */
+    static Subject arenaOnStreams() {
+        final ArenaAllocator allocator = arenaOverMalloc();
+        return new ArenaSubject(allocator) {
+            @Override
+            Slots slots(int count) {
+                return new StreamSlots((StreamAwareAllocator) allocator, count);
+            }
+        };
+    }
+
+    private static ArenaAllocator arenaOverMalloc() {
+        return new StreamArenaAllocator(
+                new BfcArena(new MallocAllocator(), ArenaConfig.DEFAULT), AllocatorOptions.EMPTY);
+    }
+
+    /** A {@code malloc} by itself. */
+    static Subject malloc() {
+        return new SpiSubject(new MallocAllocator(), () -> {}) {
+            @Override
+            OptionalLong bytesHeld() {
+                return OptionalLong.empty();
+            }
+
+            @Override
+            OptionalLong extensions() {
+                return OptionalLong.empty();
+            }
+        };
+    }
+
+    /** ONNX Runtime's CPU arena with its default settings, through its C API, frees unchecked. */
+    static Subject onnxRuntime() {
+        return provider("onnxruntime", Map.of("ort.check_frees", "0"));
+    }
+
+    /** The allocator of {@code cpu-reference} through an environment, as applications use it. */
+    static Subject runtime() {
+        final Environment environment = Environment.builder()
+                .allowModules("java.allocator.cpu.reference")
+                .build();
+        return new SpiSubject(environment.sharedAllocators().getFirst(), environment::close);
+    }
+
+    /** That of {@code cpu-reference} as ONNX Runtime calls it: from Java to native code and from there to Java again. */
+    static Subject upcall() {
+        final OnnxRuntimeAllocators installation = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                .provider("cpu-reference")
+                .install();
+        // The allocator that the environment shares is the installed one.
+        final SpiSubject shared = provider("onnxruntime", Map.of("ort.source", "shared", "ort.check_frees", "0"));
+        return new SpiSubject(shared.allocator, () -> {
+            shared.close();
+            installation.close();
+        });
+    }
+
+    /** A provider's allocator of its first device. */
+    static SpiSubject provider(String name, Map<String, String> options) {
+        final EpFactory factory = ServiceLoader.load(EpFactory.class).stream()
+                .map(ServiceLoader.Provider::get)
+                .filter(provider -> provider.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("no provider on the module path is called " + name));
+        final var discovery = factory.discoverDevices();
+        final MemoryInfo info = discovery.devices().stream()
+                .flatMap(device -> device.defaultMemory().stream())
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException(name + " has no device: " + discovery.notes()));
+        final Allocator allocator = factory.createAllocator(info, AllocatorOptions.of(options));
+        return new SpiSubject(allocator, () -> {
+            factory.releaseAllocator(allocator);
+            factory.close();
+        });
+    }
+
+    @Override
+    Slots slots(int count) {
+        return new AddressSlots(allocator, count);
+    }
+
+    @Override
+    OptionalLong bytesHeld() {
+        return OptionalLong.of(stats().bytesHeld());
+    }
+
+    @Override
+    OptionalLong extensions() {
+        return OptionalLong.of(stats().numArenaExtensions());
+    }
+
+    private AllocatorStats stats() {
+        return allocator.stats();
+    }
+
+    @Override
+    public final void close() {
+        onClose.run();
+    }
+
+    private static class ArenaSubject extends SpiSubject {
+        private final ArenaAllocator allocator;
+
+        ArenaSubject(ArenaAllocator allocator) {
+            super(allocator, allocator::close);
+            this.allocator = allocator;
+        }
+
+        @Override
+        OptionalLong bookkeepingBytes() {
+            return OptionalLong.of(allocator.arena().bookkeepingBytes());
+        }
+    }
+}

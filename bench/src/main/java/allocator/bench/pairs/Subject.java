@@ -1,0 +1,33 @@
+package allocator.bench.pairs;
+
+import java.util.OptionalLong;
+
+/** An allocator to measure, open until it is closed. */
+abstract class Subject implements AutoCloseable {
+    /** Blocks for one thread, which asks for them itself. */
+    abstract Slots slots(int count);
+
+    /** A thread of the kind that suits the allocator. */
+    Thread thread(Runnable work) {
+        return new Thread(work);
+    }
+
+    /** What the allocator says that it holds of the system's memory; empty if it does not say. */
+    OptionalLong bytesHeld() {
+        return OptionalLong.empty();
+    }
+
+    /** How often the allocator has taken memory from the system; empty if it does not say. */
+    OptionalLong extensions() {
+        return OptionalLong.empty();
+    }
+
+    /** What the allocator says that its own tables take; empty if it does not say. */
+    OptionalLong bookkeepingBytes() {
+        return OptionalLong.empty();
+    }
+
+    /** Ends the use; every block is freed. */
+    @Override
+    public abstract void close();
+}

@@ -1,0 +1,175 @@
+package allocator.bench.pairs;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.Arena;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** What can be measured. */
+enum SubjectType {
+    /** Our arena. */
+    ARENA("our arena, through the contract"),
+    /** Our arena, ordered on streams. */
+    ARENA_STREAMS("our arena, each thread on a stream of its own"),
+    /** ONNX Runtime's arena. */
+    ORT("ONNX Runtime's CPU arena, through its C API"),
+    /** Netty's older allocator. */
+    NETTY_POOLED("Netty's PooledByteBufAllocator, direct buffers"),
+    /** Netty's newer allocator. */
+    NETTY_ADAPTIVE("Netty's AdaptiveByteBufAllocator, direct buffers"),
+    /** Arrow. */
+    ARROW("Arrow's RootAllocator over Unsafe"),
+    /** A confined arena per block. */
+    JDK_CONFINED("Arena.ofConfined, one per block, zeroed"),
+    /** A shared arena per block. */
+    JDK_SHARED("Arena.ofShared, one per block, zeroed"),
+    /** The C library. */
+    MALLOC("malloc of the C library, by a critical downcall"),
+    /** Jason Evans' allocator. */
+    JEMALLOC("jemalloc, by a critical downcall"),
+    /** Microsoft's allocator. */
+    MIMALLOC("mimalloc, by a critical downcall"),
+    /** The allocator of gperftools. */
+    TCMALLOC("tcmalloc of gperftools, by a critical downcall"),
+    /** Our provider of CPU memory. */
+    CPU_REFERENCE("our provider cpu-reference"),
+    /** The provider through the runtime. */
+    RUNTIME("cpu-reference, through an environment"),
+    /** The provider as ONNX Runtime calls it. */
+    UPCALL("cpu-reference, as ONNX Runtime calls it");
+
+    /** What a run measures unless told otherwise. */
+    static final List<SubjectType> USUAL = List.of(
+            ARENA,
+            ARENA_STREAMS,
+            ORT,
+            NETTY_POOLED,
+            NETTY_ADAPTIVE,
+            ARROW,
+            JDK_CONFINED,
+            JDK_SHARED,
+            MALLOC,
+            JEMALLOC,
+            MIMALLOC,
+            TCMALLOC);
+
+    /** What a first look measures. */
+    static final List<SubjectType> FEW = List.of(ARENA, ARENA_STREAMS, ORT, NETTY_POOLED, MALLOC);
+
+    /** Those that are taken to a million live blocks. */
+    static final List<SubjectType> SCALED = List.of(ARENA, ORT, NETTY_POOLED, MALLOC);
+
+    /** Where native libraries lie, besides what {@code LD_LIBRARY_PATH} says. */
+    private static final List<String> FOLDERS = List.of(
+            "bench/.libraries",
+            "libraries",
+            "/usr/local/lib",
+            "/usr/lib/x86_64-linux-gnu",
+            "/usr/lib/aarch64-linux-gnu",
+            "/usr/lib64",
+            "/usr/lib",
+            "/opt/homebrew/lib");
+
+    private final String description;
+
+    SubjectType(String description) {
+        this.description = description;
+    }
+
+    /** The subject of that name on the command line. */
+    static SubjectType of(String text) {
+        return Arrays.stream(values())
+                .filter(type -> type.toString().equals(text))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no subject is called '" + text + "'; there are "
+                        + Arrays.stream(values()).map(SubjectType::toString).collect(Collectors.joining(", "))));
+    }
+
+    /** What it is. */
+    String description() {
+        return description;
+    }
+
+    /** Whether a block's whole memory is written, so that large blocks take milliseconds. */
+    boolean zeroes() {
+        return this == JDK_CONFINED || this == JDK_SHARED;
+    }
+
+    /** Whether it needs ONNX Runtime's jar. */
+    boolean needsOnnxRuntime() {
+        return this == ORT || this == UPCALL;
+    }
+
+    /** Whether it is an allocator in a library of its own. */
+    boolean needsLibrary() {
+        return !libraryNames().isEmpty();
+    }
+
+    private List<String> libraryNames() {
+        return switch (this) {
+            case JEMALLOC -> List.of("libjemalloc.so.2", "libjemalloc.so");
+            case MIMALLOC -> List.of("libmimalloc.so.3*", "libmimalloc.so.2*", "libmimalloc.so");
+            case TCMALLOC -> List.of("libtcmalloc_minimal.so.4", "libtcmalloc_minimal.so");
+            default -> List.of();
+        };
+    }
+
+    /** The file of its library, if there is one in the usual folders. */
+    Optional<Path> findLibrary() {
+        final Stream<String> named =
+                Stream.of(System.getenv().getOrDefault("LD_LIBRARY_PATH", "").split(":", -1));
+        final List<Path> folders = Stream.concat(named, FOLDERS.stream())
+                .filter(folder -> !folder.isEmpty())
+                .map(Path::of)
+                .filter(Files::isDirectory)
+                .toList();
+        return libraryNames().stream()
+                .flatMap(name -> folders.stream().flatMap(folder -> matches(folder, name).stream()))
+                .findFirst()
+                .map(Path::toAbsolutePath);
+    }
+
+    private static List<Path> matches(Path folder, String pattern) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, pattern)) {
+            final List<Path> found = new ArrayList<>();
+            files.forEach(found::add);
+            found.sort(null);
+            return found;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Opens it; once per JVM where it is a native library. */
+    Subject open() {
+        return switch (this) {
+            case ARENA -> SpiSubject.arena();
+            case ARENA_STREAMS -> SpiSubject.arenaOnStreams();
+            case ORT -> SpiSubject.onnxRuntime();
+            case NETTY_POOLED -> NettySubject.pooled();
+            case NETTY_ADAPTIVE -> NettySubject.adaptive();
+            case ARROW -> new ArrowSubject();
+            case JDK_CONFINED -> new JdkSubject(Arena::ofConfined);
+            case JDK_SHARED -> new JdkSubject(Arena::ofShared);
+            case MALLOC, JEMALLOC, MIMALLOC, TCMALLOC -> SpiSubject.malloc();
+            case CPU_REFERENCE -> SpiSubject.provider("cpu-reference", Map.of());
+            case RUNTIME -> SpiSubject.runtime();
+            case UPCALL -> SpiSubject.upcall();
+        };
+    }
+
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+}

@@ -1,0 +1,79 @@
+package allocator.bench.pairs;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.HdrHistogram.Histogram;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PlayerTest {
+    /** Slots that know what is in them. */
+    private static final class CheckedSlots extends Slots {
+        private final Map<Integer, Integer> live = new HashMap<>();
+        private int calls;
+        private int touched;
+
+        @Override
+        void alloc(int slot, int byteSize) {
+            calls++;
+            assertTrue(byteSize > 0 && live.put(slot, byteSize) == null, () -> "slot " + slot + " is in use");
+        }
+
+        @Override
+        void free(int slot) {
+            calls++;
+            assertTrue(live.remove(slot) != null, () -> "slot " + slot + " is empty");
+        }
+
+        @Override
+        void touch(int slot, int byteSize) {
+            touched++;
+            assertEquals(live.get(slot), byteSize);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"large", "replay", "small", "resnet"})
+    void playsAgainAndAgainAndLeavesNothing(String name) {
+        final Workload workload = Workload.of(name, 0);
+        final CheckedSlots slots = new CheckedSlots();
+        final Player player = new Player(workload, slots);
+        final int fill = workload.fill().length;
+
+        player.fill();
+        assertEquals(fill, slots.live.size());
+        player.touchAll();
+        assertEquals(fill, slots.touched);
+
+        player.play(workload.events().length);
+        player.play(workload.events().length);
+        assertEquals(fill, slots.live.size());
+        assertEquals(fill + 4 * workload.pairs(), slots.calls);
+
+        // In the middle of things.
+        player.playTouching(301);
+        player.drain();
+        assertEquals(Map.of(), slots.live);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"large", "replay"})
+    void timesEveryEventOfAUnit(String name) {
+        final Workload workload = Workload.of(name, 0);
+        final CheckedSlots slots = new CheckedSlots();
+        final Player player = new Player(workload, slots);
+        final Histogram histogram = Measurement.histogram();
+
+        player.fill();
+        assertEquals(workload.unit(), player.playUnit());
+        player.playUnitTimed(histogram);
+
+        assertEquals(workload.unit(), histogram.getTotalCount());
+        assertEquals(workload.fill().length + 2 * workload.unit(), slots.calls);
+        player.drain();
+        assertEquals(Map.of(), slots.live);
+    }
+}

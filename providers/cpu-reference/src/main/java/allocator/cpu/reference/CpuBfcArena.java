@@ -1,0 +1,31 @@
+package allocator.cpu.reference;
+
+import allocator.arena.ArenaConfig;
+import allocator.arena.BfcArena;
+import allocator.arena.StreamArenaAllocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.SyncStream;
+
+/** Best fit with coalescing: what {@code arena.kind} is unless something else is asked for. */
+final class CpuBfcArena extends StreamArenaAllocator implements CpuArena {
+    private final HostAllocator upstream;
+
+    CpuBfcArena(HostAllocator upstream, ArenaConfig config, AllocatorOptions effectiveOptions) {
+        super(new BfcArena(upstream, config), effectiveOptions);
+        this.upstream = upstream;
+    }
+
+    @Override
+    public long allocOnStream(long byteSize, SyncStream stream) {
+        CpuArena.requireOpen(stream);
+        final long address = super.allocOnStream(byteSize, stream);
+        requireStillOpen(stream, address);
+        return address;
+    }
+
+    @Override
+    public void destroy() {
+        close();
+        upstream.destroy();
+    }
+}
