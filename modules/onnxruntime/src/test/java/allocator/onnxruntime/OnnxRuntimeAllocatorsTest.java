@@ -211,7 +211,8 @@ class OnnxRuntimeAllocatorsTest {
             assertInstanceOf(OutOfMemoryException.class, failure.getCause());
             assertEquals(0, memory.bytesInUse());
             try (AllocatorSession session = open(memory)) {
-                assertTrue(session.stats().numReserves() > 0, () -> session.stats().toString());
+                assertTrue(
+                        session.stats().numReserves() > 0, () -> session.stats().toString());
                 assertNotNull(Models.run(session::run, 1, 8, 1));
             }
         }
