@@ -91,6 +91,15 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
+     * The newest refusal, fetched or not: after a run that failed for lack of memory, what to show to a person.
+     *
+     * @return the refusal, or empty if there was none
+     */
+    public Optional<AllocationFailure> lastFailure() {
+        return memory.lastFailure();
+    }
+
+    /**
      * What the session has of the allocator, in bytes that it asked for; {@code limit} is its budget.
      *
      * @return the statistics

@@ -57,14 +57,21 @@ final class Budget {
                 return refusing;
             }
         }
-        raisePeak(before + bytes);
         return null;
     }
 
-    private void raisePeak(long value) {
+    /**
+     * Says that what was taken has become memory, which the peak is of: what the allocator refuses is given back and was
+     * never there.
+     */
+    void granted() {
+        final long value = used.get();
         long seen = peak.get();
         while (value > seen && !peak.compareAndSet(seen, value)) {
             seen = peak.get();
+        }
+        if (parent != null) {
+            parent.granted();
         }
     }
 

@@ -57,6 +57,7 @@ final class ExportedAllocator {
     private final Deque<AllocationFailure> failures = new ArrayDeque<>();
 
     private final long struct;
+    private volatile @Nullable AllocationFailure lastFailure;
     private volatile boolean isRegistered;
     private boolean isClosed;
 
@@ -132,6 +133,7 @@ final class ExportedAllocator {
                     : target.alloc(byteSize);
             requireUsable(address, byteSize);
             blocks.put(address, byteSize);
+            budget.granted();
             isDone = true;
             return address;
         } finally {
@@ -259,13 +261,17 @@ final class ExportedAllocator {
                     failures.removeFirst();
                 }
                 failures.addLast(failure);
+                lastFailure = failure;
             }
             LOG.log(Level.WARNING, "{0} was refused {1} bytes: {2}", session, byteSize, cause);
+            LOG.log(Level.DEBUG, failure::dump);
             final SessionEvents.Refusal event = new SessionEvents.Refusal();
             if (event.isEnabled()) {
                 event.session = session;
+                event.model = model;
                 event.byteSize = byteSize;
                 event.reason = String.valueOf(cause.getMessage());
+                event.dump = failure.dump();
                 event.commit();
             }
         } catch (Throwable e) {
@@ -317,12 +323,17 @@ final class ExportedAllocator {
         }
     }
 
+    /** The newest failure, whether or not it was fetched. */
+    Optional<AllocationFailure> lastFailure() {
+        return Optional.ofNullable(lastFailure);
+    }
+
     // Called from Java.
 
     /** What has been handed out, in bytes asked for; the limit is the budget. */
     AllocatorStats stats() {
         final long used = budget.used();
-        final long peak = budget.peak();
+        final long peak = Math.max(used, budget.peak());
         final long reserved = reserves.sum();
         return new AllocatorStats.Builder()
                 .limit(budget.limit())

@@ -486,7 +486,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 found.add(provider.name());
                 provider.close();
             }
-            throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
+            final String hint = OnnxRuntimeAllocators.class.getModule().isNamed()
+                    ? ""
+                    : "; providers are found on the module path, and java.allocator is on the class path";
+            throw new IllegalArgumentException("no provider is called " + name + "; there are " + found + hint);
         }
     }
 }

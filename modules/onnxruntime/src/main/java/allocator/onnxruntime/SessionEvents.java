@@ -68,11 +68,18 @@ final class SessionEvents {
         @Label("Session")
         String session = "";
 
+        @Label("Model")
+        String model = "";
+
         @Label("Size")
         @DataAmount
         long byteSize;
 
         @Label("Reason")
         String reason = "";
+
+        @Label("Dump")
+        @Description("The session's memory at that moment")
+        String dump = "";
     }
 }

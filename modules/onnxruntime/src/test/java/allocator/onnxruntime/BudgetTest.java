@@ -17,6 +17,8 @@ class BudgetTest {
         final Budget budget = new Budget(null, 100);
 
         assertNull(budget.take(100));
+        assertEquals(0, budget.peak());
+        budget.granted();
         assertSame(budget, budget.take(1));
         budget.giveBack(100);
         assertSame(budget, budget.take(101));
@@ -35,7 +37,9 @@ class BudgetTest {
         assertSame(all, second.take(51));
         assertEquals(0, second.used());
         assertNull(second.take(50));
+        second.granted();
         assertEquals(100, all.used());
+        assertEquals(100, all.peak());
         assertEquals(0, second.peak() - 50);
     }
 
@@ -63,6 +67,7 @@ class BudgetTest {
             threads.add(Thread.ofPlatform().start(() -> {
                 for (int i = 0; i < 100_000; i++) {
                     if (budget.take(step * 37L) == null) {
+                        budget.granted();
                         budget.giveBack(step * 37L);
                     }
                 }

@@ -7,8 +7,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import allocator.onnxruntime.examples.Examples;
 import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -100,5 +103,29 @@ class ExamplesTest {
                         "--bytes"));
         assertTrue(output.contains("for_the_command.csv.gz, " + result.events() + " events on cpu:0"), output);
         assertTrue(output.contains(String.format(Locale.ROOT, "%,d", result.peakRequestedBytes())), output);
+    }
+
+    /** Figures may differ a little from one version of ONNX Runtime to the next, words may not. */
+    @Test
+    void theReadmeShowsWhatTheTourPrints() throws Exception {
+        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+        final PrintStream before = System.out;
+        final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(bytes, true, StandardCharsets.UTF_8));
+        try {
+            Examples.tour(model, INPUTS);
+        } finally {
+            System.setOut(before);
+        }
+        final String printed = bytes.toString(StandardCharsets.UTF_8);
+        System.out.println(printed);
+        final String readme = Files.readString(Path.of("..", "..", "README.md"));
+        assertTrue(
+                withoutFigures(readme).contains(withoutFigures("```\n" + printed + "```\n")),
+                "the README does not have\n" + printed);
+    }
+
+    private static String withoutFigures(String text) {
+        return text.replaceAll("(?m)^  \\d+ of \\d+\\R", "").replaceAll("\\d+", "0");
     }
 }

@@ -218,14 +218,22 @@ class ExportedStructTest {
         }
         int allocations = 0;
         int frees = 0;
+        int refusals = 0;
         for (final RecordedEvent event : RecordingFile.readAllEvents(file)) {
             if (event.hasField("session") && event.getString("session").equals("the test")) {
                 final String name = event.getEventType().getName();
                 allocations += name.endsWith(".Allocation") && event.getLong("byteSize") == 1000 ? 1 : 0;
                 frees += name.endsWith(".Free") && event.getLong("address") == block ? 1 : 0;
+                if (name.endsWith(".Refusal")) {
+                    refusals++;
+                    assertEquals("no model", event.getString("model"));
+                    assertTrue(event.getString("reason").contains("used up"), event::toString);
+                    assertTrue(event.getString("dump").contains("session the test, model no model"), event::toString);
+                }
             }
         }
         assertEquals(1, allocations);
         assertEquals(1, frees);
+        assertEquals(ThrowingThunk.isSupported() ? 1 : 0, refusals);
     }
 }

@@ -170,6 +170,7 @@ class OnnxRuntimeAllocatorsTest {
                 }
                 assertArrayEquals(expected, Models.run(session::run, 1, 16, 1));
                 assertTrue(heap.stats().peakBytesHeld() <= cap, () -> "taken " + heap.stats());
+                assertTrue(session.stats().peakBytesInUse() <= cap, () -> "had " + session.stats());
             }
             assertTrue(refused > 5, "refused " + refused);
             assertTrue(heap.stats().peakBytesHeld() > cap / 2, () -> "taken " + heap.stats());
@@ -210,6 +211,8 @@ class OnnxRuntimeAllocatorsTest {
             assertInstanceOf(OutOfMemoryException.class, failure.getCause());
             assertEquals(0, memory.bytesInUse());
             try (AllocatorSession session = open(memory)) {
+                assertTrue(
+                        session.stats().numReserves() > 0, () -> session.stats().toString());
                 assertNotNull(Models.run(session::run, 1, 8, 1));
             }
         }
@@ -249,6 +252,10 @@ class OnnxRuntimeAllocatorsTest {
                 assertTrue(failure.dump().startsWith("session tiny, model " + MODEL), failure::dump);
                 assertTrue(failure.dump().contains("largest sizes:"), failure::dump);
                 assertTrue(session.takeFailure().isEmpty());
+                assertSame(failure, session.lastFailure().orElseThrow());
+                assertThrows(OrtException.class, () -> Models.run(session::run, 1, 8, 1));
+                assertTrue(session.takeFailure().isEmpty());
+                assertTrue(session.lastFailure().orElseThrow().dump().contains("model " + MODEL));
 
                 heap.setLimit(heap.stats().bytesInUse());
                 final OrtException thrown = assertThrows(OrtException.class, () -> Models.run(plain::run, 1, 8, 1));

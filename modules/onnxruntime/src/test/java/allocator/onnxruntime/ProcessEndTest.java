@@ -28,6 +28,16 @@ class ProcessEndTest {
                 useProvider();
                 return;
             }
+            if (args[0].equals("named")) {
+                try {
+                    OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                            .provider("cpu-reference")
+                            .install();
+                } catch (IllegalArgumentException e) {
+                    System.out.println("refused: " + e.getMessage());
+                }
+                return;
+            }
             final OrtEnvironment environment;
             try {
                 OnnxRuntimeLibrary.version();
@@ -73,6 +83,20 @@ class ProcessEndTest {
         command.addAll(List.of("-cp", OtherProcess.path(), Program.class.getName(), how));
         final String output = OtherProcess.run(OtherProcess.NO_TELEMETRY, command);
         assertTrue(output.contains(option.isEmpty() ? "ran 1" : "refused: the Java binding"), output);
+    }
+
+    @Test
+    void onTheClassPathAProviderIsNotFoundAndTheRefusalSaysWhy() throws IOException, InterruptedException {
+        final String output = OtherProcess.run(
+                OtherProcess.NO_TELEMETRY,
+                List.of(
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        OtherProcess.path(),
+                        Program.class.getName(),
+                        "named"));
+        assertTrue(output.contains("refused: no provider is called cpu-reference; there are []; "), output);
+        assertTrue(output.contains("on the module path"), output);
     }
 
     /** ONNX Runtime 1.29 searches the command line with an expression that takes a frame of stack for each character. */

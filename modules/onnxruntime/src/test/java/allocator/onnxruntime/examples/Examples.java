@@ -42,6 +42,26 @@ public final class Examples {
         }
     }
 
+    /** What the README shows: a session that has 64 MiB and not a byte more. */
+    public static void tour(Path model, Inputs inputs) throws OrtException {
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .provider("cpu-reference")
+                        .option("arena.max_mem", "67108864")
+                        .install();
+                AllocatorSession session = memory.openSession(model)) {
+            try {
+                run(session, inputs, 64, 512);
+            } catch (OrtException e) {
+                System.out.println(e.getCause());
+                final String dump = session.lastFailure().orElseThrow().dump();
+                dump.lines().limit(2).forEach(System.out::println);
+            }
+            run(session, inputs, 4, 128);
+            System.out.println("still runs, and held at most " + memory.stats().peakBytesHeld() + " bytes");
+            System.out.println(memory.shrink());
+        }
+    }
+
     /** Caps all native memory at 64 MiB and catches the failure. Returns what happened. */
     public static String cap(Path model, Inputs inputs) throws OrtException {
         try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
