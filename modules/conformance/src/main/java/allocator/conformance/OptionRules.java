@@ -131,12 +131,19 @@ abstract class OptionRules extends Chapter {
         for (final OptionKey<?> key : keys) {
             for (final String value : VALUES) {
                 if (accepts(key, value)) {
-                    final Allocator allocator = subject.allocator(Map.of(key.name(), value));
+                    final Allocator allocator = subject.allocator(withinReason(subject, key.name(), value));
                     useOrRunOut(allocator, key.name() + "='" + value + "'");
                     subject.release(allocator);
                 }
             }
         }
+    }
+
+    /** The setting under test, and a limit if there is one: real memory by the gigabyte takes real time. */
+    private static Map<String, String> withinReason(Subject subject, String name, String value) {
+        return name.equals(Subject.LIMIT) || !subject.hasKey(Subject.LIMIT)
+                ? Map.of(name, value)
+                : Map.of(name, value, Subject.LIMIT, Long.toString(64 * MIB));
     }
 
     /** Works with an allocator; where the setting leaves no room, it must say so in the proper way. */

@@ -92,7 +92,7 @@ abstract class ProgramRules extends Chapter {
 
     @ConformanceTest
     void stochastic_T03_randomProgramsGetOrderedMemory(Subject subject) {
-        subject.streamAware(subject.allocator());
+        subject.orderedByStreams();
         require(subject, "T-03");
     }
 

@@ -22,7 +22,7 @@ abstract class RegressionRules extends Chapter {
     /** RMM #2489: merging neighbours of two streams kept the event of one of them only. */
     @ConformanceTest
     void required_T03_rmm2489_mergeOfThreeStreams(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream a = subject.stream();
         final SyncStream b = subject.stream();
         final SyncStream c = subject.stream();
@@ -186,7 +186,7 @@ abstract class RegressionRules extends Chapter {
     /** ONNX Runtime #32342: memory without a stream, freed and taken by a stream, then counted as free for all. */
     @ConformanceTest
     void required_T03_ort32342_memoryThatHadNoStreamBefore(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         allocator.free(allocator.alloc(MIB));

@@ -85,7 +85,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_freedMemoryDoesNotGoToAStreamThatDidNotWait(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -96,7 +96,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_freedMemoryDoesNotGoToAnAllocationWithoutStream(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
         allocator.free(freed);
@@ -105,7 +105,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_aWaitBeforeTheFreeDoesNotCount(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -122,7 +122,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_anEventRecordedBeforeTheFreeDoesNotCount(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -141,7 +141,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_theEndOfARunBeforeTheFreeDoesNotCount(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -158,7 +158,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_aWaitIsOneWay(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final long freed = allocator.allocOnStream(BLOCK, first);
@@ -170,7 +170,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_eachBlockOfAMergedOneMustBeOrdered(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final SyncStream third = subject.stream();

@@ -180,6 +180,22 @@ final class Subject {
         return streamAware;
     }
 
+    /** An allocator of which it is known from outside when freed memory may go to another stream. */
+    StreamAwareAllocator orderedByStreams() {
+        final StreamAwareAllocator allocator = streamAware(allocator());
+        if (!isOrderKnown()) {
+            throw Expect.skip(
+                    "the device orders this memory and may know that work is done; a DeviceProbe that lets streams"
+                            + " lag would show it");
+        }
+        return allocator;
+    }
+
+    /** Whether streams alone say when freed memory may go to another one; a lagging device knows no more than they do. */
+    boolean isOrderKnown() {
+        return probe != null || !factory().isOrderedByDevice(memory());
+    }
+
     void requireReserve(Allocator allocator) {
         requireLevel(allocator, SpiLevel.RESERVE, "reserve");
     }
