@@ -63,7 +63,7 @@ public final class Compare implements Callable<Integer> {
             description = "The ratio that is still accepted (default: 1.05).")
     private double threshold = 1.05;
 
-    @Option(names = "--subject", paramLabel = "NAME", description = "arena (the default) or arena-streams.")
+    @Option(names = "--subject", paramLabel = "NAME", description = "arena (the default), arena-quick, arena-streams.")
     private String subject = SubjectType.ARENA.toString();
 
     @Option(names = "--a", hidden = true, required = true)
@@ -196,13 +196,13 @@ public final class Compare implements Callable<Integer> {
     private SubjectType type() {
         try {
             final SubjectType type = SubjectType.of(subject);
-            if (type == SubjectType.ARENA || type == SubjectType.ARENA_STREAMS) {
+            if (type.isArena()) {
                 return type;
             }
         } catch (IllegalArgumentException e) {
             throw wrong(String.valueOf(e.getMessage()));
         }
-        throw wrong("--subject takes arena or arena-streams: " + subject);
+        throw wrong("--subject takes arena, arena-quick or arena-streams: " + subject);
     }
 
     private ParameterException wrong(String message) {

@@ -108,23 +108,27 @@ public final class Measurement {
         }
     }
 
-    /** Plays until the compiler has had nothing to do for a while. */
+    /**
+     * Plays until the compiler has had nothing to do for a while, in the processor time of the busiest thread: a machine
+     * that has other work to do gets as much playing as one that has not.
+     */
     private void warmUp(List<ExecutorService> threads, List<Player> players)
             throws InterruptedException, ExecutionException {
         final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
-        final long begin = System.nanoTime();
+        long played = 0;
         long compiled = 0;
-        long lastCompiled = begin;
-        long now = begin;
-        while (now - begin < TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis())
-                || (now - lastCompiled < TimeUnit.MILLISECONDS.toNanos(plan.quietMillis())
-                        && now - begin < LONGEST_WARM_UP_NANOS)) {
-            play(threads, players, WARM_UP_SLICE_MILLIS);
-            now = System.nanoTime();
+        long playedAtLastCompilation = 0;
+        while (played < TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis())
+                || (played - playedAtLastCompilation < TimeUnit.MILLISECONDS.toNanos(plan.quietMillis())
+                        && played < LONGEST_WARM_UP_NANOS)) {
+            played += play(threads, players, WARM_UP_SLICE_MILLIS).stream()
+                    .mapToLong(Share::cpuNanos)
+                    .max()
+                    .orElseThrow();
             final long compiledNow = compiler.getTotalCompilationTime();
             if (compiledNow != compiled) {
                 compiled = compiledNow;
-                lastCompiled = now;
+                playedAtLastCompilation = played;
             }
         }
     }

@@ -4,11 +4,14 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Path;
 import org.HdrHistogram.Histogram;
 
 /**
- * What measuring itself takes: asking the clock twice, and calling a native function that does next to nothing.
+ * What measuring itself takes: asking the clock twice, and calling a native function that does next to nothing
+ * (processor time).
  *
  * <p>Argument: file for the results.
  */
@@ -18,6 +21,7 @@ public final class Overheads {
 
     private static final int CALLS = 2_000_000;
     private static final int ROUNDS = 5;
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     private static final MethodHandle ABS = abs();
     private static final MethodHandle CRITICAL_ABS = abs(Linker.Option.critical(false));
 
@@ -60,7 +64,7 @@ public final class Overheads {
 
     private static double downcall() throws Throwable {
         long sum = 0;
-        final long begin = System.nanoTime();
+        final long begin = THREADS.getCurrentThreadCpuTime();
         for (int i = 0; i < CALLS; i++) {
             sum += (int) ABS.invokeExact(-i);
         }
@@ -69,7 +73,7 @@ public final class Overheads {
 
     private static double criticalDowncall() throws Throwable {
         long sum = 0;
-        final long begin = System.nanoTime();
+        final long begin = THREADS.getCurrentThreadCpuTime();
         for (int i = 0; i < CALLS; i++) {
             sum += (int) CRITICAL_ABS.invokeExact(-i);
         }
@@ -77,7 +81,7 @@ public final class Overheads {
     }
 
     private static double perCall(long begin, long sum) {
-        final double nanos = System.nanoTime() - begin;
+        final double nanos = THREADS.getCurrentThreadCpuTime() - begin;
         if (sum != (long) CALLS * (CALLS - 1) / 2) {
             throw new IllegalStateException("abs is not called");
         }

@@ -35,7 +35,8 @@ record Plan(int warmUpMillis, int quietMillis, int windows, int windowMillis, in
 
     /** The plan in words. */
     String describe() {
-        return "each cell in a JVM of its subject: warm-up until the compiler has rested for " + quietMillis + " ms, "
-                + windows + " samples of " + windowMillis + " ms, single operations for " + latencyMillis + " ms";
+        return "each cell in a JVM of its subject: warm-up until the compiler has rested for " + quietMillis
+                + " ms of playing, " + windows + " samples of " + windowMillis + " ms, single operations for "
+                + latencyMillis + " ms";
     }
 }

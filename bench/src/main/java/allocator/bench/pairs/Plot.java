@@ -41,7 +41,8 @@ final class Plot {
     private static Map<SubjectType, Color> colors() {
         final Map<SubjectType, Color> colors = new LinkedHashMap<>();
         colors.put(SubjectType.ARENA, new Color(0x0b4f9e));
-        colors.put(SubjectType.ARENA_STREAMS, new Color(0x6aa9e9));
+        colors.put(SubjectType.ARENA_QUICK, new Color(0x3d86d6));
+        colors.put(SubjectType.ARENA_STREAMS, new Color(0x9cc7f2));
         colors.put(SubjectType.ORT, new Color(0xd9572b));
         colors.put(SubjectType.NETTY_POOLED, new Color(0x2f8f4e));
         colors.put(SubjectType.NETTY_ADAPTIVE, new Color(0x8fcf9f));

@@ -10,6 +10,7 @@ import java.util.stream.Stream;
 /** The results as a page of Markdown. */
 final class Report {
     private static final String ARENA = SubjectType.ARENA.toString();
+    private static final String QUICK = SubjectType.ARENA_QUICK.toString();
     private static final String STREAMS = SubjectType.ARENA_STREAMS.toString();
     private static final String ORT = SubjectType.ORT.toString();
     private static final String NETTY = SubjectType.NETTY_POOLED.toString();
@@ -183,26 +184,30 @@ final class Report {
 
     private void required() {
         final List<List<String>> rows = new ArrayList<>();
-        for (final String workload : workloadsWith(Metric.CPU_NS, 1, Workload.SCALES, false)) {
-            verdict(rows, workload + ": ort / arena", ratio(ORT, ARENA, workload, 1), 3, true);
+        for (final String ours : List.of(ARENA, QUICK)) {
+            for (final String workload : workloadsWith(Metric.CPU_NS, 1, Workload.SCALES, false)) {
+                verdict(rows, workload + ": ort / " + ours, ratio(ORT, ours, workload, 1), 3, true);
+            }
+            for (final String workload : Workload.PAIRS) {
+                verdict(rows, workload + ": " + ours + " / malloc", ratio(ours, MALLOC, workload, 1), 1, false);
+            }
+            verdict(rows, "large: " + ours + " / netty-pooled", ratio(ours, NETTY, Workload.LARGE, 1), 0.15, false);
+            verdict(rows, "replay: " + ours + " / netty-pooled", ratio(ours, NETTY, Workload.REPLAY, 1), 0.2, false);
+            for (final String workload : Workload.PAIRS) {
+                verdict(
+                        rows,
+                        workload + ", 2 threads: throughput, " + ours + " / ort",
+                        results.ratio(cell(ours, workload, 2), cell(ORT, workload, 2), Metric.MILLION_PAIRS_PER_S),
+                        3,
+                        true);
+            }
         }
-        for (final String workload : Workload.PAIRS) {
-            verdict(rows, workload + ": arena / malloc", ratio(ARENA, MALLOC, workload, 1), 1, false);
-        }
-        verdict(rows, "large: arena / netty-pooled", ratio(ARENA, NETTY, Workload.LARGE, 1), 0.15, false);
-        verdict(rows, "replay: arena / netty-pooled", ratio(ARENA, NETTY, Workload.REPLAY, 1), 0.2, false);
         for (final String workload : Workload.PAIRS) {
             final Cell cell = cell(ARENA, workload, 1);
             if (results.high(cell, Metric.EXTENSIONS) == 0) {
                 verdict(rows, workload + ": p99.9 in ns", results.median(cell, Metric.P999_NS), LONG_NANOS, false);
             }
             verdict(rows, workload + ": heap bytes per pair", results.median(cell, Metric.HEAP_BYTES), 0.5, false);
-            verdict(
-                    rows,
-                    workload + ", 2 threads: throughput, arena / ort",
-                    results.ratio(cell(ARENA, workload, 2), cell(ORT, workload, 2), Metric.MILLION_PAIRS_PER_S),
-                    3,
-                    true);
             verdict(
                     rows,
                     workload + ", 2 threads on own streams / 1 thread",

@@ -18,9 +18,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -151,6 +153,7 @@ public final class Run implements Callable<Integer> {
                     "commit: " + commit,
                     "date: " + LocalDate.now(ZoneOffset.UTC),
                     "load average: " + loadBefore + " before, " + Machine.load() + " after",
+                    "rivals: " + rivals(subjects),
                     "rounds: " + count + ", in " + seconds + " s; " + plan().describe(),
                     "left out: " + (leftOut.isEmpty() ? "nothing" : String.join("; ", leftOut)));
             report(facts);
@@ -171,6 +174,19 @@ public final class Run implements Callable<Integer> {
 
     private ParameterException wrong(String message) {
         return new ParameterException(Objects.requireNonNull(spec).commandLine(), message);
+    }
+
+    /** What is not ours, with its release or file. */
+    private String rivals(List<SubjectType> subjects) {
+        return subjects.stream()
+                .map(type -> type
+                        + type.version()
+                                .or(() -> Optional.ofNullable(found.get(type))
+                                        .map(file -> file.getFileName().toString()))
+                                .map(text -> " " + text)
+                                .orElse(""))
+                .filter(text -> text.contains(" "))
+                .collect(Collectors.joining(", "));
     }
 
     private Plan plan() {

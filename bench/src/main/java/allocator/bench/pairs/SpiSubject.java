@@ -29,12 +29,17 @@ class SpiSubject extends Subject {
 
     /** Our arena with its default settings, over {@code malloc}. */
     static Subject arena() {
-        return new ArenaSubject(arenaOverMalloc());
+        return new ArenaSubject(arenaOverMalloc(AllocatorOptions.EMPTY));
     }
 
-    /** The same, each thread on a stream of its own. */
+    /** The same with the placement that keeps freed blocks for requests of their size. */
+    static Subject arenaWithQuickFit() {
+        return new ArenaSubject(arenaOverMalloc(AllocatorOptions.of(Map.of("arena.policy", "quick-fit"))));
+    }
+
+    /** Our arena with its default settings, each thread on a stream of its own. */
     static Subject arenaOnStreams() {
-        final ArenaAllocator allocator = arenaOverMalloc();
+        final ArenaAllocator allocator = arenaOverMalloc(AllocatorOptions.EMPTY);
         return new ArenaSubject(allocator) {
             @Override
             Slots slots(int count) {
@@ -43,9 +48,8 @@ class SpiSubject extends Subject {
         };
     }
 
-    private static ArenaAllocator arenaOverMalloc() {
-        return new StreamArenaAllocator(
-                new BfcArena(new MallocAllocator(), ArenaConfig.DEFAULT), AllocatorOptions.EMPTY);
+    private static ArenaAllocator arenaOverMalloc(AllocatorOptions options) {
+        return new StreamArenaAllocator(new BfcArena(new MallocAllocator(), ArenaConfig.from(options)), options);
     }
 
     /** A {@code malloc} by itself. */

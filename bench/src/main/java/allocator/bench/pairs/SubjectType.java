@@ -1,5 +1,7 @@
 package allocator.bench.pairs;
 
+import allocator.onnxruntime.OnnxRuntimeLibrary;
+import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -14,11 +16,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.arrow.memory.ArrowBuf;
 
 /** What can be measured. */
 enum SubjectType {
     /** Our arena. */
     ARENA("our arena, through the contract"),
+    /** Our arena with another placement. */
+    ARENA_QUICK("our arena with arena.policy=quick-fit"),
     /** Our arena, ordered on streams. */
     ARENA_STREAMS("our arena, each thread on a stream of its own"),
     /** ONNX Runtime's arena. */
@@ -51,6 +56,7 @@ enum SubjectType {
     /** What a run measures unless told otherwise. */
     static final List<SubjectType> USUAL = List.of(
             ARENA,
+            ARENA_QUICK,
             ARENA_STREAMS,
             ORT,
             NETTY_POOLED,
@@ -64,7 +70,7 @@ enum SubjectType {
             TCMALLOC);
 
     /** What a first look measures. */
-    static final List<SubjectType> FEW = List.of(ARENA, ARENA_STREAMS, ORT, NETTY_POOLED, MALLOC);
+    static final List<SubjectType> FEW = List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, ORT, NETTY_POOLED, MALLOC);
 
     /** Those that are taken to a million live blocks. */
     static final List<SubjectType> SCALED = List.of(ARENA, ORT, NETTY_POOLED, MALLOC);
@@ -103,6 +109,11 @@ enum SubjectType {
     /** Whether a block's whole memory is written, so that large blocks take milliseconds. */
     boolean zeroes() {
         return this == JDK_CONFINED || this == JDK_SHARED;
+    }
+
+    /** Whether it is our arena by itself. */
+    boolean isArena() {
+        return this == ARENA || this == ARENA_QUICK || this == ARENA_STREAMS;
     }
 
     /** Whether it needs ONNX Runtime's jar. */
@@ -150,10 +161,25 @@ enum SubjectType {
         }
     }
 
+    /** Which release of it is measured; empty if it is ours or does not say. */
+    Optional<String> version() {
+        return switch (this) {
+            case ORT -> Optional.of(OnnxRuntimeLibrary.version());
+            case NETTY_POOLED, NETTY_ADAPTIVE -> implementationVersion(ByteBuf.class);
+            case ARROW -> implementationVersion(ArrowBuf.class);
+            default -> Optional.empty();
+        };
+    }
+
+    private static Optional<String> implementationVersion(Class<?> type) {
+        return Optional.ofNullable(type.getPackage().getImplementationVersion());
+    }
+
     /** Opens it; once per JVM where it is a native library. */
     Subject open() {
         return switch (this) {
             case ARENA -> SpiSubject.arena();
+            case ARENA_QUICK -> SpiSubject.arenaWithQuickFit();
             case ARENA_STREAMS -> SpiSubject.arenaOnStreams();
             case ORT -> SpiSubject.onnxRuntime();
             case NETTY_POOLED -> NettySubject.pooled();

@@ -57,7 +57,7 @@ class CompareTest {
                 "--threads=0 | --threads from 1",
                 "--threshold=0 | --threshold above 0",
                 "--threshold=NaN | --threshold above 0",
-                "--subject=malloc | --subject takes arena or arena-streams: malloc",
+                "--subject=malloc | --subject takes arena, arena-quick or arena-streams: malloc",
                 "--subject=x | no subject is called 'x'",
                 "--fast | Unknown option: '--fast'"
             })

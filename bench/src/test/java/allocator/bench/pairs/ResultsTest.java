@@ -47,6 +47,7 @@ class ResultsTest {
         add(2, ARENA, 100);
         add(2, ORT, 300);
         add(3, ARENA, 7);
+        add(4, ORT, 7);
 
         assertEquals(3, results.ratio(ORT, ARENA, Metric.CPU_NS));
         assertEquals(Double.NaN, results.ratio(ORT, ARENA, Metric.WALL_NS));

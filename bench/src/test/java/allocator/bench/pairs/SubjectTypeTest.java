@@ -29,6 +29,7 @@ class SubjectTypeTest {
             mode = Mode.INCLUDE,
             names = {
                 "ARENA",
+                "ARENA_QUICK",
                 "ARENA_STREAMS",
                 "NETTY_POOLED",
                 "NETTY_ADAPTIVE",
