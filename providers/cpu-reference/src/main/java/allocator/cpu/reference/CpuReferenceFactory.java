@@ -51,6 +51,15 @@ public final class CpuReferenceFactory implements EpFactory {
             .flatMap(List::stream)
             .toList();
 
+    /** What applies to a bump arena. */
+    private static final List<OptionKey<?>> BUMP_KEYS = List.of(
+            OptionKey.EXCLUSIVE,
+            BumpOptions.KIND,
+            BumpOptions.BUMP_MAX_MEM,
+            ArenaOptions.INITIAL_CHUNK_SIZE_BYTES,
+            ArenaOptions.INITIAL_GROWTH_CHUNK_SIZE_BYTES,
+            ArenaOptions.MAX_MEM);
+
     private final Object lock = new Object();
     private final IdentityHashMap<Allocator, Integer> references = new IdentityHashMap<>();
     private final Set<CpuStream> streams = new HashSet<>();
@@ -124,11 +133,14 @@ public final class CpuReferenceFactory implements EpFactory {
 
     private static CpuArena newArena(AllocatorOptions options) {
         final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY);
-        final AllocatorOptions effective = options.resolve(OPTION_KEYS);
         return switch (options.get(BumpOptions.KIND)) {
-            case BFC -> new CpuBfcArena(upstream, ArenaConfig.from(options), effective);
+            case BFC -> new CpuBfcArena(upstream, ArenaConfig.from(options), options.resolve(OPTION_KEYS));
             case BUMP ->
-                new CpuBumpArena(upstream, BumpConfig.from(options), options.get(ArenaOptions.MAX_MEM), effective);
+                new CpuBumpArena(
+                        upstream,
+                        BumpConfig.from(options),
+                        options.get(ArenaOptions.MAX_MEM),
+                        options.resolve(BUMP_KEYS));
         };
     }
 
