@@ -198,6 +198,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_A05_whatNoStreamUsedServesEveryStream(Subject subject) {
+        subject.requireOwnOrder();
         final StreamAwareAllocator allocator = subject.streamAware(subject.limited(16 * MIB));
         final long unit = subject.limitOf(allocator) / 16;
         allocator.free(allocator.alloc(16 * unit));
@@ -331,6 +332,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T05_memoryFreedAfterItsStreamClosedIsNotLost(Subject subject) {
+        subject.requireOwnOrder();
         final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
         subject.stats(allocator);
         long afterTwo = 0;

@@ -204,6 +204,13 @@ final class Subject {
         return allocator;
     }
 
+    /** For what only an allocator that orders memory itself can keep: a device may let memory lie until it looks again. */
+    void requireOwnOrder() {
+        if (factory().isOrderedByDevice(memory())) {
+            throw Expect.skip("the device orders this memory, and may let it lie for a while");
+        }
+    }
+
     /** Whether streams alone say when freed memory may go to another one; a lagging device knows no more than they do. */
     boolean isOrderKnown() {
         return probe != null || !factory().isOrderedByDevice(memory());
