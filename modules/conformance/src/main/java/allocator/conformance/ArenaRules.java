@@ -4,6 +4,7 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
 import java.util.ArrayList;
@@ -153,6 +154,10 @@ abstract class ArenaRules extends Chapter {
 
     @ConformanceTest
     void required_O07_aDeviceThatHasLessIsAskedForLess(Subject subject) {
+        if (subject.probe().isEmpty() && subject.memory().location().memoryType() == MemoryType.HOST_ACCESSIBLE) {
+            throw Expect.skip(
+                    "pinning most of a host's memory takes minutes; a DeviceProbe of a simulated device shows it");
+        }
         final Allocator arena = arena(subject, Map.of(INITIAL, 1L << 48));
         try {
             arena.free(arena.alloc(1000));

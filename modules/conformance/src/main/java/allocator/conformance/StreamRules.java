@@ -232,7 +232,7 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T03_manyStreamsKeepApart(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
         final List<SyncStream> streams = new ArrayList<>();
         final List<Long> freed = new ArrayList<>();
         for (int i = 0; i < subject.settings().times(100, 40); i++) {
