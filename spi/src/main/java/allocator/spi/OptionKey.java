@@ -100,6 +100,24 @@ public final class OptionKey<T> {
     }
 
     /**
+     * A number of things.
+     *
+     * @param name the key
+     * @param defaultCount the default, itself a valid value
+     * @param description what it does and what zero means, for a person
+     * @return the key
+     */
+    public static OptionKey<Integer> count(String name, int defaultCount, String description) {
+        return new OptionKey<>(
+                name,
+                defaultCount,
+                "a number from 0 to " + Integer.MAX_VALUE,
+                description,
+                text -> (int) between(text, 0, Integer.MAX_VALUE),
+                String::valueOf);
+    }
+
+    /**
      * A switch: {@code 0} or {@code 1}.
      *
      * @param name the key

@@ -17,6 +17,8 @@ import java.util.Objects;
  * @param placementPolicy which free memory serves a request
  * @param maxKeptBytes the most that {@link PlacementPolicy#QUICK_FIT} keeps without merging it; {@code 0} is an eighth of the
  *     regions
+ * @param maxLanes into how many lanes the arena may divide when threads meet; {@code 1} is never, {@code 0} is one more than
+ *     there are processors
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
  */
@@ -29,6 +31,7 @@ public record ArenaConfig(
         long maxMem,
         PlacementPolicy placementPolicy,
         long maxKeptBytes,
+        int maxLanes,
         boolean keepFirstRegion) {
 
     /** ONNX Runtime's defaults. */
@@ -37,7 +40,7 @@ public record ArenaConfig(
     /**
      * Checks the components and rounds the sizes up.
      *
-     * @throws IllegalArgumentException if a size is not from 1 to {@link OptionKey#MAX_SIZE}, or the limit is negative
+     * @throws IllegalArgumentException if a size is not from 1 to {@link OptionKey#MAX_SIZE}, or another number is negative
      */
     public ArenaConfig {
         Objects.requireNonNull(extendStrategy, "extendStrategy");
@@ -48,11 +51,12 @@ public record ArenaConfig(
         maxPowerOfTwoExtendBytes = rounded("maxPowerOfTwoExtendBytes", maxPowerOfTwoExtendBytes);
         requireNotNegative("maxMem", maxMem);
         requireNotNegative("maxKeptBytes", maxKeptBytes);
+        requireNotNegative("maxLanes", maxLanes);
     }
 
-    private static void requireNotNegative(String name, long byteSize) {
-        if (byteSize < 0) {
-            throw new IllegalArgumentException(name + " is " + byteSize + ", it must not be negative");
+    private static void requireNotNegative(String name, long value) {
+        if (value < 0) {
+            throw new IllegalArgumentException(name + " is " + value + ", it must not be negative");
         }
     }
 
@@ -81,6 +85,7 @@ public record ArenaConfig(
                 options.get(ArenaOptions.MAX_MEM),
                 options.get(ArenaOptions.POLICY),
                 options.get(ArenaOptions.MAX_KEPT_BYTES),
+                options.get(ArenaOptions.MAX_LANES),
                 true);
     }
 
@@ -100,6 +105,7 @@ public record ArenaConfig(
                 maxMem,
                 placementPolicy,
                 maxKeptBytes,
+                maxLanes,
                 keep);
     }
 

@@ -53,12 +53,16 @@ final class ArenaDump {
             final Tally inUse = new Tally();
             final Tally free = new Tally();
             region.chunks().forEach(chunk -> (chunk.isFree() ? free : inUse).add(chunk));
-            lines.add("  region " + region.id() + " at 0x" + Long.toHexString(region.address()) + " of "
+            lines.add("  region " + name(region) + " at 0x" + Long.toHexString(region.address()) + " of "
                     + region.byteSize() + ": in use " + inUse + ", free " + free + ", largest " + free.largest);
         }
         snapshot.reserves().forEach(block -> lines.add("  reserve" + describe(block)));
         snapshot.unreturned().forEach(block -> lines.add("  unreturned" + describe(block)));
         lines(lines);
+    }
+
+    private static String name(ArenaSnapshot.Region region) {
+        return region.lane() == 0 ? Integer.toString(region.id()) : region.id() + " of lane " + region.lane();
     }
 
     private static String describe(ArenaSnapshot.Block block) {

@@ -4,7 +4,7 @@ import allocator.spi.OptionKey;
 import java.util.List;
 import java.util.Map;
 
-/** The option keys of an arena: ONNX Runtime's, under its names, with its meanings (O-07) and its defaults, and two more. */
+/** The option keys of an arena: ONNX Runtime's, under its names, with its meanings (O-07) and its defaults, and three more. */
 public final class ArenaOptions {
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;
@@ -54,6 +54,13 @@ public final class ArenaOptions {
             0,
             "the most that quick-fit keeps for requests of the same size; 0 is an eighth of the regions");
 
+    /** {@code arena.max_lanes}; not an option of ONNX Runtime. */
+    public static final OptionKey<Integer> MAX_LANES = OptionKey.count(
+            "arena.max_lanes",
+            0,
+            "into how many lanes, each with its own lock, the arena may divide when threads meet; 1 is never, 0 is one more"
+                    + " than there are processors");
+
     /** All of them. */
     public static final List<OptionKey<?>> KEYS = List.of(
             EXTEND_STRATEGY,
@@ -63,7 +70,8 @@ public final class ArenaOptions {
             MAX_POWER_OF_TWO_EXTEND_BYTES,
             MAX_MEM,
             POLICY,
-            MAX_KEPT_BYTES);
+            MAX_KEPT_BYTES,
+            MAX_LANES);
 
     private ArenaOptions() {}
 }

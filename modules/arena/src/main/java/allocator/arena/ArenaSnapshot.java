@@ -34,12 +34,13 @@ public record ArenaSnapshot(
     /**
      * A region.
      *
-     * @param id its id; used again when the region is gone
+     * @param lane the number of the lane that it belongs to; {@code 0} is the main lane
+     * @param id its id in the lane; used again when the region is gone
      * @param address where it starts
      * @param byteSize its size
      * @param chunks what it is divided into, without gaps
      */
-    public record Region(int id, long address, long byteSize, List<Chunk> chunks) {
+    public record Region(int lane, int id, long address, long byteSize, List<Chunk> chunks) {
         /** Copies the list. */
         public Region {
             chunks = List.copyOf(chunks);

@@ -1,8 +1,8 @@
 package allocator.arena;
 
-import allocator.arena.StreamSlots.Slot;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
@@ -13,91 +13,66 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
-import java.lang.System.Logger;
-import java.lang.System.Logger.Level;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
+import java.util.Comparator;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The best-fit-with-coalescing arena, on addresses: takes regions from an upstream allocator, hands out chunks of them,
- * and keeps what is freed for the next request.
+ * and keeps what is freed for the next request. It behaves chunk for chunk as ONNX Runtime's arena, less its faults: the
+ * limit holds for regions and reserves together, a bad free is refused, a stream's memory is handed on only after an event
+ * that was recorded when it was free already.
  *
- * <p>Where memory comes from within the regions is decided by {@link Placement}; this class adds the limit, growth,
- * reserves, shrinking, statistics, errors and locks. It behaves chunk for chunk as ONNX Runtime's arena, less its faults:
- * the limit holds for regions and reserves together, a bad free is refused, a stream's memory is handed on only after an
- * event that was recorded when it was free already.
+ * <p><b>Lanes.</b> All memory is in one lane as long as threads take turns. Threads that work at once meet at its lock. A
+ * stream that has met others there sixteen times within a second gets a lane of its own, with regions and a lock of its
+ * own, and is served from it from then on; so does a thread that allocates for no stream in particular. So one thread,
+ * however many streams it has, never sees but one lane, and neither does one stream of many threads. There are at most
+ * {@link ArenaConfig#maxLanes} lanes.
  *
- * <p><b>Locks.</b> One guards all state and is never held while the upstream allocator or a stream is called. The other,
- * taken first, lets one thread at a time take memory from the device or return it; so what is asked for is known to fit
- * under the limit. Who finds a free chunk never waits for the device.
+ * <p>Memory is freed to the lane that it came from, by whichever thread. A lane's free memory serves others only under
+ * pressure: where limit or device refuse, the other lanes are asked, and then all give their free regions back and the
+ * request is made once more; that may wait for streams. The limit holds for all lanes together. The lane of a released
+ * stream goes to whoever needs one next.
  *
- * <p><b>Memory that cannot be returned</b> stays counted as held, is not used again, is listed by {@link #snapshot}, and
- * the next shrink and the close try again; see {@link Returns}.
+ * <p><b>Statistics</b> are exact and of one moment while there is one lane. With several they are the sums over the lanes,
+ * of one moment, except that the peak of bytes in use is the sum of the lanes' peaks, which they may have reached one after
+ * the other.
  *
- * <p>Safe for use by any thread.
+ * <p>Who finds a free chunk never waits for the device. Safe for use by any thread.
  */
 public final class BfcArena {
-    private static final Logger LOG = System.getLogger(BfcArena.class.getName());
-
-    private static final long NO_ADDRESS = Placement.NO_ADDRESS;
-
-    /** Up to how many chunks every mutation is checked, where assertions are on. */
-    private static final int CHECKED_ALWAYS = 64;
-
-    private final Allocator upstream;
-    private final MemoryInfo info;
     private final ArenaConfig config;
+    private final MemoryInfo info;
+    private final Lanes lanes;
+    private final LaneChoice choice;
 
-    /** Held by whoever takes memory from the device or returns it. Before {@link #lock}. */
-    private final ReentrantLock deviceLock = new ReentrantLock();
-
-    /** Guards everything below. */
-    private final BriefLock lock = new BriefLock();
-
-    private final Placement placement;
-
-    /** In front of the placement, where the settings say so. */
-    private final @Nullable QuickFit quickFit;
-
-    private final Counters counters = new Counters();
-    private final Blocks reserves = new Blocks();
-    private final Growth growth;
-    private final Returns returns;
-
-    private boolean isClosed;
-
-    /** Mutations until the next check, where assertions are on. */
-    private long untilCheck;
+    /** Refusals of lanes that another lane, or a second attempt, made good. */
+    private final AtomicLong madeGood = new AtomicLong();
 
     /**
      * Makes an arena that holds nothing yet.
      *
-     * @param upstream gives the regions and the reserves; the arena does not close it
+     * @param upstream gives the regions and the reserves, one call at a time; the arena does not close it
      * @param config the settings
      * @throws IllegalArgumentException if the memory's alignment is above {@link OptionKey#SIZE_GRANULARITY}, to which
      *     the arena aligns
      */
     public BfcArena(Allocator upstream, ArenaConfig config) {
-        this.upstream = Objects.requireNonNull(upstream, "upstream");
+        Objects.requireNonNull(upstream, "upstream");
         this.config = Objects.requireNonNull(config, "config");
         info = upstream.info();
         if (info.byteAlignment() > Units.BYTES) {
             throw new IllegalArgumentException(
                     "an arena aligns to " + Units.BYTES + " bytes, " + info + " asks for " + info.byteAlignment());
         }
-        placement = new Placement(Units.ceil(config.maxDeadBytesPerChunk()));
-        quickFit = config.placementPolicy() == PlacementPolicy.QUICK_FIT
-                ? new QuickFit(placement, Units.ceil(config.maxKeptBytes()))
-                : null;
-        growth = new Growth(config);
-        returns = new Returns(upstream, lock, counters);
+        lanes = new Lanes(upstream, config);
+        choice = new LaneChoice(lanes, config.maxLanes());
     }
 
     /**
@@ -130,7 +105,7 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public long alloc(long byteSize) {
-        return allocate(byteSize, null);
+        return allocate(byteSize, null, LaneChoice.asker());
     }
 
     /**
@@ -144,134 +119,17 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public long allocOnStream(long byteSize, SyncStream stream) {
-        return allocate(byteSize, Objects.requireNonNull(stream, "stream"));
+        Objects.requireNonNull(stream, "stream");
+        return allocate(byteSize, stream, LaneChoice.asker(stream));
     }
 
-    private long allocate(long byteSize, @Nullable SyncStream stream) {
-        if (byteSize < 0) {
-            throw InvalidSizeException.negative(byteSize);
-        }
-        if (byteSize > OptionKey.MAX_SIZE) {
-            throw InvalidSizeException.overflow(byteSize, Units.BYTES);
-        }
-        final long address;
-        lock.lock();
+    private long allocate(long byteSize, @Nullable SyncStream stream, long asker) {
+        final Lane lane = choice.laneFor(asker);
         try {
-            requireOpen();
-            if (byteSize == 0) {
-                return NO_ADDRESS;
-            }
-            address = tryTake(byteSize, stream);
-        } finally {
-            lock.unlock();
+            return lane == lanes.main ? lane.allocateInSight(byteSize, stream, asker) : lane.allocate(byteSize, stream);
+        } catch (OutOfMemoryException e) {
+            return fromOtherLanes(byteSize, stream, lane, e);
         }
-        return address == NO_ADDRESS ? takeFromNewRegion(byteSize, stream) : address;
-    }
-
-    /** Takes a free chunk, if there is one. Under the lock. */
-    private long tryTake(long byteSize, @Nullable SyncStream stream) {
-        final long units = Units.ceil(byteSize);
-        final Slot asker = placement.asker(stream);
-        final long address =
-                quickFit == null ? placement.take(units, byteSize, asker) : quickFit.take(units, byteSize, asker);
-        if (address != NO_ADDRESS) {
-            counters.allocated(Units.toBytes(placement.takenUnits()), byteSize);
-            assert isConsistentNowAndThen();
-        }
-        return address;
-    }
-
-    private long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
-        deviceLock.lock();
-        try {
-            final long growthBefore;
-            final long planned;
-            lock.lock();
-            try {
-                requireOpen();
-                final long address = tryTake(byteSize, stream);
-                if (address != NO_ADDRESS) {
-                    return address;
-                }
-                growthBefore = growth.next();
-                planned = planRegion(byteSize, stream);
-            } finally {
-                lock.unlock();
-            }
-            final Region region = newRegion(planned, byteSize, stream, growthBefore);
-            return addRegion(region, byteSize, stream);
-        } finally {
-            deviceLock.unlock();
-        }
-    }
-
-    /** How large a region to ask for; moves growth on. Under both locks. */
-    private long planRegion(long byteSize, @Nullable SyncStream stream) {
-        final long rounded = Units.roundUp(byteSize);
-        final long available = Units.toBytes(Units.floor(config.limit() - counters.held()));
-        if (rounded > available) {
-            throw outOfMemory(limitReached(available, rounded), byteSize, rounded, stream, false, null);
-        }
-        if (rounded > Growth.MAX_REGION || placement.regions.isFull()) {
-            throw outOfMemory(deviceRefused(rounded), byteSize, rounded, stream, false, null);
-        }
-        placement.prepareRegion();
-        return growth.plan(rounded, available);
-    }
-
-    /** Gets a region of {@code planned} bytes, or of as much less as the device has and the request needs. */
-    private Region newRegion(long planned, long byteSize, @Nullable SyncStream stream, long growthBefore) {
-        final long rounded = Units.roundUp(byteSize);
-        long asked = planned;
-        while (true) {
-            try {
-                return newRegion(asked);
-            } catch (OutOfMemoryException e) {
-                asked = Growth.afterRefusalOf(asked, rounded);
-                if (asked == 0) {
-                    throw refused(e, byteSize, rounded, stream, false);
-                }
-            } catch (Throwable e) {
-                lock.lock();
-                try {
-                    growth.restore(growthBefore);
-                } finally {
-                    lock.unlock();
-                }
-                throw e;
-            }
-        }
-    }
-
-    private Region newRegion(long byteSize) {
-        final long base = upstream.alloc(byteSize);
-        try {
-            return new Region(placement.regions.freeId(), base, Units.floor(byteSize), placement.regions.count() == 0);
-        } catch (Throwable e) {
-            upstream.free(base);
-            throw e;
-        }
-    }
-
-    private long addRegion(Region region, long byteSize, @Nullable SyncStream stream) {
-        final long address;
-        lock.lock();
-        try {
-            returns.forgetOverlapping(region.base, region.byteSize());
-            placement.attach(region);
-            counters.extended(region.byteSize());
-            address = tryTake(byteSize, stream);
-        } finally {
-            lock.unlock();
-        }
-        LOG.log(
-                Level.DEBUG,
-                "{0}: extended by {1} bytes at 0x{2} for {3} bytes",
-                info,
-                region.byteSize(),
-                Long.toHexString(region.base),
-                byteSize);
-        return address;
     }
 
     /**
@@ -285,47 +143,67 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public long reserve(long byteSize) {
-        if (byteSize < 0) {
-            throw InvalidSizeException.negative(byteSize);
-        }
-        if (byteSize > OptionKey.MAX_SIZE) {
-            throw InvalidSizeException.overflow(byteSize, Units.BYTES);
-        }
-        deviceLock.lock();
         try {
-            lock.lock();
-            try {
-                requireOpen();
-                final long available = config.limit() - counters.held();
-                if (byteSize > available) {
-                    throw outOfMemory(limitReached(available, byteSize), byteSize, byteSize, null, true, null);
-                }
-            } finally {
-                lock.unlock();
-            }
-            return byteSize == 0 ? NO_ADDRESS : reserveUpstream(byteSize);
-        } finally {
-            deviceLock.unlock();
+            return lanes.main.reserve(byteSize);
+        } catch (OutOfMemoryException e) {
+            return afterGivingBack(byteSize, () -> lanes.main.reserve(byteSize), e, 1);
         }
     }
 
-    private long reserveUpstream(long byteSize) {
-        final long address;
+    /** Asks the other lanes, and then for what all give back. */
+    private long fromOtherLanes(long byteSize, @Nullable SyncStream stream, Lane own, OutOfMemoryException refusal) {
+        int refusals = 1;
+        for (final Lane lane : lanes.all()) {
+            if (lane != own) {
+                try {
+                    final long address = lane.allocate(byteSize, stream);
+                    madeGood.addAndGet(refusals);
+                    return address;
+                } catch (OutOfMemoryException e) {
+                    refusals++;
+                    refusal.addSuppressed(e);
+                }
+            }
+        }
+        return afterGivingBack(byteSize, () -> own.allocate(byteSize, stream), refusal, refusals);
+    }
+
+    /** Lets every lane give back its free regions, where there are several, and asks once more. */
+    private long afterGivingBack(long byteSize, LongSupplier request, OutOfMemoryException refusal, int refusals) {
+        if (lanes.count() == 1) {
+            throw refusal;
+        }
+        // Of all the refusals, one counts if the last attempt fails as well.
+        madeGood.addAndGet(refusals);
         try {
-            address = upstream.alloc(byteSize);
+            shrink();
+            return request.getAsLong();
         } catch (OutOfMemoryException e) {
-            throw refused(e, byteSize, byteSize, null, true);
+            throw ofAllLanes(e, byteSize);
+        } catch (AllocatorException e) {
+            madeGood.decrementAndGet();
+            refusal.addSuppressed(e);
+            throw refusal;
         }
-        lock.lock();
-        try {
-            returns.forgetOverlapping(address, byteSize);
-            reserves.put(address, byteSize);
-            counters.reserved(byteSize);
-            assert isConsistentNowAndThen();
-        } finally {
-            lock.unlock();
-        }
-        return address;
+    }
+
+    /** A refusal with the numbers of all lanes. */
+    private OutOfMemoryException ofAllLanes(OutOfMemoryException refusal, long byteSize) {
+        final AllocatorStats stats = stats();
+        final Shortage shortage = new Shortage(
+                info,
+                byteSize,
+                refusal.shortage().rounded(),
+                stats.limit(),
+                stats.bytesInUse(),
+                stats.bytesHeld(),
+                refusal.shortage().largestFree(),
+                refusal.shortage().deviceFree());
+        return new OutOfMemoryException(
+                "No memory, also after " + lanes.count() + " lanes gave back what was free",
+                shortage,
+                refusal.dump(),
+                refusal);
     }
 
     // ---- freeing
@@ -340,69 +218,7 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public void free(long address) {
-        lock.lock();
-        try {
-            requireOpen();
-            final Region region = placement.regions.find(address);
-            if (region != null) {
-                freeChunk(region, address);
-                return;
-            }
-        } finally {
-            lock.unlock();
-        }
-        if (address != NO_ADDRESS) {
-            freeReserve(address);
-        }
-    }
-
-    private void freeChunk(Region region, long address) {
-        final int chunk = liveChunk(region, address);
-        if (chunk == Chunks.NONE) {
-            throw BadFrees.inRegion(placement, region, address, info);
-        }
-        counters.freed(Units.toBytes(placement.units(region, chunk)), placement.chunks.requested(chunk));
-        if (quickFit == null) {
-            placement.free(region, chunk);
-        } else {
-            quickFit.free(region, chunk);
-        }
-        assert isConsistentNowAndThen();
-    }
-
-    /** The chunk in use that starts at {@code address}, {@link Chunks#NONE} if none does. */
-    private int liveChunk(Region region, long address) {
-        final long offset = address - region.base;
-        if (!Units.isWhole(offset)) {
-            return Chunks.NONE;
-        }
-        final int chunk = placement.startingAt(region, Units.floor(offset));
-        return chunk == Chunks.NONE || !placement.chunks.isLive(chunk) ? Chunks.NONE : chunk;
-    }
-
-    private void freeReserve(long address) {
-        deviceLock.lock();
-        try {
-            final long byteSize;
-            lock.lock();
-            try {
-                requireOpen();
-                byteSize = reserves.remove(address);
-                if (byteSize < 0) {
-                    throw BadFrees.outsideRegions(reserves, address, info);
-                }
-                counters.freed(byteSize, byteSize);
-                returns.leaves(byteSize);
-            } finally {
-                lock.unlock();
-            }
-            final RuntimeException failure = returns.giveBack(address, byteSize, false);
-            if (failure != null) {
-                throw failure;
-            }
-        } finally {
-            deviceLock.unlock();
-        }
+        lanes.at(address).free(address);
     }
 
     // ---- streams
@@ -416,15 +232,8 @@ public final class BfcArena {
      */
     public void releaseStream(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
-        lock.lock();
-        try {
-            requireOpen();
-            untieKept(stream);
-            placement.release(stream);
-            assert isConsistentNowAndThen();
-        } finally {
-            lock.unlock();
-        }
+        lanes.all().forEach(lane -> lane.releaseStream(stream));
+        choice.forget(LaneChoice.asker(stream));
     }
 
     /**
@@ -436,138 +245,38 @@ public final class BfcArena {
      */
     public void endRun(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
-        lock.lock();
-        try {
-            requireOpen();
-            untieKept(stream);
-            placement.endRun(stream);
-            assert isConsistentNowAndThen();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void untieKept(SyncStream stream) {
-        if (quickFit != null) {
-            quickFit.untie(stream);
-        }
-    }
-
-    /** Merges what is kept, so that there is nothing but memory in use and free memory. Under the lock. */
-    private void mergeKept() {
-        if (quickFit != null) {
-            quickFit.mergeAll();
-        }
+        lanes.all().forEach(lane -> lane.endRun(stream));
     }
 
     // ---- shrinking and closing
 
     /**
-     * Returns every region without live allocations to the upstream allocator, except the first one where the settings keep
-     * it; growth starts anew. Waits first for the streams that own memory in those regions.
+     * Returns every region without live allocations to the upstream allocator, except the first one of the main lane where
+     * the settings keep it; growth starts anew. Waits first for the streams that own memory in those regions.
      *
      * @return what went back and what stays
-     * @throws DeviceException if a stream cannot be waited for, and nothing is returned then; or if the upstream allocator
-     *     fails to take a region back, after all others were returned
+     * @throws DeviceException if a stream cannot be waited for, and nothing of its lane is returned then; or if the upstream
+     *     allocator fails to take a region back, after all others were returned
      * @throws AllocatorClosedException if the arena is closed
      */
     public ShrinkReport shrink() {
-        deviceLock.lock();
-        try {
-            final Map<Region, Long> idle = new LinkedHashMap<>();
-            final Set<SyncStream> owners = new LinkedHashSet<>();
-            final int kept;
-            lock.lock();
+        final Failures failures = new Failures();
+        ShrinkReport sum = new ShrinkReport(0, 0, 0, 0, 0);
+        for (final Lane lane : lanes.all()) {
             try {
-                requireOpen();
-                kept = findIdle(idle, owners);
-            } finally {
-                lock.unlock();
-            }
-            owners.forEach(BfcArena::waitFor);
-            final List<Region> detached = detachUnchanged(idle);
-            final Failures failures = new Failures();
-            returns.tryAgain();
-            final long released = giveBackRegions(detached, failures);
-            failures.throwIfAny();
-            return report(released, detached.size(), kept);
-        } finally {
-            deviceLock.unlock();
-        }
-    }
-
-    /** Notes the regions that may go, with the number of frees that they have seen, and whom to wait for. */
-    private int findIdle(Map<Region, Long> idle, Set<SyncStream> owners) {
-        mergeKept();
-        int kept = 0;
-        for (final Region region : placement.regions.toList()) {
-            if (region.chunksInUse == 0) {
-                if (keeps(region)) {
-                    kept++;
-                } else {
-                    idle.put(region, region.frees);
-                    placement.addOwners(region, owners);
-                }
+                final ShrinkReport report = lane.shrink();
+                sum = new ShrinkReport(
+                        sum.bytesReleased() + report.bytesReleased(),
+                        sum.regionsReleased() + report.regionsReleased(),
+                        sum.bytesHeld() + report.bytesHeld(),
+                        sum.regionsInUse() + report.regionsInUse(),
+                        sum.regionsKept() + report.regionsKept());
+            } catch (RuntimeException e) {
+                failures.add(e);
             }
         }
-        return kept;
-    }
-
-    private boolean keeps(Region region) {
-        return region.isFirst && config.keepFirstRegion() && config.extendStrategy() == ExtendStrategy.POWER_OF_TWO;
-    }
-
-    /** Waits for a stream's work; a closed stream has none. */
-    private static void waitFor(SyncStream stream) {
-        try {
-            stream.flush();
-        } catch (IllegalStateException e) {
-            LOG.log(Level.DEBUG, "{0} is closed, its work is done", stream);
-        }
-    }
-
-    /** Takes out those regions in which nothing was freed since they were noted: all work on them was waited for. */
-    private List<Region> detachUnchanged(Map<Region, Long> idle) {
-        final List<Region> detached = new ArrayList<>();
-        lock.lock();
-        try {
-            idle.forEach((region, frees) -> {
-                if (region.chunksInUse == 0 && region.frees == frees) {
-                    placement.detach(region);
-                    counters.detached();
-                    returns.leaves(region.byteSize());
-                    detached.add(region);
-                }
-            });
-            growth.restart();
-            assert isConsistentNowAndThen();
-        } finally {
-            lock.unlock();
-        }
-        return detached;
-    }
-
-    private long giveBackRegions(List<Region> detached, Failures failures) {
-        long released = 0;
-        for (final Region region : detached) {
-            final RuntimeException failure = returns.giveBack(region.base, region.byteSize(), true);
-            failures.add(failure);
-            released += failure == null ? region.byteSize() : 0;
-        }
-        return released;
-    }
-
-    private ShrinkReport report(long released, int regionsReleased, int kept) {
-        final ShrinkReport report;
-        lock.lock();
-        try {
-            report = new ShrinkReport(
-                    released, regionsReleased, counters.held(), placement.regions.count() - kept, kept);
-        } finally {
-            lock.unlock();
-        }
-        LOG.log(Level.DEBUG, "{0}: {1}", info, report);
-        return report;
+        failures.throwIfAny();
+        return sum;
     }
 
     /**
@@ -579,46 +288,34 @@ public final class BfcArena {
      *     then, and the arena is closed all the same
      */
     public CloseReport close() {
-        deviceLock.lock();
-        try {
-            final Set<SyncStream> owners = new LinkedHashSet<>();
-            final Blocks all = new Blocks();
-            final CloseReport report;
-            lock.lock();
+        choice.close();
+        final Failures failures = new Failures();
+        CloseReport sum = new CloseReport(0, 0, 0);
+        for (final Lane lane : lanes.all()) {
             try {
-                if (isClosed) {
-                    return new CloseReport(0, 0, 0);
-                }
-                isClosed = true;
-                report = emptyInto(all, owners);
-            } finally {
-                lock.unlock();
+                final CloseReport report = lane.close();
+                sum = new CloseReport(
+                        sum.liveAllocations() + report.liveAllocations(),
+                        sum.liveBytes() + report.liveBytes(),
+                        sum.bytesReturned() + report.bytesReturned());
+            } catch (RuntimeException e) {
+                failures.add(e);
             }
-            final Failures failures = new Failures();
-            owners.forEach(stream -> failures.run(() -> waitFor(stream)));
-            all.forEach((address, byteSize) -> failures.run(() -> upstream.free(address)));
-            failures.throwIfAny();
-            return report;
-        } finally {
-            deviceLock.unlock();
         }
-    }
-
-    /** Moves all that is held into {@code all}, with the streams to wait for. */
-    private CloseReport emptyInto(Blocks all, Set<SyncStream> owners) {
-        mergeKept();
-        long live = reserves.count();
-        for (final Region region : placement.regions.toList()) {
-            live += region.chunksInUse;
-            placement.addOwners(region, owners);
-            all.put(region.base, region.byteSize());
-        }
-        reserves.forEach(all::put);
-        returns.unreturned().forEach(all::put);
-        return new CloseReport(live, counters.requested(), all.totalBytes());
+        failures.throwIfAny();
+        return sum;
     }
 
     // ---- looking
+
+    /**
+     * How many lanes there are: one, and one more for each stream and thread that met others too often.
+     *
+     * @return from 1 on; never less than before
+     */
+    public int laneCount() {
+        return lanes.count();
+    }
 
     /**
      * The counters at this moment.
@@ -627,22 +324,55 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public AllocatorStats stats() {
-        lock.lock();
+        return sumOf(ofEach(Lane::currentStats));
+    }
+
+    /** Answers of all lanes, all of one moment. */
+    private <T> List<T> ofEach(Function<Lane, T> question) {
+        final List<Lane> all = List.copyOf(lanes.all());
+        final List<T> answers = new ArrayList<>(all.size());
+        int stopped = 0;
         try {
-            requireOpen();
-            return currentStats();
+            for (; stopped < all.size(); stopped++) {
+                all.get(stopped).stop();
+            }
+            all.forEach(lane -> answers.add(question.apply(lane)));
         } finally {
-            lock.unlock();
+            while (stopped > 0) {
+                all.get(--stopped).goOn();
+            }
         }
+        return answers;
     }
 
-    private AllocatorStats currentStats() {
-        mergeKept();
-        return counters.toStats(limitForStats(), Units.toBytes(placement.largest()));
+    private AllocatorStats sumOf(List<AllocatorStats> each) {
+        if (each.size() == 1) {
+            return each.getFirst();
+        }
+        final long held = sum(each, AllocatorStats::bytesHeld);
+        return new AllocatorStats.Builder()
+                .limit(each.getFirst().limit())
+                .inUse(
+                        sum(each, AllocatorStats::bytesInUse),
+                        sum(each, AllocatorStats::requestedBytesInUse),
+                        sum(each, AllocatorStats::peakBytesInUse))
+                .held(held, lanes.budget.peakHeld())
+                .free(sum(each, AllocatorStats::freeBytes), max(each, AllocatorStats::largestFreeChunk))
+                .calls(
+                        sum(each, AllocatorStats::numAllocs),
+                        sum(each, AllocatorStats::numReserves),
+                        sum(each, AllocatorStats::numFailedAllocs) - madeGood.get(),
+                        max(each, AllocatorStats::maxAllocSize))
+                .regions(sum(each, AllocatorStats::numArenaExtensions), sum(each, AllocatorStats::numArenaShrinkages))
+                .build();
     }
 
-    private long limitForStats() {
-        return config.maxMem() == 0 ? AllocatorStats.UNLIMITED : config.maxMem();
+    private static long sum(List<AllocatorStats> each, ToLongFunction<AllocatorStats> counter) {
+        return each.stream().mapToLong(counter).sum();
+    }
+
+    private static long max(List<AllocatorStats> each, ToLongFunction<AllocatorStats> counter) {
+        return each.stream().mapToLong(counter).max().orElse(0);
     }
 
     /**
@@ -654,7 +384,7 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public long requestedSize(long address) {
-        return sizeOf(address, true);
+        return lanes.at(address).requestedSize(address);
     }
 
     /**
@@ -666,27 +396,7 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public long allocatedSize(long address) {
-        return sizeOf(address, false);
-    }
-
-    private long sizeOf(long address, boolean isRequested) {
-        lock.lock();
-        try {
-            requireOpen();
-            final Region region = placement.regions.find(address);
-            final int chunk = region == null ? Chunks.NONE : liveChunk(region, address);
-            if (chunk != Chunks.NONE) {
-                return isRequested ? placement.chunks.requested(chunk) : Units.toBytes(placement.units(chunk));
-            }
-            final long reserved = reserves.sizeOf(address);
-            if (reserved < 0) {
-                throw new IllegalArgumentException(
-                        "0x" + Long.toHexString(address) + " is not a live allocation of " + info);
-            }
-            return reserved;
-        } finally {
-            lock.unlock();
-        }
+        return lanes.at(address).allocatedSize(address);
     }
 
     /**
@@ -696,31 +406,23 @@ public final class BfcArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public ArenaSnapshot snapshot() {
-        lock.lock();
-        try {
-            requireOpen();
-            return currentSnapshot();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private ArenaSnapshot currentSnapshot() {
-        mergeKept();
+        final List<ArenaSnapshot> each = ofEach(Lane::currentSnapshot);
         return new ArenaSnapshot(
                 info,
                 config,
-                currentStats(),
-                growth.next(),
-                placement.regions.toList().stream().map(placement::snapshot).toList(),
-                toList(reserves),
-                toList(returns.unreturned()));
+                sumOf(each.stream().map(ArenaSnapshot::stats).toList()),
+                each.getFirst().nextRegionBytes(),
+                inOrder(each, ArenaSnapshot::regions, ArenaSnapshot.Region::address),
+                inOrder(each, ArenaSnapshot::reserves, ArenaSnapshot.Block::address),
+                inOrder(each, ArenaSnapshot::unreturned, ArenaSnapshot.Block::address));
     }
 
-    private static List<ArenaSnapshot.Block> toList(Blocks blocks) {
-        final List<ArenaSnapshot.Block> list = new ArrayList<>();
-        blocks.forEach((address, byteSize) -> list.add(new ArenaSnapshot.Block(address, byteSize)));
-        return list;
+    private static <T> List<T> inOrder(
+            List<ArenaSnapshot> each, Function<ArenaSnapshot, List<T>> part, Function<T, Long> address) {
+        return each.stream()
+                .flatMap(snapshot -> part.apply(snapshot).stream())
+                .sorted(Comparator.comparing(address, Long::compareUnsigned))
+                .toList();
     }
 
     /**
@@ -729,15 +431,7 @@ public final class BfcArena {
      * @return bytes, about
      */
     public long bookkeepingBytes() {
-        lock.lock();
-        try {
-            return placement.bookkeepingBytes()
-                    + (quickFit == null ? 0 : quickFit.bookkeepingBytes())
-                    + reserves.bookkeepingBytes()
-                    + returns.unreturned().bookkeepingBytes();
-        } finally {
-            lock.unlock();
-        }
+        return lanes.all().stream().mapToLong(Lane::bookkeepingBytes).sum();
     }
 
     /**
@@ -746,82 +440,13 @@ public final class BfcArena {
      * @throws IllegalStateException if they contradict each other; it says where
      */
     public void checkConsistency() {
-        lock.lock();
-        try {
-            if (!isClosed) {
-                requireConsistent();
-            }
-        } finally {
-            lock.unlock();
-        }
+        lanes.all().forEach(Lane::checkConsistency);
     }
 
-    private void requireConsistent() {
-        ConsistencyCheck.run(
-                placement,
-                quickFit == null ? 0 : quickFit.count(),
-                counters,
-                reserves.totalBytes(),
-                returns.heldBytes());
-    }
+    // ---- for tests
 
-    /** Checks a small arena always, and a large one so rarely that it costs each mutation a few chunks' worth. */
-    private boolean isConsistentNowAndThen() {
-        if (--untilCheck < 0) {
-            requireConsistent();
-            final int count = placement.chunks.count();
-            untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
-        }
-        return true;
-    }
-
-    private void requireOpen() {
-        if (isClosed) {
-            throw new AllocatorClosedException("the arena of " + info + " is closed");
-        }
-    }
-
-    // ---- exhaustion
-
-    private static String limitReached(long available, long wanted) {
-        return "Available memory of " + available + " is smaller than requested bytes of " + wanted;
-    }
-
-    private static String deviceRefused(long wanted) {
-        return "Failed to allocate memory for requested buffer of size " + wanted;
-    }
-
-    private OutOfMemoryException refused(
-            OutOfMemoryException cause, long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve) {
-        lock.lock();
-        try {
-            return outOfMemory(deviceRefused(rounded), byteSize, rounded, stream, isReserve, cause);
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Counts a failure and describes it. Under the lock. */
-    private OutOfMemoryException outOfMemory(
-            String reason,
-            long byteSize,
-            long rounded,
-            @Nullable SyncStream stream,
-            boolean isReserve,
-            @Nullable OutOfMemoryException cause) {
-        counters.failed();
-        final long largest = isReserve ? 0 : Units.toBytes(placement.largestFor(placement.asker(stream)));
-        final Shortage shortage = new Shortage(
-                info,
-                byteSize,
-                rounded,
-                limitForStats(),
-                counters.inUse(),
-                counters.held(),
-                largest,
-                cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
-        final String request = (isReserve ? "reserve of " : "allocation of ") + byteSize + " bytes (" + rounded
-                + " rounded) for " + (stream == null ? "no stream" : stream) + " failed";
-        return new OutOfMemoryException(reason, shortage, ArenaDump.of(currentSnapshot(), request), cause);
+    /** Gives a stream a lane of its own, as if it had met others often enough. */
+    void moveOut(SyncStream stream) {
+        choice.moveOut(LaneChoice.asker(stream));
     }
 }

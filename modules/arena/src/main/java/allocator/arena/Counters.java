@@ -10,6 +10,9 @@ import allocator.spi.AllocatorStats;
  * </pre>
  */
 final class Counters {
+    /** Where what is held counts for all lanes. */
+    private final Budget budget;
+
     private long inUse;
     private long requested;
     private long held;
@@ -21,6 +24,10 @@ final class Counters {
     private long failed;
     private long extensions;
     private long shrinkages;
+
+    Counters(Budget budget) {
+        this.budget = budget;
+    }
 
     long inUse() {
         return inUse;
@@ -60,6 +67,7 @@ final class Counters {
 
     private void hold(long byteSize) {
         held += byteSize;
+        budget.take(byteSize);
         peakHeld = Math.max(peakHeld, held);
     }
 
@@ -77,6 +85,7 @@ final class Counters {
     /** Memory went back. */
     void returned(long byteSize) {
         held -= byteSize;
+        budget.giveBack(byteSize);
     }
 
     void failed() {

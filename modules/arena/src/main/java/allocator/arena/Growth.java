@@ -42,11 +42,10 @@ final class Growth {
     /**
      * Says how much to ask for, and moves on.
      *
-     * @param rounded what the region has to hold, at most {@code available} and {@link #MAX_REGION}
-     * @param available what the limit leaves, a multiple of the unit
-     * @return bytes, from {@code rounded} to {@code available}
+     * @param rounded what the region has to hold, at most {@link #MAX_REGION}
+     * @return bytes, from {@code rounded} to {@link #MAX_REGION}
      */
-    long plan(long rounded, long available) {
+    long plan(long rounded) {
         if (config.extendStrategy() == ExtendStrategy.SAME_AS_REQUESTED) {
             return rounded;
         }
@@ -54,7 +53,7 @@ final class Growth {
         while (rounded > next) {
             next = next > MAX_REGION / 2 ? MAX_REGION : next * 2;
         }
-        final long planned = Math.min(Math.min(next, available), MAX_REGION);
+        final long planned = Math.min(next, MAX_REGION);
         if (!jumps) {
             final long cap = config.maxPowerOfTwoExtendBytes();
             next = next < cap / 2 ? next * 2 : cap;

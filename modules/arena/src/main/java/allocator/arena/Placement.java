@@ -497,8 +497,8 @@ final class Placement {
         return region.containing(chunks, tables, offset);
     }
 
-    /** A region as a value. */
-    ArenaSnapshot.Region snapshot(Region region) {
+    /** A region of a lane as a value. */
+    ArenaSnapshot.Region snapshot(Region region, int lane) {
         final List<ArenaSnapshot.Chunk> list = new ArrayList<>();
         for (int chunk = region.firstChunk(chunks, tables); chunk != NONE; chunk = chunks.next(chunk)) {
             final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
@@ -514,7 +514,7 @@ final class Placement {
                     hasStamp ? Units.toBytes(chunks.cleanHead(chunk)) : 0,
                     hasStamp ? Units.toBytes(chunks.cleanTail(chunk)) : 0));
         }
-        return new ArenaSnapshot.Region(region.id, region.base, region.byteSize(), list);
+        return new ArenaSnapshot.Region(lane, region.id, region.base, region.byteSize(), list);
     }
 
     /** Bytes of Java heap that all tables take. */

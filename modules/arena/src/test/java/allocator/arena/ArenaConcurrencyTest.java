@@ -78,6 +78,7 @@ class ArenaConcurrencyTest {
                         limit,
                         PlacementPolicy.BEST_FIT,
                         0,
+                        0,
                         true));
         final OverlapCheck check = new OverlapCheck();
         final LinkedBlockingQueue<Long> passedOn = new LinkedBlockingQueue<>();
@@ -265,6 +266,7 @@ class ArenaConcurrencyTest {
                         4096,
                         limit,
                         PlacementPolicy.BEST_FIT,
+                        0,
                         0,
                         true));
         try (ExecutorService executor = Executors.newFixedThreadPool(2)) {

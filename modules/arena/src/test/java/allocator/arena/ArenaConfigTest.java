@@ -26,6 +26,7 @@ class ArenaConfigTest {
                         0,
                         PlacementPolicy.BEST_FIT,
                         0,
+                        0,
                         true));
     }
 
@@ -57,6 +58,7 @@ class ArenaConfigTest {
                                 0,
                                 PlacementPolicy.BEST_FIT,
                                 0,
+                                0,
                                 true)
                         .initialChunkBytes())
                 .isEqualTo(rounded);
@@ -73,15 +75,15 @@ class ArenaConfigTest {
     @CsvSource({"0", "-1", "9223372036854775807"})
     void sizesThatCannotBeRoundedAreRefused(long byteSize) {
         assertThatThrownBy(() -> new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 1, byteSize, 1, 1, 0, PlacementPolicy.BEST_FIT, 0, true))
+                        ExtendStrategy.POWER_OF_TWO, 1, byteSize, 1, 1, 0, PlacementPolicy.BEST_FIT, 0, 0, true))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("maxDeadBytesPerChunk is " + byteSize);
     }
 
     @Test
     void aNegativeLimitIsRefused() {
-        assertThatThrownBy(() ->
-                        new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, -1, PlacementPolicy.BEST_FIT, 0, true))
+        assertThatThrownBy(() -> new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, -1, PlacementPolicy.BEST_FIT, 0, 0, true))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("maxMem");
     }

@@ -18,7 +18,7 @@ class ArenaExhaustionTest {
     private BfcArena arena(ExtendStrategy strategy, long limit) {
         return new BfcArena(
                 device,
-                new ArenaConfig(strategy, 4096, 128 * MIB, 4096, MIB, limit, PlacementPolicy.BEST_FIT, 0, true));
+                new ArenaConfig(strategy, 4096, 128 * MIB, 4096, MIB, limit, PlacementPolicy.BEST_FIT, 0, 0, true));
     }
 
     private static OutOfMemoryException failureOf(ThrowingCallable call) {
@@ -158,7 +158,7 @@ class ArenaExhaustionTest {
         final BfcArena arena = new BfcArena(
                 device,
                 new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
+                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, 0, true));
 
         failureOf(() -> arena.alloc(12_000));
 
@@ -171,7 +171,7 @@ class ArenaExhaustionTest {
         final BfcArena arena = new BfcArena(
                 device,
                 new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 10_240, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
+                        ExtendStrategy.POWER_OF_TWO, 10_240, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, 0, true));
 
         failureOf(() -> arena.alloc(1));
 
@@ -184,7 +184,7 @@ class ArenaExhaustionTest {
         final BfcArena arena = new BfcArena(
                 device,
                 new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, true));
+                        ExtendStrategy.POWER_OF_TWO, 20_000, MIB, MIB, MIB, 0, PlacementPolicy.BEST_FIT, 0, 0, true));
 
         arena.alloc(12_000);
 
@@ -203,6 +203,7 @@ class ArenaExhaustionTest {
                         Long.MAX_VALUE - 255,
                         Long.MAX_VALUE,
                         PlacementPolicy.BEST_FIT,
+                        0,
                         0,
                         false));
         device.capacity(1L << 40);

@@ -22,7 +22,8 @@ class ArenaFaultsTest {
 
     private BfcArena arena(ExtendStrategy strategy) {
         return new BfcArena(
-                device, new ArenaConfig(strategy, 4096, 1 << 20, 4096, 1 << 20, 0, PlacementPolicy.BEST_FIT, 0, false));
+                device,
+                new ArenaConfig(strategy, 4096, 1 << 20, 4096, 1 << 20, 0, PlacementPolicy.BEST_FIT, 0, 0, false));
     }
 
     private void expectTruth(BfcArena arena) {
@@ -30,15 +31,19 @@ class ArenaFaultsTest {
         assertThat(arena.stats().bytesHeld()).isEqualTo(device.liveBytes());
     }
 
-    /** Does a bit of everything; what fails is skipped. */
-    private void work(BfcArena arena) {
+    /** Does a bit of everything, in one lane or in two; what fails is skipped. */
+    private void work(BfcArena arena, boolean isDivided) {
         final SimulatedStream stream = new SimulatedStream();
+        if (isDivided) {
+            arena.moveOut(stream);
+        }
         final List<Long> live = new ArrayList<>();
         for (int i = 1; i <= 40; i++) {
             try {
                 switch (i % 8) {
                     case 0 -> arena.shrink();
                     case 3 -> live.add(arena.reserve(i * 100L));
+                    case 4 -> live.add(arena.alloc(i * 500L));
                     case 5, 6 -> {
                         if (!live.isEmpty()) {
                             arena.free(live.remove(i % live.size()));
@@ -60,14 +65,15 @@ class ArenaFaultsTest {
         }
     }
 
-    @Test
-    void aDriverErrorAtEachAllocationInTurn() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aDriverErrorAtEachAllocationInTurn(boolean isDivided) {
         for (int failing = 0; failing < 30; failing++) {
             final int call = failing;
             final int calls = device.allocCalls();
             device.failAllocs(number -> number == calls + call);
             final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
-            work(arena);
+            work(arena, isDivided);
             device.failAllocs(number -> false);
             arena.free(arena.alloc(100_000));
             arena.close();
@@ -75,14 +81,15 @@ class ArenaFaultsTest {
         }
     }
 
-    @Test
-    void aDriverErrorAtEachFreeInTurn() {
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aDriverErrorAtEachFreeInTurn(boolean isDivided) {
         for (int failing = 0; failing < 30; failing++) {
             final int call = failing;
             final int calls = device.freeCalls();
             device.failFrees(number -> number == calls + call);
             final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
-            work(arena);
+            work(arena, isDivided);
             arena.free(arena.alloc(100_000));
             device.failFrees(number -> false);
             arena.close();
@@ -95,10 +102,12 @@ class ArenaFaultsTest {
     void aDeviceThatIsSoonExhausted(int capacity) {
         device.capacity(capacity);
         for (final ExtendStrategy strategy : ExtendStrategy.values()) {
-            final BfcArena arena = arena(strategy);
-            work(arena);
-            arena.close();
-            assertThat(device.liveBlocks()).isZero();
+            for (final boolean isDivided : List.of(false, true)) {
+                final BfcArena arena = arena(strategy);
+                work(arena, isDivided);
+                arena.close();
+                assertThat(device.liveBlocks()).isZero();
+            }
         }
     }
 

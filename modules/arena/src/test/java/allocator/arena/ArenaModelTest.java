@@ -224,6 +224,7 @@ class ArenaModelTest {
                 random.nextBoolean() ? 0 : 1 + random.nextInt(65536),
                 PlacementPolicy.BEST_FIT,
                 0,
+                0,
                 random.nextBoolean());
         return new Setup(config, random.nextBoolean() ? 1L << 40 : 8192 + random.nextInt(65536));
     }

@@ -33,6 +33,7 @@ class ArenaStreamsTest {
                     0,
                     PlacementPolicy.BEST_FIT,
                     0,
+                    0,
                     true));
     private final SimulatedStream s1 = new SimulatedStream();
     private final SimulatedStream s2 = new SimulatedStream();

@@ -27,6 +27,7 @@ class BookkeepingTest {
                         0,
                         PlacementPolicy.BEST_FIT,
                         0,
+                        0,
                         true));
     }
 

@@ -39,6 +39,7 @@ class QuickFitTest {
                         maxMem,
                         PlacementPolicy.QUICK_FIT,
                         maxKept,
+                        0,
                         false));
     }
 

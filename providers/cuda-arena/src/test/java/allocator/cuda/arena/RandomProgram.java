@@ -61,9 +61,6 @@ final class RandomProgram {
         for (int i = 0; i < 2; i++) {
             streams.add(insist(() -> factory.createSyncStream(memory)));
         }
-        if (random.nextBoolean()) {
-            ((DeviceArena) allocators.getFirst()).moveOut(streams.getFirst());
-        }
         for (int step = 0; step < STEPS; step++) {
             attempt(this::step);
             assertAccountsAgree();

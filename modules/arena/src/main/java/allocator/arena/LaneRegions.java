@@ -1,4 +1,4 @@
-package allocator.cuda.arena;
+package allocator.arena;
 
 import java.util.Arrays;
 
