@@ -63,7 +63,7 @@ class ArenaConcurrencyTest {
         }
     }
 
-    /** Blocks are passed on and freed by other threads; one thread shrinks all the time. */
+    /** Blocks are passed on and freed by other threads, of other lanes too; one thread shrinks all the time. */
     private static void shareAnArena(ExecutorService executor) throws Exception {
         final SimulatedDevice device = new SimulatedDevice();
         final long limit = 64 << 20;
@@ -130,6 +130,9 @@ class ArenaConcurrencyTest {
             SplittableRandom random,
             long limit) {
         final SimulatedStream stream = new SimulatedStream();
+        if (random.nextBoolean()) {
+            arena.moveOut(stream);
+        }
         for (int i = 0; i < STEPS; i++) {
             final int choice = random.nextInt(100);
             if (choice < 50) {
