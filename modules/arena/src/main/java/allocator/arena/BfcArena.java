@@ -29,10 +29,10 @@ import org.jspecify.annotations.Nullable;
  * limit holds for regions and reserves together, a bad free is refused, a stream's memory is handed on only after an event
  * that was recorded when it was free already.
  *
- * <p><b>Lanes.</b> All memory is in one lane as long as threads take turns. Threads that work at once meet at its lock. A
- * stream that has met others there sixteen times within a second gets a lane of its own, with regions and a lock of its
- * own, and is served from it from then on; so does a thread that allocates for no stream in particular. So one thread,
- * however many streams it has, never sees but one lane, and neither does one stream of many threads. There are at most
+ * <p><b>Lanes.</b> All memory is in one lane as long as threads take turns. Threads that allocate at once wait
+ * for one another at its lock. A stream that has waited there for others sixteen times within a second is served from a lane
+ * of its own from then on, with regions and a lock of its own; so is a thread that allocates for no stream in particular.
+ * One thread, however many streams it has, never sees but one lane, and neither does one stream of many threads. There are at most
  * {@link ArenaConfig#maxLanes} lanes.
  *
  * <p>Memory is freed to the lane that it came from, by whichever thread. A lane's free memory serves others only under
@@ -49,8 +49,7 @@ import org.jspecify.annotations.Nullable;
 public final class BfcArena {
     private final ArenaConfig config;
     private final MemoryInfo info;
-    private final Lanes lanes;
-    private final LaneChoice choice;
+    final Lanes lanes;
 
     /** Refusals of lanes that another lane, or a second attempt, made good. */
     private final AtomicLong madeGood = new AtomicLong();
@@ -72,7 +71,6 @@ public final class BfcArena {
                     "an arena aligns to " + Units.BYTES + " bytes, " + info + " asks for " + info.byteAlignment());
         }
         lanes = new Lanes(upstream, config);
-        choice = new LaneChoice(lanes, config.maxLanes());
     }
 
     /**
@@ -124,11 +122,11 @@ public final class BfcArena {
     }
 
     private long allocate(long byteSize, @Nullable SyncStream stream, long asker) {
-        final Lane lane = choice.laneFor(asker);
+        final Lane lane = lanes.choice.laneFor(asker);
         try {
-            return lane == lanes.main ? lane.allocateInSight(byteSize, stream, asker) : lane.allocate(byteSize, stream);
+            return lane.allocate(byteSize, stream, asker);
         } catch (OutOfMemoryException e) {
-            return fromOtherLanes(byteSize, stream, lane, e);
+            return fromOtherLanes(byteSize, stream, asker, lane, e);
         }
     }
 
@@ -151,12 +149,13 @@ public final class BfcArena {
     }
 
     /** Asks the other lanes, and then for what all give back. */
-    private long fromOtherLanes(long byteSize, @Nullable SyncStream stream, Lane own, OutOfMemoryException refusal) {
+    private long fromOtherLanes(
+            long byteSize, @Nullable SyncStream stream, long asker, Lane own, OutOfMemoryException refusal) {
         int refusals = 1;
         for (final Lane lane : lanes.all()) {
             if (lane != own) {
                 try {
-                    final long address = lane.allocate(byteSize, stream);
+                    final long address = lane.allocate(byteSize, stream, asker);
                     madeGood.addAndGet(refusals);
                     return address;
                 } catch (OutOfMemoryException e) {
@@ -165,7 +164,7 @@ public final class BfcArena {
                 }
             }
         }
-        return afterGivingBack(byteSize, () -> own.allocate(byteSize, stream), refusal, refusals);
+        return afterGivingBack(byteSize, () -> own.allocate(byteSize, stream, asker), refusal, refusals);
     }
 
     /** Lets every lane give back its free regions, where there are several, and asks once more. */
@@ -233,7 +232,7 @@ public final class BfcArena {
     public void releaseStream(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
         lanes.all().forEach(lane -> lane.releaseStream(stream));
-        choice.forget(LaneChoice.asker(stream));
+        lanes.choice.forget(LaneChoice.asker(stream));
     }
 
     /**
@@ -288,7 +287,7 @@ public final class BfcArena {
      *     then, and the arena is closed all the same
      */
     public CloseReport close() {
-        choice.close();
+        lanes.choice.close();
         final Failures failures = new Failures();
         CloseReport sum = new CloseReport(0, 0, 0);
         for (final Lane lane : lanes.all()) {
@@ -441,12 +440,5 @@ public final class BfcArena {
      */
     public void checkConsistency() {
         lanes.all().forEach(Lane::checkConsistency);
-    }
-
-    // ---- for tests
-
-    /** Gives a stream a lane of its own, as if it had met others often enough. */
-    void moveOut(SyncStream stream) {
-        choice.moveOut(LaneChoice.asker(stream));
     }
 }

@@ -44,9 +44,6 @@ final class Lane {
     /** Up to how many chunks every mutation is checked, where assertions are on. */
     private static final int CHECKED_ALWAYS = 64;
 
-    /** Nobody is being served. */
-    private static final long NOBODY = 0;
-
     private final Lanes lanes;
 
     /** In order of coming: 0 is the main lane. */
@@ -77,14 +74,11 @@ final class Lane {
 
     private boolean isClosed;
 
+    /** Who allocated last. */
+    private long latestAsker;
+
     /** Mutations until the next check, where assertions are on. */
     private long untilCheck;
-
-    /**
-     * The asker that is being served, as far as anybody knows. Written without order: it tells how often askers meet, and
-     * nothing depends on a single answer.
-     */
-    private long served = NOBODY;
 
     Lane(Lanes lanes, int number, ArenaConfig config) {
         this.lanes = lanes;
@@ -105,24 +99,8 @@ final class Lane {
 
     // ---- allocating
 
-    /** Allocates, and lets other askers see whom it serves. */
-    long allocateInSight(long byteSize, @Nullable SyncStream stream, long asker) {
-        served = asker;
-        try {
-            return allocate(byteSize, stream);
-        } finally {
-            served = NOBODY;
-        }
-    }
-
-    /** Whether another asker than this one is being served right now. */
-    boolean isBusyWithOther(long asker) {
-        final long other = served;
-        return other != NOBODY && other != asker;
-    }
-
-    /** Allocates for a stream, or for nobody in particular. */
-    long allocate(long byteSize, @Nullable SyncStream stream) {
+    /** Allocates for a stream, or for nobody in particular, and tells if the asker met another one at the lock. */
+    long allocate(long byteSize, @Nullable SyncStream stream, long asker) {
         if (byteSize < 0) {
             throw InvalidSizeException.negative(byteSize);
         }
@@ -130,15 +108,21 @@ final class Lane {
             throw InvalidSizeException.overflow(byteSize, Units.BYTES);
         }
         final long address;
-        lock.lock();
+        final boolean isMeeting;
+        final boolean waited = lock.lock();
         try {
             requireOpen();
+            isMeeting = waited && asker != latestAsker;
+            latestAsker = asker;
             if (byteSize == 0) {
                 return NO_ADDRESS;
             }
             address = tryTake(byteSize, stream);
         } finally {
             lock.unlock();
+        }
+        if (isMeeting) {
+            lanes.choice.met(this, asker);
         }
         return address == NO_ADDRESS ? takeFromNewRegion(byteSize, stream) : address;
     }

@@ -4,25 +4,27 @@ import allocator.spi.SyncStream;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.LongSupplier;
 
 /**
  * Decides which lane serves an asker: a stream, or the threads that ask for no stream in particular, told apart by their
  * ids as far as {@value #STRIPES} stripes go.
  *
- * <p>All start in the main lane. Who meets others at work there {@value #MEETINGS} times within a second moves out: to a
+ * <p>All start in the main lane. Who has to wait there for another asker {@value #MEETINGS} times within a second moves out: to a
  * lane that nobody has, to a new one, or, if there are as many as there may be, to one that others have as well.
  */
 final class LaneChoice {
     /** Few enough to be over at once under real contention, and more than a coincidence. */
-    private static final int MEETINGS = 16;
+    static final int MEETINGS = 16;
 
-    private static final long WINDOW_NANOS = 1_000_000_000;
+    static final long WINDOW_NANOS = 1_000_000_000;
 
     /** A power of two. */
     private static final int STRIPES = 64;
 
     private final Lanes lanes;
     private final int maxLanes;
+    private final LongSupplier clock;
 
     /** By asker. Guarded by this, as is all that changes; finding takes no lock. */
     private final Map<Long, Meetings> meetings = new HashMap<>();
@@ -39,8 +41,14 @@ final class LaneChoice {
         private long since;
     }
 
-    LaneChoice(Lanes lanes, int maxLanes) {
+    /**
+     * @param lanes the lanes
+     * @param maxLanes how many there may be, the main lane included; 0 is one more than there are processors
+     * @param clock nanoseconds from any origin
+     */
+    LaneChoice(Lanes lanes, int maxLanes, LongSupplier clock) {
         this.lanes = lanes;
+        this.clock = clock;
         this.maxLanes = maxLanes == 0 ? Runtime.getRuntime().availableProcessors() + 1 : maxLanes;
     }
 
@@ -56,30 +64,34 @@ final class LaneChoice {
 
     /** The lane for an asker. */
     Lane laneFor(long asker) {
-        final Lane lane = table.find(asker, lanes.main);
-        return lane == lanes.main && maxLanes > 1 && lane.isBusyWithOther(asker) ? meet(asker) : lane;
+        return table.find(asker, lanes.main);
     }
 
-    private synchronized Lane meet(long asker) {
+    /** Notes that an asker waited at a lane for another one. */
+    void met(Lane lane, long asker) {
+        if (lane == lanes.main && maxLanes > 1) {
+            metInMainLane(asker);
+        }
+    }
+
+    private synchronized void metInMainLane(long asker) {
         final Meetings met = meetings.computeIfAbsent(asker, key -> new Meetings());
-        final long now = System.nanoTime();
+        final long now = clock.getAsLong();
         if (met.count == 0 || now - met.since > WINDOW_NANOS) {
             met.count = 0;
             met.since = now;
         }
-        return ++met.count < MEETINGS ? lanes.main : moveOut(asker);
+        if (++met.count == MEETINGS) {
+            moveOut(asker);
+        }
     }
 
     /** Gives an asker another lane than the main one, if it has none. */
-    synchronized Lane moveOut(long asker) {
+    synchronized void moveOut(long asker) {
         meetings.remove(asker);
-        final Lane present = table.find(asker, lanes.main);
-        if (present != lanes.main || maxLanes == 1 || isClosed) {
-            return present;
+        if (laneFor(asker) == lanes.main && maxLanes > 1 && !isClosed) {
+            table = table.with(asker, vacantLane());
         }
-        final Lane lane = vacantLane();
-        table = table.with(asker, lane);
-        return lane;
     }
 
     private Lane vacantLane() {

@@ -16,6 +16,7 @@ final class Lanes {
     final Allocator upstream;
     final Budget budget;
     final Lane main;
+    final LaneChoice choice;
 
     private final ArenaConfig config;
     private final List<Lane> all = new CopyOnWriteArrayList<>();
@@ -29,6 +30,7 @@ final class Lanes {
         budget = new Budget(config.limit());
         main = new Lane(this, 0, config);
         all.add(main);
+        choice = new LaneChoice(this, config.maxLanes(), System::nanoTime);
     }
 
     /** Makes one more; a shrink keeps nothing of it. */

@@ -131,7 +131,7 @@ class ArenaConcurrencyTest {
             long limit) {
         final SimulatedStream stream = new SimulatedStream();
         if (random.nextBoolean()) {
-            arena.moveOut(stream);
+            arena.lanes.choice.moveOut(LaneChoice.asker(stream));
         }
         for (int i = 0; i < STEPS; i++) {
             final int choice = random.nextInt(100);

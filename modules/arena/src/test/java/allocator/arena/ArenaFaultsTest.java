@@ -35,7 +35,7 @@ class ArenaFaultsTest {
     private void work(BfcArena arena, boolean isDivided) {
         final SimulatedStream stream = new SimulatedStream();
         if (isDivided) {
-            arena.moveOut(stream);
+            arena.lanes.choice.moveOut(LaneChoice.asker(stream));
         }
         final List<Long> live = new ArrayList<>();
         for (int i = 1; i <= 40; i++) {

@@ -14,9 +14,13 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -29,6 +33,7 @@ class LanesTest {
     private final SimulatedDevice device = new SimulatedDevice().capacity(CAPACITY);
     private final SimulatedStream first = new SimulatedStream();
     private final SimulatedStream second = new SimulatedStream();
+    private final AskingThread asking = new AskingThread();
     private BfcArena arena = create(Map.of());
 
     private BfcArena create(Map<String, String> options) {
@@ -40,9 +45,17 @@ class LanesTest {
         arena = create(Map.of(key, Long.toString(value)));
     }
 
+    private void moveOut(SimulatedStream stream) {
+        arena.lanes.choice.moveOut(LaneChoice.asker(stream));
+    }
+
+    private boolean isInMainLane(long address) {
+        return arena.lanes.at(address) == arena.lanes.main;
+    }
+
     private void divide() {
-        arena.moveOut(first);
-        arena.moveOut(second);
+        moveOut(first);
+        moveOut(second);
     }
 
     // ---- when it divides
@@ -59,77 +72,123 @@ class LanesTest {
         assertThat(arena.stats().numArenaExtensions()).isEqualTo(1);
     }
 
-    @Test
-    void oneStreamOfManyThreadsStaysWhereItIs() throws InterruptedException {
-        inThreads(8, number -> {
-            for (int i = 0; i < 2000; i++) {
-                arena.free(arena.allocOnStream(1000, first));
-            }
+    /** A thread that allocates when told to. */
+    private static final class AskingThread implements AutoCloseable {
+        private final AtomicReference<Thread> thread = new AtomicReference<>();
+        private final ExecutorService executor = Executors.newSingleThreadExecutor(task -> {
+            thread.set(Thread.ofPlatform().daemon().unstarted(task));
+            return thread.get();
         });
+
+        Future<Long> ask(Callable<Long> request) {
+            return executor.submit(request);
+        }
+
+        void awaitNap() {
+            while (thread.get().getState() != Thread.State.TIMED_WAITING) {
+                Thread.onSpinWait();
+            }
+        }
+
+        @Override
+        public void close() {
+            executor.shutdown();
+        }
+    }
+
+    @AfterEach
+    void end() {
+        asking.close();
+    }
+
+    /** Lets the other thread wait for the main lane with its request. */
+    private long askAndWait(Callable<Long> request) throws Exception {
+        arena.lanes.main.stop();
+        final Future<Long> address;
+        try {
+            address = asking.ask(request);
+            asking.awaitNap();
+        } finally {
+            arena.lanes.main.goOn();
+        }
+        return address.get();
+    }
+
+    private void othersComeBetween() {
+        arena.free(arena.allocOnStream(1000, second));
+    }
+
+    @Test
+    void aStreamThatWaitsForOthersMovesOut() throws Exception {
+        for (int meeting = 1; meeting <= LaneChoice.MEETINGS; meeting++) {
+            assertThat(arena.laneCount()).isEqualTo(1);
+            othersComeBetween();
+            assertThat(isInMainLane(askAndWait(() -> arena.allocOnStream(1000, first))))
+                    .isTrue();
+        }
+        assertThat(arena.laneCount()).isEqualTo(2);
+        assertThat(isInMainLane(arena.allocOnStream(1000, first))).isFalse();
+        assertThat(isInMainLane(arena.allocOnStream(1000, second))).isTrue();
+    }
+
+    @Test
+    void aThreadThatWaitsForOthersMovesOut() throws Exception {
+        for (int meeting = 1; meeting <= LaneChoice.MEETINGS; meeting++) {
+            othersComeBetween();
+            assertThat(isInMainLane(askAndWait(() -> arena.alloc(1000)))).isTrue();
+        }
+        assertThat(isInMainLane(asking.ask(() -> arena.alloc(1000)).get())).isFalse();
+    }
+
+    @Test
+    void meetingsCountWithinASecondOnly() {
+        final AtomicLong now = new AtomicLong();
+        final Lanes lanes = new Lanes(device, ArenaConfig.DEFAULT);
+        final LaneChoice choice = new LaneChoice(lanes, 0, now::get);
+        for (int meeting = 1; meeting <= 10 * LaneChoice.MEETINGS; meeting++) {
+            choice.met(lanes.main, 1);
+            now.addAndGet(LaneChoice.WINDOW_NANOS / (LaneChoice.MEETINGS - 2));
+        }
+        assertThat(lanes.count()).isEqualTo(1);
+        for (int meeting = 1; meeting <= 2 * LaneChoice.MEETINGS; meeting++) {
+            choice.met(lanes.main, 1);
+            now.addAndGet(LaneChoice.WINDOW_NANOS / LaneChoice.MEETINGS);
+        }
+        assertThat(choice.laneFor(1)).isNotSameAs(lanes.main);
+    }
+
+    @Test
+    void whoWaitsForHimselfStays() throws Exception {
+        for (int wait = 1; wait <= 2 * LaneChoice.MEETINGS; wait++) {
+            askAndWait(() -> arena.allocOnStream(1000, first));
+        }
         assertThat(arena.laneCount()).isEqualTo(1);
     }
 
     @Test
-    void threadsThatMeetGetLanesAndNoMoreThanAllowed() throws InterruptedException {
-        recreate("arena.max_lanes", 3);
-        final long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        inThreads(6, number -> {
-            while (arena.laneCount() < 3 && System.nanoTime() < end) {
-                for (int i = 0; i < 1000; i++) {
-                    arena.free(arena.alloc(1000));
-                }
-            }
-            // Time for a fourth to come, if it did.
-            for (int i = 0; i < 50_000; i++) {
-                arena.free(arena.alloc(1000));
-            }
-        });
-        assertThat(arena.laneCount()).isEqualTo(3);
-        assertThat(arena.stats().bytesInUse()).isZero();
-    }
-
-    @Test
-    void streamsThatMeetGetLanes() throws InterruptedException {
-        final long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        inThreads(2, number -> {
-            final SimulatedStream stream = number == 0 ? first : second;
-            while (arena.laneCount() == 1 && System.nanoTime() < end) {
-                for (int i = 0; i < 1000; i++) {
-                    arena.free(arena.allocOnStream(1000, stream));
-                }
-            }
-        });
-        assertThat(arena.laneCount()).isGreaterThan(1);
-    }
-
-    @Test
-    void oneLaneIsAllThereIsIfNoMoreAreAllowed() throws InterruptedException {
+    void oneLaneIsAllThereIsIfNoMoreAreAllowed() throws Exception {
         recreate("arena.max_lanes", 1);
-        inThreads(4, number -> {
-            for (int i = 0; i < 20_000; i++) {
-                arena.free(arena.alloc(1000));
-            }
-        });
-        arena.moveOut(first);
-        arena.free(arena.allocOnStream(1000, first));
+        for (int meeting = 1; meeting <= 2 * LaneChoice.MEETINGS; meeting++) {
+            othersComeBetween();
+            askAndWait(() -> arena.allocOnStream(1000, first));
+        }
+        moveOut(first);
+        assertThat(isInMainLane(arena.allocOnStream(1000, first))).isTrue();
         assertThat(arena.laneCount()).isEqualTo(1);
-        assertThat(arena.stats().numArenaExtensions()).isEqualTo(1);
     }
 
-    private interface Work {
-        void run(int number) throws Exception;
-    }
-
-    private static void inThreads(int count, Work work) throws InterruptedException {
+    /** Whether they divide depends on what runs at once; that all is well does not. */
+    @Test
+    void manyThreadsNeverGetMoreLanesThanAllowed() throws InterruptedException {
+        recreate("arena.max_lanes", 3);
         final AtomicReference<Throwable> failure = new AtomicReference<>();
-        final CyclicBarrier start = new CyclicBarrier(count);
-        final Thread[] threads = new Thread[count];
-        for (int i = 0; i < count; i++) {
-            final int number = i;
+        final Thread[] threads = new Thread[6];
+        for (int i = 0; i < threads.length; i++) {
             threads[i] = Thread.ofPlatform().start(() -> {
                 try {
-                    start.await();
-                    work.run(number);
+                    for (int k = 0; k < 20_000; k++) {
+                        arena.free(arena.alloc(1000));
+                    }
                 } catch (Throwable e) {
                     failure.compareAndSet(null, e);
                 }
@@ -139,6 +198,9 @@ class LanesTest {
             thread.join();
         }
         assertThat(failure.get()).isNull();
+        assertThat(arena.laneCount()).isLessThanOrEqualTo(3);
+        assertThat(arena.stats().bytesInUse()).isZero();
+        assertThat(arena.stats().numAllocs()).isEqualTo(6 * 20_000);
     }
 
     // ---- what is different then, and what is not
@@ -146,7 +208,7 @@ class LanesTest {
     @Test
     void memoryIsFreedWhereItCameFrom() {
         final long before = arena.allocOnStream(1000, first);
-        arena.moveOut(first);
+        moveOut(first);
         final long after = arena.allocOnStream(1000, first);
         final long mine = arena.alloc(1000);
         assertThat(arena.laneCount()).isEqualTo(2);
@@ -171,14 +233,14 @@ class LanesTest {
     void onlyTheMainLaneKeepsItsFirstRegion() {
         arena = new BfcArena(device, ArenaConfig.DEFAULT);
         arena.free(arena.alloc(1000));
-        arena.moveOut(first);
+        moveOut(first);
         arena.free(arena.allocOnStream(1000, first));
         assertThat(arena.shrink()).isEqualTo(new ShrinkReport(MIB, 1, MIB, 0, 1));
     }
 
     @Test
     void badFreesAreToldApartInEveryLane() {
-        arena.moveOut(first);
+        moveOut(first);
         final long address = arena.allocOnStream(1000, first);
         assertThatExceptionOfType(InteriorAddressException.class).isThrownBy(() -> arena.free(address + 256));
         assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> arena.free(address + CAPACITY));
@@ -191,7 +253,7 @@ class LanesTest {
     @Test
     void aStreamsMemoryInTheMainLaneIsUntiedAsWell() {
         final long before = arena.allocOnStream(MIB, first);
-        arena.moveOut(first);
+        moveOut(first);
         arena.free(before);
         assertThat(arena.alloc(MIB)).as("memory of the stream").isNotEqualTo(before);
         arena.endRun(first);
@@ -261,7 +323,7 @@ class LanesTest {
     void aLaneOfAReleasedStreamIsUsedAgain() {
         for (int i = 0; i < 10; i++) {
             final SimulatedStream brief = new SimulatedStream();
-            arena.moveOut(brief);
+            moveOut(brief);
             arena.free(arena.allocOnStream(MIB, brief));
             arena.releaseStream(brief);
         }
@@ -274,7 +336,7 @@ class LanesTest {
         recreate("arena.max_lanes", 3);
         final SimulatedStream third = new SimulatedStream();
         divide();
-        arena.moveOut(third);
+        moveOut(third);
         final long one = arena.allocOnStream(1000, first);
         final long other = arena.allocOnStream(1000, third);
         assertThat(arena.laneCount()).isEqualTo(3);
@@ -291,7 +353,7 @@ class LanesTest {
     @Test
     void memoryThatCannotGoBackStaysInTheBudget() {
         recreate("arena.max_mem", 4 * MIB);
-        arena.moveOut(first);
+        moveOut(first);
         arena.free(arena.allocOnStream(4 * MIB, first));
         arena.endRun(first);
         device.failFrees(call -> true);
@@ -370,7 +432,7 @@ class LanesTest {
         assertThat(device.liveBlocks()).isZero();
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.free(live));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.allocOnStream(1, second));
-        arena.moveOut(new SimulatedStream());
+        moveOut(new SimulatedStream());
         assertThat(arena.laneCount()).isEqualTo(3);
         assertThat(arena.close()).isEqualTo(new CloseReport(0, 0, 0));
     }
