@@ -1,8 +1,14 @@
 package allocator.bench;
 
+import allocator.arena.ArenaAllocator;
+import allocator.arena.ArenaConfig;
+import allocator.arena.BfcArena;
+import allocator.arena.BumpAllocator;
 import allocator.arena.BumpArena;
 import allocator.arena.BumpConfig;
 import allocator.arena.SharedBumpArena;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SegmentAllocator;
@@ -21,7 +27,8 @@ import org.openjdk.jmh.infra.Blackhole;
 
 /**
  * A thousand aligned allocations and what frees them all, per allocation: bump arenas, and the JDK's slicing allocator
- * beside them, which checks, and makes a segment object, for each.
+ * beside them, which checks, and makes a segment object, for each. Then what frees block by block, in the order of the
+ * allocations: the bump allocator of the contract, and the arena that it stands in for.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -38,6 +45,11 @@ public class BumpBenchmark {
     private final BumpArena confined = new BumpArena(new AddressSource(), BumpConfig.fixed(COUNT * 256L));
 
     private final SharedBumpArena shared = new SharedBumpArena(new AddressSource(), BumpConfig.fixed(COUNT * 256L));
+    private final BumpAllocator bumpAllocator =
+            new BumpAllocator(new AddressSource(), BumpConfig.fixed(COUNT * 256L), 0, AllocatorOptions.EMPTY);
+    private final ArenaAllocator arenaAllocator =
+            new ArenaAllocator(new BfcArena(new AddressSource(), ArenaConfig.DEFAULT), AllocatorOptions.EMPTY);
+    private final long[] addresses = new long[COUNT];
     private final MemorySegment block = Arena.ofAuto().allocate(COUNT * 256L, BYTE_ALIGNMENT);
 
     @Benchmark
@@ -65,5 +77,27 @@ public class BumpBenchmark {
         for (int i = 0; i < COUNT; i++) {
             hole.consume(slicing.allocate(BYTE_SIZE, BYTE_ALIGNMENT));
         }
+    }
+
+    /** A run's blocks, each freed by itself. */
+    private void allocateAndFree(Allocator allocator) {
+        for (int i = 0; i < COUNT; i++) {
+            addresses[i] = allocator.alloc(BYTE_SIZE);
+        }
+        for (final long address : addresses) {
+            allocator.free(address);
+        }
+    }
+
+    @Benchmark
+    @OperationsPerInvocation(COUNT)
+    public void bumpAllocator() {
+        allocateAndFree(bumpAllocator);
+    }
+
+    @Benchmark
+    @OperationsPerInvocation(COUNT)
+    public void arenaAllocator() {
+        allocateAndFree(arenaAllocator);
     }
 }

@@ -1,5 +1,7 @@
 package allocator.spi;
 
+import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -21,6 +23,12 @@ public abstract class SyncStream implements AutoCloseable {
     private final long id = LAST_ID.incrementAndGet();
     private final MemoryInfo memory;
     private final AtomicLong syncId = new AtomicLong();
+
+    /** Cleared when nobody needs to remember this stream: it has ended, or nobody refers to it. */
+    @SuppressWarnings("this-escape") // a reference calls nothing
+    private final WeakReference<SyncStream> life = new WeakReference<>(this);
+
+    private volatile boolean hasEnded;
 
     /** Changed under the monitor of {@code syncId}. */
     private volatile StreamClock waited = StreamClock.EMPTY;
@@ -67,13 +75,34 @@ public abstract class SyncStream implements AutoCloseable {
      *
      * @param producer a stream, open or closed
      * @return the highest sync id of {@code producer} whose notification this stream waited for, directly or through
-     *     others; {@code 0} if none. A stream has always waited for itself: {@link Long#MAX_VALUE}
+     *     others; {@code 0} if none. A stream has always waited for itself, and for one that {@linkplain #setEnded has
+     *     ended}: {@link Long#MAX_VALUE}
      */
     public final long lastWaitedSyncId(SyncStream producer) {
-        if (producer.id == id) {
-            return Long.MAX_VALUE;
-        }
-        return waited.syncId(producer.id);
+        final StreamClock known = waited;
+        return producer.id == id || producer.hasEnded ? Long.MAX_VALUE : known.syncId(producer.id);
+    }
+
+    /**
+     * Tells that the work of this stream is done and that no more will come: everybody counts as having waited for all of it,
+     * and what was known of it is forgotten. To be called by {@link #close}, once; never where the device could not say that
+     * the work is done.
+     *
+     * <p>A stream that is not ended in this way is remembered until it is garbage.
+     */
+    protected final void setEnded() {
+        hasEnded = true;
+        life.clear();
+    }
+
+    /** Refers to this stream as long as it must be remembered. */
+    final Reference<SyncStream> life() {
+        return life;
+    }
+
+    /** How many streams this one has waited for and remembers. */
+    final int rememberedStreams() {
+        return waited.size();
     }
 
     /** Begins a notification: from here on, what is freed is not covered by it. */
@@ -83,7 +112,7 @@ public abstract class SyncStream implements AutoCloseable {
 
     /** Everything this stream knows, with its own event {@code syncId} added. */
     final StreamClock knowledge(long ownSyncId) {
-        return waited.with(id, ownSyncId);
+        return waited.with(this, ownSyncId);
     }
 
     /** Learns what a notification carries. */
@@ -130,6 +159,7 @@ public abstract class SyncStream implements AutoCloseable {
      * Closes the stream, after its work is done. Memory that is tied to it becomes free for any stream (T-05). A second
      * call does nothing. Blocks.
      *
+     * @implSpec Calls {@link #setEnded} once the work is done, so that other streams do not remember this one for ever.
      * @throws DeviceException if the driver fails; the stream is closed all the same
      */
     @Override

@@ -202,6 +202,7 @@ final class Report {
                         true);
             }
         }
+        growth(rows);
         for (final String workload : Workload.PAIRS) {
             final Cell cell = cell(ARENA, workload, 1);
             if (results.high(cell, Metric.EXTENSIONS) == 0) {
@@ -222,6 +223,24 @@ final class Report {
         row(List.of("what", "bound", "measured", "met"));
         line("|---|---:|---:|---|");
         rows.forEach(this::row);
+    }
+
+    /**
+     * With more live blocks the caches make every allocator dearer, malloc included, whose work does not depend on their
+     * number. What the arena's time over malloc's grows by is the arena's own.
+     */
+    private void growth(List<List<String>> rows) {
+        final String few = Workload.SCALES.getFirst();
+        final int fewBlocks = Workload.liveBlocks(few);
+        for (final String many : Workload.SCALES.subList(1, Workload.SCALES.size())) {
+            final int blocks = Workload.liveBlocks(many);
+            verdict(
+                    rows,
+                    String.format(Locale.ROOT, "%,d live blocks / %,d: arena / malloc", blocks, fewBlocks),
+                    ratio(ARENA, MALLOC, many, 1) / ratio(ARENA, MALLOC, few, 1),
+                    Math.log(blocks) / Math.log(fewBlocks),
+                    false);
+        }
     }
 
     private static void verdict(

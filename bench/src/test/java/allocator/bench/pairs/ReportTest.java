@@ -68,6 +68,24 @@ class ReportTest {
     }
 
     @Test
+    void whatTheArenaTakesOverMallocMayGrowAsTheLogarithmOfTheLiveBlocks() {
+        add("arena", "scale-1000", 1, Metric.CPU_NS, 50);
+        add("arena", "scale-10000", 1, Metric.CPU_NS, 132);
+        add("arena", "scale-100000", 1, Metric.CPU_NS, 336);
+        add("arena", "scale-1000000", 1, Metric.CPU_NS, 800);
+        assertFalse(report().contains("live blocks /"), "malloc was not measured");
+        add("malloc", "scale-1000", 1, Metric.CPU_NS, 10);
+        add("malloc", "scale-10000", 1, Metric.CPU_NS, 20);
+        add("malloc", "scale-100000", 1, Metric.CPU_NS, 40);
+        add("malloc", "scale-1000000", 1, Metric.CPU_NS, 80);
+
+        assertHas(
+                "| 10,000 live blocks / 1,000: arena / malloc | ≤ 1.33 | 1.32 | yes |",
+                "| 100,000 live blocks / 1,000: arena / malloc | ≤ 1.67 | 1.68 | **no** |",
+                "| 1,000,000 live blocks / 1,000: arena / malloc | ≤ 2.00 | 2.00 | yes |");
+    }
+
+    @Test
     void theLongestOperationsOfArenasThatGrewAreNotJudged() {
         add("arena", "large", 1, Metric.P999_NS, 9000);
         add("arena", "large", 1, Metric.EXTENSIONS, 1);

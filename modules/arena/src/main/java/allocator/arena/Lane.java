@@ -644,6 +644,7 @@ final class Lane {
         ConsistencyCheck.run(
                 placement,
                 quickFit == null ? 0 : quickFit.count(),
+                quickFit == null ? 0 : quickFit.units(),
                 counters,
                 reserves.totalBytes(),
                 returns.heldBytes());

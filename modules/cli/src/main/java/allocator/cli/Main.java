@@ -3,6 +3,7 @@ package allocator.cli;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
@@ -37,7 +38,7 @@ public final class Main {
         public String[] getVersion() {
             final String version = Main.class.getModule().isNamed()
                     ? Main.class.getModule().getDescriptor().rawVersion().orElse("")
-                    : "";
+                    : Objects.requireNonNullElse(Main.class.getPackage().getImplementationVersion(), "");
             return new String[] {("allocator " + version).strip() + " on Java " + Runtime.version()};
         }
     }

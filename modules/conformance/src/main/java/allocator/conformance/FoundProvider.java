@@ -16,7 +16,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * A provider that the runner can prove: one of those of the module path, or of a directory of jars.
+ * A provider that the runner can prove: one of those of the module path or the class path, or of a directory of
+ * jars.
  *
  * @param name the factory's name
  * @param factories makes a new factory on each call
@@ -25,19 +26,25 @@ record FoundProvider(String name, Supplier<EpFactory> factories) {
     /** Asking a provider its name touches no device, so it takes no time. */
     private static final Duration NAME_LIMIT = Duration.ofSeconds(20);
 
-    /** The providers of the module path. */
-    static List<FoundProvider> onModulePath() {
+    /** The providers of the module path and the class path. */
+    static List<FoundProvider> ofApplication() {
         return from(ServiceLoader.load(EpFactory.class));
     }
 
     /**
      * The providers of a directory, in a layer of their own.
      *
-     * @throws IllegalArgumentException if it is no directory, or its jars do not fit together
+     * @throws IllegalArgumentException if it is no directory, or its jars do not fit together, or the contract is on the
+     *     class path, where they cannot see it
      */
     static List<FoundProvider> in(Path directory) {
         if (!Files.isDirectory(directory)) {
             throw new IllegalArgumentException(directory + " is not a directory");
+        }
+        if (!EpFactory.class.getModule().isNamed()) {
+            throw new IllegalArgumentException("the modules of " + directory
+                    + " require that of the contract, which is on the class path: put java.allocator's jars on the module"
+                    + " path, or those of the provider on the class path");
         }
         final ModuleLayer boot = ModuleLayer.boot();
         try {
@@ -54,15 +61,15 @@ record FoundProvider(String name, Supplier<EpFactory> factories) {
                     configuration, List.of(boot), FoundProvider.class.getClassLoader());
             controller.layer().modules().forEach(module -> enableNativeAccess(controller, module));
             return from(ServiceLoader.load(controller.layer(), EpFactory.class)).stream()
-                    .filter(provider -> !isOnModulePath(provider.name()))
+                    .filter(provider -> !isOfApplication(provider.name()))
                     .toList();
         } catch (FindException | LayerInstantiationException e) {
             throw new IllegalArgumentException("the jars of " + directory + " cannot be loaded: " + e.getMessage(), e);
         }
     }
 
-    private static boolean isOnModulePath(String name) {
-        return onModulePath().stream().anyMatch(provider -> provider.name().equals(name));
+    private static boolean isOfApplication(String name) {
+        return ofApplication().stream().anyMatch(provider -> provider.name().equals(name));
     }
 
     /** What may call natives itself may allow it to what it loads. */

@@ -122,7 +122,7 @@ public final class Main {
         line.directories().forEach(directory -> found.addAll(FoundProvider.in(directory)));
         // Who names a directory and no provider means the one that is there.
         if (line.directories().isEmpty() || line.provider().isPresent() || line.list()) {
-            found.addAll(FoundProvider.onModulePath());
+            found.addAll(FoundProvider.ofApplication());
         }
         return found;
     }
@@ -131,7 +131,9 @@ public final class Main {
         final List<String> names = found.stream().map(FoundProvider::name).toList();
         if (found.isEmpty()) {
             throw new IllegalArgumentException("no provider found "
-                    + (line.directories().isEmpty() ? "on the module path" : "in " + line.directories()));
+                    + (line.directories().isEmpty()
+                            ? "on the module path or the class path"
+                            : "in " + line.directories()));
         }
         final List<FoundProvider> chosen = found.stream()
                 .filter(provider -> line.provider().map(provider.name()::equals).orElse(true))

@@ -337,7 +337,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Takes the allocator from a provider on the module path.
+         * Takes the allocator from a provider on the module path or the class path.
          *
          * @param name the provider's name, such as {@code cpu-reference}
          * @return this builder
@@ -486,10 +486,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 found.add(provider.name());
                 provider.close();
             }
-            final String hint = OnnxRuntimeAllocators.class.getModule().isNamed()
-                    ? ""
-                    : "; providers are found on the module path, and java.allocator is on the class path";
-            throw new IllegalArgumentException("no provider is called " + name + "; there are " + found + hint);
+            throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
         }
     }
 }

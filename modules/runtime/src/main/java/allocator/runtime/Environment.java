@@ -64,7 +64,7 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Begins with the providers of the module path and no settings.
+     * Begins with the providers of the module path and the class path, and no settings.
      *
      * @return a builder
      */
@@ -691,7 +691,8 @@ public final class Environment implements AutoCloseable {
 
         /**
          * Searches a directory of jars, which gets a module layer of its own: what is in it sees the modules of the
-         * application, but not those of another directory. May be called several times.
+         * application, but not those of another directory. May be called several times. Where this project's jars are on the
+         * class path there is no module for those to see; nothing is found then, and {@link Environment#providers} says why.
          *
          * @param directory a directory
          * @return this builder
@@ -702,13 +703,13 @@ public final class Environment implements AutoCloseable {
         }
 
         /**
-         * Names the only provider modules that may load. Classes of others are not initialized. Without this call all may.
+         * Names the only providers that may load. Classes of others are not initialized. Without this call all may.
          *
-         * @param modules module names
+         * @param modulesOrClasses names of modules, or of factory classes, as those of the class path have no module
          * @return this builder
          */
-        public Builder allowModules(String... modules) {
-            search.allow(List.of(modules));
+        public Builder allowModules(String... modulesOrClasses) {
+            search.allow(List.of(modulesOrClasses));
             return this;
         }
 

@@ -38,6 +38,8 @@ final class ProviderCalls {
         if (thrown instanceof AllocatorException known) {
             return known;
         }
-        return new ProviderException(provider, "threw from " + operation + ": " + thrown, thrown);
+        // What failed to initialize a class is told by the cause only.
+        final String what = thrown instanceof LinkageError ? ProviderSearch.describe(thrown) : thrown.toString();
+        return new ProviderException(provider, "threw from " + operation + ": " + what, thrown);
     }
 }

@@ -42,6 +42,13 @@ final class ProviderDirectory {
 
     /** Adds what the directory holds to {@code found}. */
     void search(ProviderSearch.Found found) {
+        if (!EpFactory.class.getModule().isNamed()) {
+            failDirectory(
+                    "is not searched, as its modules require that of the contract, which is on the class path: put"
+                            + " java.allocator's jars on the module path, or those of the provider on the class path",
+                    found);
+            return;
+        }
         final int failuresBefore = found.failures().size();
         readJars(found);
         final Set<String> providers = new LinkedHashSet<>();
@@ -176,11 +183,12 @@ final class ProviderDirectory {
     /** A layer's modules cannot be named on the command line; only its controller can give them native access. */
     @SuppressWarnings("restricted")
     private void enableNativeAccess(ModuleLayer.Controller controller) {
-        if (ProviderDirectory.class.getModule().isNativeAccessEnabled()) {
+        final Module own = ProviderDirectory.class.getModule();
+        if (own.isNativeAccessEnabled()) {
             controller.layer().modules().forEach(controller::enableNativeAccess);
         } else {
             Log.info("providers of " + directory + " have no native access: start Java with --enable-native-access="
-                    + ProviderDirectory.class.getModule().getName() + " to let the runtime grant it");
+                    + (own.isNamed() ? own.getName() : "ALL-UNNAMED") + " to let the runtime grant it");
         }
     }
 

@@ -19,7 +19,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Looks for providers on the module path and in directories. What cannot be used is told, and disturbs nothing else. */
+/**
+ * Looks for providers on the module path, on the class path and in directories. What cannot be used is told, and
+ * disturbs nothing else.
+ */
 final class ProviderSearch {
     /** A service loader that fails this often in a row is taken not to advance any more. */
     private static final int MAX_FAILURES_IN_A_ROW = 64;
@@ -50,11 +53,11 @@ final class ProviderSearch {
         directories.add(Objects.requireNonNull(directory, "directory"));
     }
 
-    void allow(List<String> modules) {
+    void allow(List<String> modulesOrClasses) {
         if (allowed == null) {
             allowed = new LinkedHashSet<>();
         }
-        allowed.addAll(modules);
+        allowed.addAll(modulesOrClasses);
     }
 
     void exclude(List<String> modulesOrClasses) {
@@ -66,8 +69,8 @@ final class ProviderSearch {
         if (excluded.contains(module) || excluded.contains(className)) {
             return Optional.of((excluded.contains(module) ? module : className) + " is excluded");
         }
-        if (allowed != null && !allowed.contains(module)) {
-            return Optional.of((module.isEmpty() ? "a provider without a module" : "module " + module)
+        if (allowed != null && !allowed.contains(module) && !allowed.contains(className)) {
+            return Optional.of((module.isEmpty() ? className + ", of no module," : "module " + module)
                     + " is not on the allow-list " + allowed);
         }
         return Optional.empty();
@@ -102,10 +105,16 @@ final class ProviderSearch {
                 failuresInARow = 0;
             } catch (ServiceConfigurationError | LinkageError e) {
                 failuresInARow++;
-                found.failures().add(ProviderReport.failed(brokenName(e), "", "module path", describe(e)));
+                found.failures().add(ProviderReport.failed(brokenName(e), "", path(), describe(e)));
             }
         }
-        Log.warning("search for providers on the module path given up after " + failuresInARow + " failures in a row");
+        Log.warning(
+                "search for providers on the " + path() + " given up after " + failuresInARow + " failures in a row");
+    }
+
+    /** Where the application's own providers are. */
+    private static String path() {
+        return ProviderSearch.class.getModule().isNamed() ? "module path" : "class path";
     }
 
     private void take(ServiceLoader.Provider<EpFactory> provider, Found found) {

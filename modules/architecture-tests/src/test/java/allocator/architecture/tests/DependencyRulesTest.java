@@ -7,9 +7,8 @@ import java.io.IOException;
 import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleDescriptor.Requires;
 import java.lang.module.ModuleDescriptor.Requires.Modifier;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -84,16 +83,12 @@ class DependencyRulesTest {
                 .allSatisfy(folder -> assertThat(module.path().resolve(folder)).doesNotExist());
     }
 
+    /** The class path knows of {@code META-INF/services} only, the module path of {@code provides} only. */
     @ParameterizedTest
     @MethodSource("reactor")
-    void servicesAreDeclaredInModuleInfoOnly(ReactorModule module) throws IOException {
-        Path sources = module.path().resolve("src/main");
-        if (Files.exists(sources)) {
-            try (var files = Files.walk(sources)) {
-                assertThat(files.filter(file -> file.endsWith("META-INF/services")))
-                        .isEmpty();
-            }
-        }
+    void servicesAreDeclaredForBothPaths(ReactorModule module) throws IOException {
+        assertThat(ServiceFiles.in(module.path().resolve("src/main/resources")))
+                .isEqualTo(module.descriptor().map(ServiceFiles::of).orElse(Map.of()));
     }
 
     @ParameterizedTest

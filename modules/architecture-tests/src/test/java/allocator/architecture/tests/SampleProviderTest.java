@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.module.ModuleDescriptor;
+import java.lang.module.ModuleFinder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -20,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 class SampleProviderTest {
     private static final Path KIT = ReactorModule.ROOT.resolve("modules/conformance");
     private static final Path SAMPLE = KIT.resolve("samples/buddy");
+    private static final Path RESOURCES = SAMPLE.resolve("src/main/resources");
 
     @Test
     void theSampleBuildsAndConforms(@TempDir Path folder) throws Exception {
@@ -50,6 +53,15 @@ class SampleProviderTest {
         assertThat(folder.resolve("report")).isDirectoryContaining("glob:**/report.html");
     }
 
+    @Test
+    void theSampleDeclaresItsServiceForBothPaths(@TempDir Path folder) throws Exception {
+        final ModuleDescriptor module = ModuleFinder.of(build(folder))
+                .find("com.example.buddy")
+                .orElseThrow()
+                .descriptor();
+        assertThat(ServiceFiles.in(RESOURCES)).isNotEmpty().isEqualTo(ServiceFiles.of(module));
+    }
+
     /** Compiles the sample's module, with its test as well, and puts the module into a jar. */
     private static Path build(Path folder) throws IOException {
         final Path classes = folder.resolve("classes");
@@ -62,7 +74,7 @@ class SampleProviderTest {
                 classes + System.getProperty("path.separator") + classPath(),
                 sources("src/test"));
         final Path jar = folder.resolve("buddy.jar");
-        run("jar", "--create", "--file", jar, "-C", classes, ".");
+        run("jar", "--create", "--file", jar, "-C", classes, ".", "-C", RESOURCES, ".");
         return jar;
     }
 

@@ -155,6 +155,7 @@ public final class CudaSyncStream extends SyncStream {
         try {
             isDrained = calls.insist(() -> driver.streamSynchronize(device.ordinal(), handle));
             if (isDrained) {
+                setEnded();
                 release.accept(this);
             }
             calls.insist(() -> driver.streamDestroy(device.ordinal(), handle));

@@ -106,11 +106,31 @@ class CudaSyncStreamTest {
     @Test
     void idsAreNeverUsedAgainThoughHandlesAre() {
         final SyncStream first = gpu.stream();
-        first.close();
-        try (SyncStream second = gpu.stream()) {
-            assertThat(second.handle()).isEqualTo(first.handle());
-            assertThat(second.id()).isGreaterThan(first.id());
-            assertThat(second.lastWaitedSyncId(first)).isZero();
+        try (SyncStream other = gpu.stream();
+                SyncNotification done = first.createNotification()) {
+            done.activate();
+            done.waitOnDevice(other);
+            first.close();
+            try (SyncStream second = gpu.stream()) {
+                assertThat(second.handle()).isEqualTo(first.handle());
+                assertThat(second.id()).isGreaterThan(first.id());
+                assertThat(other.lastWaitedSyncId(second)).isZero();
+            }
+        }
+    }
+
+    @Test
+    void aStreamHasEndedWhenItsWorkIsKnownToBeDone() {
+        try (SyncStream other = gpu.stream()) {
+            final SyncStream drained = gpu.stream();
+            drained.close();
+            assertThat(other.lastWaitedSyncId(drained)).isEqualTo(Long.MAX_VALUE);
+
+            final SyncStream lost = gpu.stream();
+            gpu.driver.failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(lost::close);
+            gpu.driver.clearFailures();
+            assertThat(other.lastWaitedSyncId(lost)).isZero();
         }
     }
 }

@@ -51,6 +51,7 @@ final class CpuStream extends SyncStream {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
+            setEnded();
             onClose.accept(this);
         }
     }

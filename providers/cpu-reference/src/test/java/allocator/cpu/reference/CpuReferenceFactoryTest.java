@@ -322,6 +322,14 @@ class CpuReferenceFactoryTest {
         }
 
         @Test
+        void whatIsClosedHasEnded() {
+            final SyncStream third = factory.createSyncStream(defaultMemory);
+            assertThat(first.lastWaitedSyncId(third)).isZero();
+            third.close();
+            assertThat(first.lastWaitedSyncId(third)).isEqualTo(Long.MAX_VALUE);
+        }
+
+        @Test
         void memoryPassesToAStreamThatWaited() {
             final long tied = arena.allocOnStream(65536, first);
             arena.free(tied);
