@@ -361,11 +361,12 @@ public final class BfcArena {
         if (chunk == Chunks.NONE) {
             throw BadFrees.inRegion(placement, region, address, info);
         }
-        counters.freed(Units.toBytes(placement.units(region, chunk)), placement.chunks.requested(chunk));
+        final long units = placement.units(region, chunk);
+        counters.freed(Units.toBytes(units), placement.chunks.requested(chunk));
         if (quickFit == null) {
-            placement.free(region, chunk);
+            placement.free(region, chunk, units);
         } else {
-            quickFit.free(region, chunk);
+            quickFit.free(region, chunk, units);
         }
         assert isConsistentNowAndThen();
     }

@@ -96,16 +96,8 @@ final class Placement {
         return region(chunk).address(chunks.offset(chunk));
     }
 
-    private long key(Region region, int chunk) {
-        return SizeOrder.key(units(region, chunk), region.address(chunks.offset(chunk)));
-    }
-
-    private long headKey(Region region, int chunk, long head) {
-        return SizeOrder.key(head, region.address(chunks.offset(chunk)));
-    }
-
-    private long tailKey(Region region, int chunk, long tail) {
-        return SizeOrder.key(tail, region.address(chunks.offset(chunk) + units(region, chunk) - tail));
+    private static long key(Region region, long offset, long units) {
+        return SizeOrder.key(units, region.address(offset));
     }
 
     // ---- taking
@@ -123,17 +115,25 @@ final class Placement {
         }
         prepare();
         final Region region = region(found);
-        final int chunk = takeOut(region, found);
-        takenUnits = units(region, chunk);
+        takenUnits = SizeOrder.units(foundKey);
+        final int owner = chunks.owner(found);
+        final int chunk;
+        if (owner == StreamSlots.UNTIED) {
+            slots.untied().free.remove(foundKey);
+            chunk = found;
+        } else {
+            chunk = takeOut(region, found, owner);
+        }
+        final long offset = chunks.offset(chunk);
         final long spare = takenUnits - units;
         if (spare >= units || spare >= maxDeadUnits) {
-            splitOff(region, chunk, units, spare);
+            splitOff(region, chunk, owner, offset + units, spare);
             takenUnits = units;
         }
         chunks.setInUse(chunk, asker.number, requested);
         region.chunksInUse++;
         asker.chunksInUse++;
-        return region.address(chunks.offset(chunk));
+        return region.address(offset);
     }
 
     /** Takes a kept chunk for {@code asker}, and answers its address. */
@@ -228,67 +228,68 @@ final class Placement {
         return best;
     }
 
-    /** Takes what {@link #find} found from its shelf: the chunk, or the clean end as a chunk of its own. */
-    private int takeOut(Region region, int chunk) {
-        if (chunks.owner(chunk) == StreamSlots.UNTIED) {
-            slots.untied().free.remove(foundKey);
-            return chunk;
-        }
-        slots.get(chunks.owner(chunk)).free.remove(isEndFound ? key(region, chunk) : foundKey);
-        removeCleanEnds(region, chunk);
-        return isEndFound ? carve(region, chunk) : chunk;
+    /** Takes what {@link #find} found from the shelf of an owner: the chunk, or the clean end as a chunk of its own. */
+    private int takeOut(Region region, int chunk, int owner) {
+        final long offset = chunks.offset(chunk);
+        final long units = isEndFound ? units(region, chunk) : takenUnits;
+        unshelve(region, chunk, owner, offset, units);
+        return isEndFound ? carve(region, chunk, owner, offset, units) : chunk;
     }
 
     /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end. */
-    private int carve(Region region, int chunk) {
-        final int owner = chunks.owner(chunk);
+    private int carve(Region region, int chunk, int owner, long offset, long units) {
         final long stamp = chunks.stamp(chunk);
         final long head = chunks.cleanHead(chunk);
         final long tail = chunks.cleanTail(chunk);
-        final boolean isHead = head > 0 && headKey(region, chunk, head) == foundKey;
-        final int right = split(region, chunk, isHead ? head : units(region, chunk) - tail);
+        final boolean isHead = head > 0 && key(region, offset, head) == foundKey;
+        final long cut = isHead ? offset + head : offset + units - tail;
+        final int right = split(region, chunk, cut);
         final int used = isHead ? right : chunk;
         final int clean = isHead ? chunk : right;
         chunks.setFree(used, owner, stamp);
         chunks.setCleanEnds(used, isHead ? 0 : head, isHead ? tail : 0);
         chunks.setFree(clean, StreamSlots.UNTIED, 0);
-        shelve(region, used);
+        shelve(region, used, owner, isHead ? cut : offset, units - takenUnits);
         return clean;
     }
 
-    /** Splits a free chunk that is on no shelf after {@code units}; what is right of it, {@code spare} units, is shelved. */
-    private void splitOff(Region region, int chunk, long units, long spare) {
-        final int rest = split(region, chunk, units);
-        final int owner = chunks.owner(chunk);
-        if (owner != StreamSlots.UNTIED && chunks.cleanTail(chunk) < spare) {
-            chunks.setFree(rest, owner, chunks.stamp(chunk));
-            chunks.setCleanEnds(rest, Math.max(0, chunks.cleanHead(chunk) - units), chunks.cleanTail(chunk));
+    /** Splits a free chunk that is on no shelf at {@code offset}; what is right of it, {@code units} units, is shelved. */
+    private void splitOff(Region region, int chunk, int foundOwner, long offset, long units) {
+        final int rest = split(region, chunk, offset);
+        if (foundOwner == StreamSlots.UNTIED) {
+            shelve(region, rest, StreamSlots.UNTIED, offset, units);
+            return;
         }
-        mergeWithNext(region, rest);
-        shelve(region, rest);
+        final int owner = chunks.owner(chunk);
+        if (owner != StreamSlots.UNTIED && chunks.cleanTail(chunk) < units) {
+            chunks.setFree(rest, owner, chunks.stamp(chunk));
+            chunks.setCleanEnds(
+                    rest,
+                    Math.max(0, chunks.cleanHead(chunk) + chunks.offset(chunk) - offset),
+                    chunks.cleanTail(chunk));
+        }
+        final long merged = mergeWithNext(region, rest, offset, units);
+        shelve(region, rest, chunks.owner(rest), offset, merged);
     }
 
-    /** Cuts a chunk after {@code units}; the new chunk on the right is free and untied. */
-    private int split(Region region, int chunk, long units) {
-        final int right = chunks.create(region.id, chunks.offset(chunk) + units);
-        final int next = chunks.next(chunk);
-        chunks.link(chunk, right);
-        chunks.link(right, next);
-        region.enter(chunks, tables, right);
+    /** Cuts a chunk at {@code offset}; the new chunk on the right is free and untied. */
+    private int split(Region region, int chunk, long offset) {
+        final int right = chunks.split(chunk, offset);
+        region.enter(chunks, tables, right, offset);
         return right;
     }
 
     // ---- giving back
 
-    /** Frees a chunk in use. */
-    void free(Region region, int chunk) {
+    /** Frees a chunk in use of {@code units} units. */
+    void free(Region region, int chunk, long units) {
         final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
         region.frees++;
-        free(region, chunk, stream == null ? 0 : stream.syncId());
+        free(region, chunk, units, stream == null ? 0 : stream.syncId());
     }
 
     /** Frees a chunk with the stamp of its free. */
-    void free(Region region, int chunk, long stamp) {
+    void free(Region region, int chunk, long units, long stamp) {
         prepare();
         region.chunksInUse--;
         final Slot owner = slots.get(chunks.owner(chunk));
@@ -299,29 +300,37 @@ final class Placement {
             chunks.setFree(chunk, owner.number, stamp);
             chunks.setCleanEnds(chunk, 0, 0);
         }
-        coalesce(region, chunk);
+        coalesce(region, chunk, chunks.offset(chunk), units);
     }
 
     /** Merges a free chunk that is on no shelf with its neighbours, and shelves the result. */
-    private void coalesce(Region region, int chunk) {
-        mergeWithNext(region, chunk);
+    private void coalesce(Region region, int chunk, long offset, long units) {
+        final long merged = mergeWithNext(region, chunk, offset, units);
         final int previous = chunks.previous(chunk);
         if (previous != NONE && chunks.isFree(previous) && haveMergeableOwners(previous, chunk)) {
-            unshelve(region, previous);
-            merge(region, previous, chunk);
-            shelve(region, previous);
+            final long previousOffset = chunks.offset(previous);
+            final long previousUnits = offset - previousOffset;
+            unshelve(region, previous, chunks.owner(previous), previousOffset, previousUnits);
+            merge(region, previous, previousUnits, chunk, offset, merged);
+            shelve(region, previous, chunks.owner(previous), previousOffset, previousUnits + merged);
         } else {
-            shelve(region, chunk);
+            shelve(region, chunk, chunks.owner(chunk), offset, merged);
         }
     }
 
-    /** Merges a free chunk that is on no shelf with the next one, if that is free and may be merged. */
-    private void mergeWithNext(Region region, int chunk) {
+    /**
+     * Merges a free chunk that is on no shelf with the next one, if that is free and may be merged, and answers how large it
+     * is then.
+     */
+    private long mergeWithNext(Region region, int chunk, long offset, long units) {
         final int next = chunks.next(chunk);
-        if (next != NONE && chunks.isFree(next) && haveMergeableOwners(chunk, next)) {
-            unshelve(region, next);
-            merge(region, chunk, next);
+        if (next == NONE || !chunks.isFree(next) || !haveMergeableOwners(chunk, next)) {
+            return units;
         }
+        final long nextUnits = units(region, next);
+        unshelve(region, next, chunks.owner(next), offset + units, nextUnits);
+        merge(region, chunk, units, next, offset + units, nextUnits);
+        return units + nextUnits;
     }
 
     boolean haveMergeableOwners(int left, int right) {
@@ -331,23 +340,19 @@ final class Placement {
     }
 
     /** Makes {@code left} and its neighbour {@code right}, both free and on no shelf, one chunk. */
-    private void merge(Region region, int left, int right) {
-        final int owner = Math.max(chunks.owner(left), chunks.owner(right));
-        if (owner != StreamSlots.UNTIED) {
-            final long leftUnits = units(region, left);
-            final long rightUnits = units(region, right);
-            final long head = chunks.owner(left) == StreamSlots.UNTIED
-                    ? leftUnits + chunks.cleanHead(right)
-                    : chunks.cleanHead(left);
-            final long tail = chunks.owner(right) == StreamSlots.UNTIED
-                    ? rightUnits + chunks.cleanTail(left)
-                    : chunks.cleanTail(right);
-            chunks.setFree(left, owner, Math.max(chunks.stamp(left), chunks.stamp(right)));
+    private void merge(Region region, int left, long leftUnits, int right, long rightOffset, long rightUnits) {
+        final int leftOwner = chunks.owner(left);
+        final int rightOwner = chunks.owner(right);
+        if (leftOwner != StreamSlots.UNTIED || rightOwner != StreamSlots.UNTIED) {
+            final long head =
+                    leftOwner == StreamSlots.UNTIED ? leftUnits + chunks.cleanHead(right) : chunks.cleanHead(left);
+            final long tail =
+                    rightOwner == StreamSlots.UNTIED ? rightUnits + chunks.cleanTail(left) : chunks.cleanTail(right);
+            chunks.setFree(left, Math.max(leftOwner, rightOwner), Math.max(chunks.stamp(left), chunks.stamp(right)));
             chunks.setCleanEnds(left, head, tail);
         }
-        region.remove(chunks, tables, right);
-        chunks.link(left, chunks.next(right));
-        chunks.retire(right);
+        region.remove(chunks, tables, right, rightOffset);
+        chunks.join(left, right);
     }
 
     /** Ends the tie between a stream and its memory, free and in use. */
@@ -372,44 +377,42 @@ final class Placement {
         for (int chunk = slot.free.first(); chunk != NONE; chunk = slot.free.first()) {
             prepare();
             final Region region = region(chunk);
-            unshelve(region, chunk);
+            final long offset = chunks.offset(chunk);
+            final long units = units(region, chunk);
+            unshelve(region, chunk, slot.number, offset, units);
             chunks.setFree(chunk, StreamSlots.UNTIED, 0);
-            coalesce(region, chunk);
+            coalesce(region, chunk, offset, units);
         }
     }
 
     // ---- the indexes
 
-    private void shelve(Region region, int chunk) {
-        final Slot owner = slots.get(chunks.owner(chunk));
-        owner.free.add(key(region, chunk), chunk);
-        if (owner.number != StreamSlots.UNTIED) {
-            final long head = chunks.cleanHead(chunk);
-            final long tail = chunks.cleanTail(chunk);
-            if (head > 0) {
-                owner.cleanEnds.add(headKey(region, chunk, head), chunk);
-            }
-            if (tail > 0) {
-                owner.cleanEnds.add(tailKey(region, chunk, tail), chunk);
-            }
-        }
-    }
-
-    private void unshelve(Region region, int chunk) {
-        slots.get(chunks.owner(chunk)).free.remove(key(region, chunk));
-        removeCleanEnds(region, chunk);
-    }
-
-    private void removeCleanEnds(Region region, int chunk) {
-        final int owner = chunks.owner(chunk);
+    private void shelve(Region region, int chunk, int owner, long offset, long units) {
+        final Slot slot = slots.get(owner);
+        slot.free.add(key(region, offset, units), chunk);
         if (owner != StreamSlots.UNTIED) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
-                slots.get(owner).cleanEnds.remove(headKey(region, chunk, head));
+                slot.cleanEnds.add(key(region, offset, head), chunk);
             }
             if (tail > 0) {
-                slots.get(owner).cleanEnds.remove(tailKey(region, chunk, tail));
+                slot.cleanEnds.add(key(region, offset + units - tail, tail), chunk);
+            }
+        }
+    }
+
+    private void unshelve(Region region, int chunk, int owner, long offset, long units) {
+        final Slot slot = slots.get(owner);
+        slot.free.remove(key(region, offset, units));
+        if (owner != StreamSlots.UNTIED) {
+            final long head = chunks.cleanHead(chunk);
+            final long tail = chunks.cleanTail(chunk);
+            if (head > 0) {
+                slot.cleanEnds.remove(key(region, offset, head));
+            }
+            if (tail > 0) {
+                slot.cleanEnds.remove(key(region, offset + units - tail, tail));
             }
         }
     }
@@ -426,15 +429,15 @@ final class Placement {
     void attach(Region region) {
         regions.add(region);
         final int chunk = chunks.create(region.id, 0);
-        region.enter(chunks, tables, chunk);
-        shelve(region, chunk);
+        region.enter(chunks, tables, chunk, 0);
+        shelve(region, chunk, StreamSlots.UNTIED, 0, region.units);
     }
 
     /** Removes a region without chunks in use; its records are gone then. */
     void detach(Region region) {
         final int first = region.firstChunk(chunks, tables);
         for (int chunk = first; chunk != NONE; chunk = chunks.next(chunk)) {
-            unshelve(region, chunk);
+            unshelve(region, chunk, chunks.owner(chunk), chunks.offset(chunk), units(region, chunk));
         }
         region.clear(chunks, tables);
         for (int chunk = first; chunk != NONE; ) {

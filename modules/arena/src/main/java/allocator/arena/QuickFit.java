@@ -84,11 +84,10 @@ final class QuickFit {
     }
 
     /** Frees a chunk in use, and keeps it. */
-    void free(Region region, int chunk) {
+    void free(Region region, int chunk, long units) {
         final Slot owner = placement.slots.get(chunks.owner(chunk));
         final SyncStream stream = owner.stream;
         region.frees++;
-        final long units = placement.units(region, chunk);
         if (stream == null) {
             keep(chunk, units, owner, placement.slots.untied(), 0);
         } else {
@@ -135,8 +134,10 @@ final class QuickFit {
             return false;
         }
         for (int chunk = owner.pop(largest); chunk != NONE; chunk = owner.pop(largest)) {
-            keptUnits -= placement.units(chunk);
-            placement.free(placement.regions.get(chunks.region(chunk)), chunk, chunks.keptStamp(chunk));
+            final Region region = placement.regions.get(chunks.region(chunk));
+            final long units = placement.units(region, chunk);
+            keptUnits -= units;
+            placement.free(region, chunk, units, chunks.keptStamp(chunk));
         }
         return true;
     }

@@ -89,9 +89,8 @@ final class Region {
         return chunk != Chunks.NONE && block(chunks.offset(chunk)) == block;
     }
 
-    /** Enters a chunk, whose record is linked already. */
-    void enter(Chunks chunks, BlockTables tables, int chunk) {
-        final long offset = chunks.offset(chunk);
+    /** Enters a chunk that starts at {@code offset} and whose record is linked already. */
+    void enter(Chunks chunks, BlockTables tables, int chunk, long offset) {
         final long block = block(offset);
         final int entry = entry(block);
         if (entry < 0) {
@@ -121,9 +120,8 @@ final class Region {
         setEntry(block, ~table);
     }
 
-    /** Removes a chunk, whose record is still linked. */
-    void remove(Chunks chunks, BlockTables tables, int chunk) {
-        final long offset = chunks.offset(chunk);
+    /** Removes a chunk that starts at {@code offset} and whose record is still linked. */
+    void remove(Chunks chunks, BlockTables tables, int chunk, long offset) {
         final long block = block(offset);
         final int entry = entry(block);
         final int next = chunks.next(chunk);
