@@ -62,6 +62,7 @@ public final class BfcArena {
     private final BriefLock lock = new BriefLock();
 
     private final Placement placement;
+    private final Regions regions;
 
     /** In front of the placement, where the settings say so. */
     private final @Nullable QuickFit quickFit;
@@ -93,6 +94,7 @@ public final class BfcArena {
                     "an arena aligns to " + Units.BYTES + " bytes, " + info + " asks for " + info.byteAlignment());
         }
         placement = new Placement(Units.ceil(config.maxDeadBytesPerChunk()));
+        regions = placement.regions;
         quickFit = config.placementPolicy() == PlacementPolicy.QUICK_FIT
                 ? new QuickFit(placement, Units.ceil(config.maxKeptBytes()))
                 : null;
@@ -212,7 +214,7 @@ public final class BfcArena {
         if (rounded > available) {
             throw outOfMemory(limitReached(available, rounded), byteSize, rounded, stream, false, null);
         }
-        if (rounded > Growth.MAX_REGION || placement.regions.isFull()) {
+        if (rounded > Growth.MAX_REGION || regions.isFull()) {
             throw outOfMemory(deviceRefused(rounded), byteSize, rounded, stream, false, null);
         }
         placement.prepareRegion();
@@ -246,7 +248,7 @@ public final class BfcArena {
     private Region newRegion(long byteSize) {
         final long base = upstream.alloc(byteSize);
         try {
-            return new Region(placement.regions.freeId(), base, Units.floor(byteSize), placement.regions.count() == 0);
+            return new Region(regions.freeId(), base, Units.floor(byteSize), regions.count() == 0);
         } catch (Throwable e) {
             upstream.free(base);
             throw e;
@@ -343,7 +345,7 @@ public final class BfcArena {
         lock.lock();
         try {
             requireOpen();
-            final Region region = placement.regions.find(address);
+            final Region region = regions.find(address);
             if (region != null) {
                 freeChunk(region, address);
                 return;
@@ -501,7 +503,7 @@ public final class BfcArena {
     private int findIdle(Map<Region, Long> idle, Set<SyncStream> owners) {
         mergeKept();
         int kept = 0;
-        for (final Region region : placement.regions.toList()) {
+        for (final Region region : regions.toList()) {
             if (region.chunksInUse == 0) {
                 if (keeps(region)) {
                     kept++;
@@ -562,8 +564,7 @@ public final class BfcArena {
         final ShrinkReport report;
         lock.lock();
         try {
-            report = new ShrinkReport(
-                    released, regionsReleased, counters.held(), placement.regions.count() - kept, kept);
+            report = new ShrinkReport(released, regionsReleased, counters.held(), regions.count() - kept, kept);
         } finally {
             lock.unlock();
         }
@@ -609,7 +610,7 @@ public final class BfcArena {
     private CloseReport emptyInto(Blocks all, Set<SyncStream> owners) {
         mergeKept();
         long live = reserves.count();
-        for (final Region region : placement.regions.toList()) {
+        for (final Region region : regions.toList()) {
             live += region.chunksInUse;
             placement.addOwners(region, owners);
             all.put(region.base, region.byteSize());
@@ -674,7 +675,7 @@ public final class BfcArena {
         lock.lock();
         try {
             requireOpen();
-            final Region region = placement.regions.find(address);
+            final Region region = regions.find(address);
             final int chunk = region == null ? Chunks.NONE : liveChunk(region, address);
             if (chunk != Chunks.NONE) {
                 return isRequested ? placement.chunks.requested(chunk) : Units.toBytes(placement.units(chunk));
@@ -713,7 +714,7 @@ public final class BfcArena {
                 config,
                 currentStats(),
                 growth.next(),
-                placement.regions.toList().stream().map(placement::snapshot).toList(),
+                regions.toList().stream().map(placement::snapshot).toList(),
                 toList(reserves),
                 toList(returns.unreturned()));
     }

@@ -54,6 +54,10 @@ final class Placement {
     final SortedTrees trees = new SortedTrees();
     final StreamSlots slots = new StreamSlots(trees);
 
+    /* Fields, as each load on the way to a chunk waits for the one before, and the first for the lock. */
+    private final Slot untied = slots.untied();
+    private final FreeIndex untiedFree = untied.free;
+
     private final long maxDeadUnits;
 
     /** The key of what {@link #find} found: the chunk's own, or that of one of its clean ends. */
@@ -71,7 +75,7 @@ final class Placement {
     /** The asker for a stream, and for no stream. */
     Slot asker(@Nullable SyncStream stream) {
         if (stream == null) {
-            return slots.untied();
+            return untied;
         }
         chunks.trackCleanEnds();
         return slots.findOrAdd(stream);
@@ -119,7 +123,7 @@ final class Placement {
         final int owner = chunks.owner(found);
         final int chunk;
         if (owner == StreamSlots.UNTIED) {
-            slots.untied().free.remove(foundKey);
+            untiedFree.remove(foundKey);
             chunk = found;
         } else {
             chunk = takeOut(region, found, owner);
@@ -161,7 +165,7 @@ final class Placement {
     /** The best fit for {@code asker}: a chunk, or one with a clean end; {@link #foundKey} tells. */
     private int find(long units, Slot asker) {
         final long least = SizeOrder.first(units);
-        final FreeIndex free = slots.untied().free;
+        final FreeIndex free = untiedFree;
         final int untied = free.isEmpty() ? NONE : free.ceiling(least);
         foundKey = untied == NONE ? SizeOrder.END : free.foundKey();
         isEndFound = false;
@@ -388,9 +392,12 @@ final class Placement {
     // ---- the indexes
 
     private void shelve(Region region, int chunk, int owner, long offset, long units) {
-        final Slot slot = slots.get(owner);
-        slot.free.add(key(region, offset, units), chunk);
-        if (owner != StreamSlots.UNTIED) {
+        final long key = key(region, offset, units);
+        if (owner == StreamSlots.UNTIED) {
+            untiedFree.add(key, chunk);
+        } else {
+            final Slot slot = slots.get(owner);
+            slot.free.add(key, chunk);
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
@@ -403,9 +410,12 @@ final class Placement {
     }
 
     private void unshelve(Region region, int chunk, int owner, long offset, long units) {
-        final Slot slot = slots.get(owner);
-        slot.free.remove(key(region, offset, units));
-        if (owner != StreamSlots.UNTIED) {
+        final long key = key(region, offset, units);
+        if (owner == StreamSlots.UNTIED) {
+            untiedFree.remove(key);
+        } else {
+            final Slot slot = slots.get(owner);
+            slot.free.remove(key);
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
@@ -450,7 +460,7 @@ final class Placement {
 
     /** The units of the largest chunk, or clean end, that {@code asker} may use. */
     long largestFor(Slot asker) {
-        long largest = largestIn(slots.untied().free);
+        long largest = largestIn(untiedFree);
         for (int number = 1; number < slots.count(); number++) {
             final Slot owner = slots.get(number);
             final long waited = waited(asker, owner);
