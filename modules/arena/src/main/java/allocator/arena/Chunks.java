@@ -201,9 +201,17 @@ final class Chunks {
         setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | requested);
     }
 
-    void setFree(int chunk, int owner, long stamp) {
+    /** Makes a chunk free for everybody. */
+    void setUntied(int chunk) {
+        setWord(chunk, 0, (word(chunk, 0) & ~KEPT) | FREE);
+        setWord(chunk, 2, 0);
+    }
+
+    /** Makes a chunk an owner's free memory. Ends beyond 2^32 - 1 units are remembered as that. */
+    void setOwned(int chunk, int owner, long stamp, long cleanHead, long cleanTail) {
         setWord(chunk, 0, (word(chunk, 0) & ~KEPT) | FREE);
         setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | Math.min(stamp, MAX_STAMP));
+        cleanEnds[chunk] = (Math.min(cleanHead, LOW_INT) << Integer.SIZE) | Math.min(cleanTail, LOW_INT);
     }
 
     /** Whether a chunk was freed and is kept as it is. */
@@ -234,19 +242,19 @@ final class Chunks {
         }
     }
 
-    /** Units at the start of a free chunk that its owner never used. */
+    /** Whether a free chunk with an owner has a clean end. */
+    boolean hasCleanEnds(int chunk) {
+        return cleanEnds[chunk] != 0;
+    }
+
+    /** Units at the start of a free chunk with an owner that the owner never used. */
     long cleanHead(int chunk) {
-        return tracksCleanEnds ? cleanEnds[chunk] >>> Integer.SIZE : 0;
+        return cleanEnds[chunk] >>> Integer.SIZE;
     }
 
-    /** Units at the end of a free chunk that its owner never used. */
+    /** Units at the end of a free chunk with an owner that the owner never used. */
     long cleanTail(int chunk) {
-        return tracksCleanEnds ? cleanEnds[chunk] & LOW_INT : 0;
-    }
-
-    /** Sets the clean ends of a free chunk with an owner. Ends beyond 2^32 - 1 units are remembered as that. */
-    void setCleanEnds(int chunk, long head, long tail) {
-        cleanEnds[chunk] = (Math.min(head, LOW_INT) << Integer.SIZE) | Math.min(tail, LOW_INT);
+        return cleanEnds[chunk] & LOW_INT;
     }
 
     /** Bytes of Java heap that the tables take. */

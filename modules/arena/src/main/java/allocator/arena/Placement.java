@@ -165,31 +165,32 @@ final class Placement {
     /** The best fit for {@code asker}: a chunk, or one with a clean end; {@link #foundKey} tells. */
     private int find(long units, Slot asker) {
         final long least = SizeOrder.first(units);
-        final FreeIndex free = untiedFree;
-        final int untied = free.isEmpty() ? NONE : free.ceiling(least);
-        foundKey = untied == NONE ? SizeOrder.END : free.foundKey();
+        final int found = untiedFree.isEmpty() ? NONE : untiedFree.ceiling(least);
+        foundKey = found == NONE ? SizeOrder.END : untiedFree.foundKey();
         isEndFound = false;
-        return slots.count() == 1 ? untied : findAmongOwned(least, asker, untied);
+        return slots.count() == 1 ? found : findAmongOwned(least, asker, found);
     }
 
-    private int findAmongOwned(long least, Slot asker, int untied) {
-        int best = untied;
+    private int findAmongOwned(long least, Slot asker, int found) {
+        int best = asker == untied ? found : findUsable(least, asker.free, Long.MAX_VALUE, found);
         for (int number = 1; number < slots.count(); number++) {
             final Slot owner = slots.get(number);
-            if (!owner.free.isEmpty()) {
+            if (owner != asker && (hasBetter(owner.free, least) || hasBetter(owner.cleanEnds, least))) {
                 final long waited = waited(asker, owner);
                 best = findUsable(least, owner.free, waited, best);
-                best = owner == asker ? best : findCleanEnd(least, owner.cleanEnds, waited, best);
+                best = findCleanEnd(least, owner.cleanEnds, waited, best);
             }
         }
         return best;
     }
 
-    /** Below which stamp {@code asker} may use the memory of {@code owner}. */
+    /** Whether an index has an entry that would be better than what was found so far. */
+    private boolean hasBetter(FreeIndex index, long least) {
+        return index.ceiling(least) != NONE && index.foundKey() < foundKey;
+    }
+
+    /** Below which stamp {@code asker} may use the memory of another owner. */
     private static long waited(Slot asker, Slot owner) {
-        if (asker == owner) {
-            return Long.MAX_VALUE;
-        }
         if (asker.stream == null || owner.stream == null) {
             return 0;
         }
@@ -250,9 +251,8 @@ final class Placement {
         final int right = split(region, chunk, cut);
         final int used = isHead ? right : chunk;
         final int clean = isHead ? chunk : right;
-        chunks.setFree(used, owner, stamp);
-        chunks.setCleanEnds(used, isHead ? 0 : head, isHead ? tail : 0);
-        chunks.setFree(clean, StreamSlots.UNTIED, 0);
+        chunks.setOwned(used, owner, stamp, isHead ? 0 : head, isHead ? tail : 0);
+        chunks.setUntied(clean);
         shelve(region, used, owner, isHead ? cut : offset, units - takenUnits);
         return clean;
     }
@@ -266,11 +266,8 @@ final class Placement {
         }
         final int owner = chunks.owner(chunk);
         if (owner != StreamSlots.UNTIED && chunks.cleanTail(chunk) < units) {
-            chunks.setFree(rest, owner, chunks.stamp(chunk));
-            chunks.setCleanEnds(
-                    rest,
-                    Math.max(0, chunks.cleanHead(chunk) + chunks.offset(chunk) - offset),
-                    chunks.cleanTail(chunk));
+            final long head = chunks.cleanHead(chunk) + chunks.offset(chunk) - offset;
+            chunks.setOwned(rest, owner, chunks.stamp(chunk), Math.max(0, head), chunks.cleanTail(chunk));
         }
         final long merged = mergeWithNext(region, rest, offset, units);
         shelve(region, rest, chunks.owner(rest), offset, merged);
@@ -299,10 +296,9 @@ final class Placement {
         final Slot owner = slots.get(chunks.owner(chunk));
         owner.chunksInUse--;
         if (owner.stream == null) {
-            chunks.setFree(chunk, StreamSlots.UNTIED, 0);
+            chunks.setUntied(chunk);
         } else {
-            chunks.setFree(chunk, owner.number, stamp);
-            chunks.setCleanEnds(chunk, 0, 0);
+            chunks.setOwned(chunk, owner.number, stamp, 0, 0);
         }
         coalesce(region, chunk, chunks.offset(chunk), units);
     }
@@ -352,8 +348,8 @@ final class Placement {
                     leftOwner == StreamSlots.UNTIED ? leftUnits + chunks.cleanHead(right) : chunks.cleanHead(left);
             final long tail =
                     rightOwner == StreamSlots.UNTIED ? rightUnits + chunks.cleanTail(left) : chunks.cleanTail(right);
-            chunks.setFree(left, Math.max(leftOwner, rightOwner), Math.max(chunks.stamp(left), chunks.stamp(right)));
-            chunks.setCleanEnds(left, head, tail);
+            final long stamp = Math.max(chunks.stamp(left), chunks.stamp(right));
+            chunks.setOwned(left, Math.max(leftOwner, rightOwner), stamp, head, tail);
         }
         region.remove(chunks, tables, right, rightOffset);
         chunks.join(left, right);
@@ -384,7 +380,7 @@ final class Placement {
             final long offset = chunks.offset(chunk);
             final long units = units(region, chunk);
             unshelve(region, chunk, slot.number, offset, units);
-            chunks.setFree(chunk, StreamSlots.UNTIED, 0);
+            chunks.setUntied(chunk);
             coalesce(region, chunk, offset, units);
         }
     }
@@ -395,9 +391,11 @@ final class Placement {
         final long key = key(region, offset, units);
         if (owner == StreamSlots.UNTIED) {
             untiedFree.add(key, chunk);
-        } else {
-            final Slot slot = slots.get(owner);
-            slot.free.add(key, chunk);
+            return;
+        }
+        final Slot slot = slots.get(owner);
+        slot.free.add(key, chunk);
+        if (chunks.hasCleanEnds(chunk)) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
@@ -413,9 +411,11 @@ final class Placement {
         final long key = key(region, offset, units);
         if (owner == StreamSlots.UNTIED) {
             untiedFree.remove(key);
-        } else {
-            final Slot slot = slots.get(owner);
-            slot.free.remove(key);
+            return;
+        }
+        final Slot slot = slots.get(owner);
+        slot.free.remove(key);
+        if (chunks.hasCleanEnds(chunk)) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {

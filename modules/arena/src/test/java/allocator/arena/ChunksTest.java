@@ -36,7 +36,8 @@ class ChunksTest {
         assertThat(chunks.offset(chunk)).isEqualTo(Chunks.MAX_REGION_UNITS - 1);
         assertThat(chunks.owner(chunk)).isEqualTo(Chunks.MAX_OWNERS - 1);
         assertThat(chunks.requested(chunk)).isEqualTo(most);
-        chunks.setFree(chunk, Chunks.MAX_OWNERS - 1, Long.MAX_VALUE);
+        chunks.trackCleanEnds();
+        chunks.setOwned(chunk, Chunks.MAX_OWNERS - 1, Long.MAX_VALUE, 0, 0);
         assertThat(chunks.isFree(chunk)).isTrue();
         assertThat(chunks.owner(chunk)).isEqualTo(Chunks.MAX_OWNERS - 1);
         assertThat(chunks.stamp(chunk))
@@ -97,18 +98,20 @@ class ChunksTest {
     @Test
     void cleanEndsExistOnceTheyAreTracked() {
         final int before = create(0, 0);
-        assertThat(chunks.cleanHead(before)).isZero();
         chunks.trackCleanEnds();
         for (int i = 1; i < 1000; i++) {
             create(0, i);
         }
-        chunks.setCleanEnds(before, 5, 1L << 40);
-        chunks.setCleanEnds(999, 0, 3);
+        chunks.setOwned(before, 1, 0, 5, 1L << 40);
+        chunks.setOwned(998, 1, 0, 0, 0);
+        chunks.setOwned(999, 1, 0, 0, 3);
 
         assertThat(chunks.cleanHead(before)).isEqualTo(5);
         assertThat(chunks.cleanTail(before))
                 .as("a longer end is remembered as the longest")
                 .isEqualTo((1L << 32) - 1);
+        assertThat(chunks.hasCleanEnds(998)).isFalse();
+        assertThat(chunks.hasCleanEnds(999)).isTrue();
         assertThat(chunks.cleanHead(999)).isZero();
         assertThat(chunks.cleanTail(999)).isEqualTo(3);
     }
