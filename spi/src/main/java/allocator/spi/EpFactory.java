@@ -105,17 +105,6 @@ public interface EpFactory extends AutoCloseable {
     }
 
     /**
-     * Whether the device itself decides when memory that was freed on a stream may go to others. It may then go as soon as
-     * the device knows that the work is done, or orders the next user behind it, although nobody waited for an event (T-03).
-     *
-     * @param info one of the infos of {@link #discoverDevices}
-     * @return {@code false} unless overridden
-     */
-    default boolean isOrderedByDevice(MemoryInfo info) {
-        return false;
-    }
-
-    /**
      * Creates a stream on the device of a memory. The caller closes it.
      *
      * @param info one of the infos of {@link #discoverDevices}

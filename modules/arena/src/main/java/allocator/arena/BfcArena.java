@@ -762,6 +762,7 @@ public final class BfcArena {
         ConsistencyCheck.run(
                 placement,
                 quickFit == null ? 0 : quickFit.count(),
+                quickFit == null ? 0 : quickFit.units(),
                 counters,
                 reserves.totalBytes(),
                 returns.heldBytes());

@@ -13,6 +13,7 @@ final class ConsistencyCheck {
     private long records;
     private long regionBytes;
     private int kept;
+    private long keptUnits;
     private long inUseBytes;
     private long requestedBytes;
     private final int[] freeByOwner;
@@ -32,11 +33,13 @@ final class ConsistencyCheck {
      *
      * @throws IllegalStateException at the first contradiction
      */
-    static void run(Placement placement, int kept, Counters counters, long reservedBytes, long heldElsewhere) {
+    static void run(
+            Placement placement, int kept, long keptUnits, Counters counters, long reservedBytes, long heldElsewhere) {
         final ConsistencyCheck check = new ConsistencyCheck(placement);
         check.regions();
         check.indexes();
         expect(kept == check.kept, "kept chunks", kept);
+        expect(keptUnits == check.keptUnits, "units of kept chunks", keptUnits);
         expect(counters.inUse() == check.inUseBytes + reservedBytes, "bytes in use", counters.inUse());
         expect(counters.requested() == check.requestedBytes + reservedBytes, "requested bytes", counters.requested());
         expect(
@@ -96,6 +99,7 @@ final class ConsistencyCheck {
             if (chunks.isKept(chunk)) {
                 expect(!chunks.isFree(chunk), "kept and free", offset);
                 kept++;
+                keptUnits += placement.units(chunk);
             } else if (!chunks.isFree(chunk)) {
                 inUseBytes += Units.toBytes(placement.units(chunk));
                 requestedBytes += chunks.requested(chunk);

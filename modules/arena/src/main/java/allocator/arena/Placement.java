@@ -156,7 +156,7 @@ final class Placement {
     }
 
     /** Makes room in the tables, so that no operation fails half way. */
-    private void prepare() {
+    void prepare() {
         chunks.ensureSpare(3);
         tables.ensureSpare();
         trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);

@@ -59,9 +59,10 @@ final class QuickFit {
 
     /** As {@link Placement#take}. */
     long take(long units, long requested, Slot asker) {
+        final KeptChunks mine = of(asker); // here, for large requests as well, so that no free needs to make it
         final int sizeClass = SizeClasses.atLeast(units);
         if (sizeClass < SizeClasses.COUNT) {
-            int chunk = of(asker).pop(sizeClass);
+            int chunk = mine.pop(sizeClass);
             if (chunk == NONE) {
                 chunk = of(placement.slots.untied()).pop(sizeClass);
             }
@@ -95,8 +96,9 @@ final class QuickFit {
         }
         keptUnits += units;
         final long most = maxKeptUnits == 0 ? placement.regions.units() / DEFAULT_SHARE : maxKeptUnits;
-        while (keptUnits > most) {
-            mergeLargest();
+        boolean isKept = true;
+        while (keptUnits > most && isKept) {
+            isKept = mergeLargest();
         }
     }
 
@@ -133,7 +135,9 @@ final class QuickFit {
         if (owner == null) {
             return false;
         }
-        for (int chunk = owner.pop(largest); chunk != NONE; chunk = owner.pop(largest)) {
+        while (owner.largestClass() == largest) {
+            placement.prepare(); // an OutOfMemoryError after the pop would lose the chunk
+            final int chunk = owner.pop(largest);
             final Region region = placement.regions.get(chunks.region(chunk));
             final long units = placement.units(region, chunk);
             keptUnits -= units;
@@ -157,6 +161,11 @@ final class QuickFit {
             count += owner.count();
         }
         return count;
+    }
+
+    /** The sizes of all chunks that are kept, in units. */
+    long units() {
+        return keptUnits;
     }
 
     /** Bytes of Java heap that the stacks take. */

@@ -272,10 +272,9 @@ final class ProgramRun {
                 "%s overlaps %s, which is live",
                 block,
                 below == null ? "" : below.getValue());
-        if (program.options().containsKey(Subject.LIMIT) || !subject.isOrderKnown()) {
-            // Short of room, an allocator may wait for its streams and give their memory back; a device that orders
-            // memory
-            // may know that work is done. Nothing tells us that.
+        if (program.options().containsKey(Subject.LIMIT) || !subject.isOrderKnown(allocator)) {
+            // Short of room, an allocator may wait for its streams and give their memory back, and a device that
+            // orders memory may know that work is done. Nothing tells us that.
             return;
         }
         for (final Flight flight : flights) {

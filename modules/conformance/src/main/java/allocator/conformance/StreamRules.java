@@ -198,8 +198,8 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_A05_whatNoStreamUsedServesEveryStream(Subject subject) {
-        subject.requireOwnOrder();
         final StreamAwareAllocator allocator = subject.streamAware(subject.limited(16 * MIB));
+        Subject.requireOwnOrder(allocator);
         final long unit = subject.limitOf(allocator) / 16;
         allocator.free(allocator.alloc(16 * unit));
         final SyncStream first = subject.stream();
@@ -332,8 +332,8 @@ abstract class StreamRules extends Chapter {
 
     @ConformanceTest
     void required_T05_memoryFreedAfterItsStreamClosedIsNotLost(Subject subject) {
-        subject.requireOwnOrder();
         final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        Subject.requireOwnOrder(allocator);
         subject.stats(allocator);
         long afterTwo = 0;
         for (int i = 0; i < 30; i++) {

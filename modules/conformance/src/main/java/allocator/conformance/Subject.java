@@ -196,7 +196,7 @@ final class Subject {
     /** An allocator of which it is known from outside when freed memory may go to another stream. */
     StreamAwareAllocator orderedByStreams() {
         final StreamAwareAllocator allocator = streamAware(allocator());
-        if (!isOrderKnown()) {
+        if (!isOrderKnown(allocator)) {
             throw Expect.skip(
                     "the device orders this memory and may know that work is done; a DeviceProbe that lets streams"
                             + " lag would show it");
@@ -205,15 +205,17 @@ final class Subject {
     }
 
     /** For what only an allocator that orders memory itself can keep: a device may let memory lie until it looks again. */
-    void requireOwnOrder() {
-        if (factory().isOrderedByDevice(memory())) {
+    static void requireOwnOrder(StreamAwareAllocator allocator) {
+        if (allocator.isOrderedByDevice()) {
             throw Expect.skip("the device orders this memory, and may let it lie for a while");
         }
     }
 
     /** Whether streams alone say when freed memory may go to another one; a lagging device knows no more than they do. */
-    boolean isOrderKnown() {
-        return probe != null || !factory().isOrderedByDevice(memory());
+    boolean isOrderKnown(Allocator allocator) {
+        return probe != null
+                || !(allocator instanceof StreamAwareAllocator streamAware)
+                || !streamAware.isOrderedByDevice();
     }
 
     void requireReserve(Allocator allocator) {

@@ -105,6 +105,11 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     }
 
     @Override
+    public boolean isOrderedByDevice() {
+        return factory.isOrderedByDevice();
+    }
+
+    @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
         if (((SimpleStream) stream).isClosed() && fault != Fault.CLOSED_STREAM_ACCEPTED) {
             throw new IllegalStateException(stream + " is closed");

@@ -70,6 +70,7 @@ final class SimpleFactory implements EpFactory {
 
     private final SimpleDevice device = new SimpleDevice();
     private final Fault fault;
+    private final boolean isOrderedByDevice;
     private final Map<MemoryInfo, SimpleAllocator> shared = new HashMap<>();
     private final IdentityHashMap<Allocator, Integer> references = new IdentityHashMap<>();
     private final IdentityHashMap<Allocator, AllocatorOptions> asked = new IdentityHashMap<>();
@@ -80,7 +81,12 @@ final class SimpleFactory implements EpFactory {
     private int discoveries;
 
     SimpleFactory(Fault fault) {
+        this(fault, false);
+    }
+
+    SimpleFactory(Fault fault, boolean isOrderedByDevice) {
         this.fault = fault;
+        this.isOrderedByDevice = isOrderedByDevice;
         if (fault == Fault.CONSTRUCTOR_TOUCHES_THE_DEVICE) {
             device.call("initialize");
         }
@@ -92,6 +98,10 @@ final class SimpleFactory implements EpFactory {
 
     Fault fault() {
         return fault;
+    }
+
+    boolean isOrderedByDevice() {
+        return isOrderedByDevice;
     }
 
     @Override

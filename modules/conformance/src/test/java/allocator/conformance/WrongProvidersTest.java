@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.conformance.ConformanceReport.RuleResult;
 import allocator.conformance.ConformanceReport.Status;
 import allocator.conformance.ConformanceReport.TestResult;
+import allocator.spi.EpFactory;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -65,6 +68,34 @@ class WrongProvidersTest {
                 .extracting(TestResult::message)
                 .as("a message that tells what is wrong")
                 .anySatisfy(message -> assertThat(message).contains(fault.message()));
+    }
+
+    /** Hands memory to streams that waited for nothing, as a driver's pool does. */
+    private static ConformanceReport proveStreams(boolean isOrderedByDevice, boolean hasProbe) {
+        final Supplier<EpFactory> factory =
+                () -> new SimpleFactory(Fault.REUSE_BEFORE_THE_STREAM_IS_DONE, isOrderedByDevice);
+        return new ConformanceRunner(factory, QUICK, "T-*")
+                .run(
+                        new ProviderRun.Provider(
+                                factory,
+                                made -> hasProbe ? Optional.of(((SimpleFactory) made).device()) : Optional.empty()),
+                        _ -> {});
+    }
+
+    @Test
+    void whatTheDeviceOrdersIsNotAccusedWhereNobodySeesTheDevice() {
+        assertThat(failedRules(proveStreams(false, false))).containsExactly("T-03");
+        final ConformanceReport report = proveStreams(true, false);
+        assertThat(failedRules(report)).isEmpty();
+        assertThat(report.tests())
+                .filteredOn(test -> test.name().startsWith("required_T03_"))
+                .extracting(TestResult::summary)
+                .anySatisfy(summary -> assertThat(summary).contains("the device orders this memory"));
+    }
+
+    @Test
+    void whatTheDeviceOrdersIsAccusedWhereAProbeLetsStreamsLag() {
+        assertThat(failedRules(proveStreams(true, true))).containsExactly("T-03");
     }
 
     @ParameterizedTest

@@ -157,6 +157,12 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         return shrinkable == null ? StreamOrderedMemoryResource.super.shrink() : shrinkable.shrink();
     }
 
+    /** As the allocator, if it is asked for memory on streams at all. */
+    @Override
+    public boolean isOrderedByDevice() {
+        return streamAware != null && streamAware.isOrderedByDevice();
+    }
+
     @Override
     public List<MemoryResource> upstreams() {
         return allocator instanceof ResourceAllocator over ? List.of(over.resource()) : List.of();

@@ -106,6 +106,21 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
+     * Whether the device itself decides when memory that was given back on one stream may go to another; see
+     * {@link allocator.spi.StreamAwareAllocator#isOrderedByDevice}. Never blocks.
+     *
+     * @return whether any {@linkplain #upstreams upstream} does, unless a resource says otherwise
+     */
+    default boolean isOrderedByDevice() {
+        for (final MemoryResource upstream : upstreams()) {
+            if (upstream.isOrderedByDevice()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
      * What this resource draws from.
      *
      * @return its upstreams, the first choice first; empty for a resource that decorates none

@@ -147,6 +147,12 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         }
     }
 
+    /** As the resource, and whatever that draws from. */
+    @Override
+    public boolean isOrderedByDevice() {
+        return resource.isOrderedByDevice();
+    }
+
     @Override
     public MemoryInfo info() {
         return resource.memory();

@@ -101,6 +101,8 @@ class AdaptorsTest {
         private final class Tying implements StreamAwareAllocator {
             private final List<Long> freed = new ArrayList<>();
             private boolean refusesFrees;
+            private boolean isOrderedByDevice;
+            private int spiLevel = SpiLevel.STREAMS;
 
             @Override
             public long allocOnStream(long byteSize, SyncStream stream) {
@@ -126,8 +128,13 @@ class AdaptorsTest {
             }
 
             @Override
+            public boolean isOrderedByDevice() {
+                return isOrderedByDevice;
+            }
+
+            @Override
             public int spiLevel() {
-                return SpiLevel.STREAMS;
+                return spiLevel;
             }
         }
 
@@ -176,6 +183,35 @@ class AdaptorsTest {
             assertThatThrownBy(() -> resource.allocate(8, 512))
                     .isInstanceOf(InvalidAlignmentException.class)
                     .hasMessageContaining("more than the 256");
+        }
+
+        @Test
+        void everyStackTellsWhetherTheDeviceOrdersTheMemory() {
+            Budget budget = Budget.of("tenant", 150);
+            MemoryResource stack = new BudgetResource(new StatisticsResource(resource), budget);
+            for (boolean isOrderedByDevice : List.of(false, true)) {
+                tying.isOrderedByDevice = isOrderedByDevice;
+                for (MemoryResource top : List.of(
+                        resource,
+                        stack,
+                        new FallbackResource(stack, addresses),
+                        new FallbackResource(addresses, stack),
+                        new AllocatorResource(ResourceAllocator.of(stack)))) {
+                    assertThat(top.isOrderedByDevice()).as("%s", top).isEqualTo(isOrderedByDevice);
+                    assertThat(ResourceAllocator.of(top).isOrderedByDevice())
+                            .as("%s", top)
+                            .isEqualTo(isOrderedByDevice);
+                }
+                var bound = new StreamBoundResource(resource, one);
+                assertThat(new StatisticsResource(bound).isOrderedByDevice()).isEqualTo(isOrderedByDevice);
+            }
+        }
+
+        @Test
+        void anAllocatorThatIsNotAskedForStreamsHasNoOrderOfTheDevice() {
+            tying.isOrderedByDevice = true;
+            tying.spiLevel = SpiLevel.STREAMS - 1;
+            assertThat(new AllocatorResource(tying).isOrderedByDevice()).isFalse();
         }
 
         @Test

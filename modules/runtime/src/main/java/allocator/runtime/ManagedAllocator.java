@@ -308,6 +308,17 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
+     * Whether the device itself decides when freed memory may go to another stream, although that one waited for nothing.
+     *
+     * @return what the provider's allocator says; {@code false} unless {@link #isStreamAware}
+     * @throws ProviderException if the provider's allocator fails to say it
+     */
+    public boolean isOrderedByDevice() {
+        final StreamAwareAllocator aware = streamAware;
+        return aware != null && ProviderCalls.call(reference.provider(), "isOrderedByDevice", aware::isOrderedByDevice);
+    }
+
+    /**
      * This allocator as an arena.
      *
      * @return the arena, if the provider's allocator can shrink and is of level {@link SpiLevel#SHRINK} or more

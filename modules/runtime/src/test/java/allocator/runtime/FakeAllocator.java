@@ -115,6 +115,7 @@ class FakeAllocator implements Allocator {
     /** With everything that an allocator can do. */
     static final class Full extends FakeAllocator implements StreamAwareAllocator, ShrinkableAllocator {
         volatile SyncStream lastStream;
+        boolean isOrderedByDevice;
 
         Full(MemoryInfo info) {
             super(info);
@@ -128,6 +129,12 @@ class FakeAllocator implements Allocator {
             final long address = alloc(byteSize);
             allocs.decrementAndGet();
             return address;
+        }
+
+        @Override
+        public boolean isOrderedByDevice() {
+            before.accept("isOrderedByDevice");
+            return isOrderedByDevice;
         }
 
         @Override

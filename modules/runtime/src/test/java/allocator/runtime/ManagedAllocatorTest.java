@@ -121,6 +121,16 @@ class ManagedAllocatorTest {
         }
 
         @ParameterizedTest
+        @CsvSource({"1, false", "22, false", "23, true", "25, true"})
+        void theDevicesOrderIsToldFromLevel23(int level, boolean told) {
+            final FakeAllocator.Full full = atLevel(level);
+            assertThat(manage(full).isOrderedByDevice()).isFalse();
+            full.isOrderedByDevice = true;
+            assertThat(manage(full).isOrderedByDevice()).isEqualTo(told);
+            assertThat(manage(new FakeAllocator(CPU)).isOrderedByDevice()).isFalse();
+        }
+
+        @ParameterizedTest
         @CsvSource({"1, false", "24, false", "25, true", "26, true"})
         void shrinkMakesAnArenaFromLevel25(int level, boolean arena) {
             assertThat(manage(atLevel(level)).asArena().isPresent()).isEqualTo(arena);

@@ -52,6 +52,11 @@ class RecordedAllocator implements Allocator {
             final long address = ((StreamAwareAllocator) recorded().target).allocOnStream(byteSize, stream);
             return recorded().allocated(address, byteSize, stream.id());
         }
+
+        @Override
+        default boolean isOrderedByDevice() {
+            return ((StreamAwareAllocator) recorded().target).isOrderedByDevice();
+        }
     }
 
     /** Shrinks as the allocator beneath does. */

@@ -113,6 +113,7 @@ final class FakeFactory implements EpFactory {
         private long inUse;
         private long peak;
         private int allocations;
+        boolean isOrderedByDevice;
 
         private FakeAllocator(AllocatorOptions options, long limit) {
             this.options = options;
@@ -134,6 +135,11 @@ final class FakeFactory implements EpFactory {
                 note("alloc " + byteSize + " on " + (stream.id() - firstStreamId));
             }
             return allocate(byteSize);
+        }
+
+        @Override
+        public boolean isOrderedByDevice() {
+            return isOrderedByDevice;
         }
 
         private long allocate(long byteSize) {

@@ -138,6 +138,19 @@ class RecorderTest {
     }
 
     @Test
+    void tellsWhetherTheDeviceOrdersTheMemory() throws IOException {
+        try (FakeFactory factory = new FakeFactory();
+                Recorder recorder = new Recorder(file)) {
+            final FakeFactory.FakeAllocator arena = (FakeFactory.FakeAllocator) factory.createAllocator(
+                    factory.discoverDevices().devices().getFirst().memoryInfos().getFirst(), AllocatorOptions.EMPTY);
+            final StreamAwareAllocator recorded = (StreamAwareAllocator) recorder.wrap(arena);
+            assertThat(recorded.isOrderedByDevice()).isFalse();
+            arena.isOrderedByDevice = true;
+            assertThat(recorded.isOrderedByDevice()).isTrue();
+        }
+    }
+
+    @Test
     void fromSeveralThreadsIsATraceThatCanBeReplayed() throws Exception {
         final int threads = 4;
         try (Environment environment = cpu();

@@ -460,6 +460,12 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         return effectiveOptions;
     }
 
+    /** The driver hands memory on when it knows that the free has taken effect. */
+    @Override
+    public boolean isOrderedByDevice() {
+        return true;
+    }
+
     @Override
     public MemoryInfo info() {
         return info;

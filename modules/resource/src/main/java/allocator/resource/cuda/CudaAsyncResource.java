@@ -124,6 +124,12 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         }
     }
 
+    /** The driver hands memory on when it knows that the free has taken effect. */
+    @Override
+    public boolean isOrderedByDevice() {
+        return true;
+    }
+
     /**
      * Gives back to the device what the pool holds and nobody uses. Memory whose deallocation its stream has not come to
      * yet stays.

@@ -154,6 +154,17 @@ class CudaResourcesTest {
     }
 
     @Test
+    void onlyThePoolOfTheDriverOrdersItsMemory() {
+        try (CudaAsyncResource async = new CudaAsyncResource(driver, 0)) {
+            MemoryResource device = new CudaDeviceResource(driver, 0);
+            assertThat(device.isOrderedByDevice()).isFalse();
+            assertThat(async.isOrderedByDevice()).isTrue();
+            MemoryResource stack = new StatisticsResource(new FallbackResource(device, async));
+            assertThat(ResourceAllocator.of(stack).isOrderedByDevice()).isTrue();
+        }
+    }
+
+    @Test
     void streamOrderedMemoryIsDeallocatedWhileItsWorkIsQueued() {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0)) {
             StatisticsResource counted = new StatisticsResource(async);

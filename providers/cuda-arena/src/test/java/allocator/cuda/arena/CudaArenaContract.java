@@ -472,6 +472,12 @@ abstract class CudaArenaContract {
             shrink(pool);
             assertThat(pool.stats().numArenaShrinkages()).isEqualTo(before + 1);
         }
+
+        @Test
+        void onlyAPoolIsOrderedByTheDevice() {
+            assertThat(((StreamAwareAllocator) device()).isOrderedByDevice()).isFalse();
+            assertThat(((StreamAwareAllocator) pool()).isOrderedByDevice()).isTrue();
+        }
     }
 
     @Nested

@@ -45,12 +45,6 @@ public final class CudaMempoolFactory extends CudaEpFactory {
         return OPTION_KEYS;
     }
 
-    /** The driver hands memory on when it knows that the free has taken effect. */
-    @Override
-    public boolean isOrderedByDevice(MemoryInfo info) {
-        return isStreamAware(info);
-    }
-
     @Override
     protected Optional<String> obstacle(CudaDeviceInfo info) {
         return info.hasMemoryPools()

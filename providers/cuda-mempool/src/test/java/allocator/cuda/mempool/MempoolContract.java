@@ -115,6 +115,11 @@ abstract class MempoolContract {
     }
 
     @Test
+    void thePoolIsOrderedByTheDevice() {
+        assertThat(pool.isOrderedByDevice()).isTrue();
+    }
+
+    @Test
     void reserveComesFromThePool() {
         final long address = pool.reserve(512 << 10);
         assertThat(pool.stats().numReserves()).isEqualTo(1);
