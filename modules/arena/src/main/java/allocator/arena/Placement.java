@@ -143,8 +143,11 @@ final class Placement {
     /** Takes a kept chunk for {@code asker}, and answers its address. */
     long reuse(int chunk, long requested, Slot asker) {
         final Region region = region(chunk);
-        slots.get(chunks.owner(chunk)).chunksInUse--;
-        asker.chunksInUse++;
+        final int owner = chunks.owner(chunk);
+        if (owner != asker.number) {
+            slots.get(owner).chunksInUse--;
+            asker.chunksInUse++;
+        }
         chunks.setInUse(chunk, asker.number, requested);
         takenUnits = units(region, chunk);
         return region.address(chunks.offset(chunk));
