@@ -121,14 +121,12 @@ final class Placement {
         final Region region = region(found);
         takenUnits = SizeOrder.units(foundKey);
         final int owner = chunks.owner(found);
-        final int chunk;
-        if (owner == StreamSlots.UNTIED) {
-            untiedFree.remove(foundKey);
-            chunk = found;
-        } else {
-            chunk = takeOut(region, found, owner);
-        }
+        final int chunk = isEndFound ? carve(region, found, owner, units) : found;
         final long offset = chunks.offset(chunk);
+        if (!isEndFound) {
+            region.ensureEntry(offset + units);
+            takeOut(region, chunk, owner, offset);
+        }
         final long spare = takenUnits - units;
         if (spare >= units || spare >= maxDeadUnits) {
             splitOff(region, chunk, owner, offset + units, spare);
@@ -236,21 +234,27 @@ final class Placement {
         return best;
     }
 
-    /** Takes what {@link #find} found from the shelf of an owner: the chunk, or the clean end as a chunk of its own. */
-    private int takeOut(Region region, int chunk, int owner) {
-        final long offset = chunks.offset(chunk);
-        final long units = isEndFound ? units(region, chunk) : takenUnits;
-        unshelve(region, chunk, owner, offset, units);
-        return isEndFound ? carve(region, chunk, owner, offset, units) : chunk;
+    /** Takes a chunk with {@link #foundKey} from its shelf. */
+    private void takeOut(Region region, int chunk, int owner, long offset) {
+        if (owner == StreamSlots.UNTIED) {
+            untiedFree.remove(foundKey);
+        } else {
+            unshelve(region, chunk, owner, offset, takenUnits);
+        }
     }
 
-    /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end. */
-    private int carve(Region region, int chunk, int owner, long offset, long units) {
+    /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end, to be split again. */
+    private int carve(Region region, int chunk, int owner, long splitUnits) {
+        final long offset = chunks.offset(chunk);
+        final long units = units(region, chunk);
         final long stamp = chunks.stamp(chunk);
         final long head = chunks.cleanHead(chunk);
         final long tail = chunks.cleanTail(chunk);
         final boolean isHead = head > 0 && key(region, offset, head) == foundKey;
         final long cut = isHead ? offset + head : offset + units - tail;
+        region.ensureEntry(cut);
+        region.ensureEntry((isHead ? offset : cut) + splitUnits);
+        unshelve(region, chunk, owner, offset, units);
         final int right = split(region, chunk, cut);
         final int used = isHead ? right : chunk;
         final int clean = isHead ? chunk : right;
