@@ -12,16 +12,12 @@ final class BlockTables {
     /** Slots in a table. */
     static final int SLOTS = 1 << SLOT_SHIFT;
 
-    private static final int PAGE_SHIFT = 6;
-    private static final int PAGE_TABLES = 1 << PAGE_SHIFT;
-    private static final int PAGE_MASK = PAGE_TABLES - 1;
+    private static final int LEAST_GROWTH = 4;
 
     private static final int NONE = -1;
 
     /** Handles shifted up by one, so that 0 is empty; a retired table has the one retired before it in its first slot. */
-    private int[][] pages = new int[0][];
-
-    private int pageCount;
+    private int[] slots = new int[0];
 
     /** Tables that were ever used. */
     private int used;
@@ -30,11 +26,8 @@ final class BlockTables {
 
     /** Makes room, so that the next {@link #create} does not allocate. */
     void ensureSpare() {
-        if (retired == NONE && used == pageCount << PAGE_SHIFT) {
-            if (pageCount == pages.length) {
-                pages = Arrays.copyOf(pages, pageCount + (pageCount >> 1) + 1);
-            }
-            pages[pageCount++] = new int[PAGE_TABLES << SLOT_SHIFT];
+        if (retired == NONE && base(used) == slots.length) {
+            slots = Arrays.copyOf(slots, base(used + Math.max(used >> 4, LEAST_GROWTH)));
         }
     }
 
@@ -44,35 +37,33 @@ final class BlockTables {
             return used++;
         }
         final int table = retired;
-        final int[] page = pages[table >>> PAGE_SHIFT];
-        final int base = base(table);
-        retired = page[base];
-        page[base] = 0;
+        retired = slots[base(table)];
+        slots[base(table)] = 0;
         return table;
     }
 
     /** Gives an empty table back. */
     void retire(int table) {
-        pages[table >>> PAGE_SHIFT][base(table)] = retired;
+        slots[base(table)] = retired;
         retired = table;
     }
 
     private static int base(int table) {
-        return (table & PAGE_MASK) << SLOT_SHIFT;
+        return table << SLOT_SHIFT;
     }
 
     /** The chunk in a slot, {@link Chunks#NONE} if there is none. */
     int get(int table, int slot) {
-        return pages[table >>> PAGE_SHIFT][base(table) + slot] - 1;
+        return slots[base(table) + slot] - 1;
     }
 
     /** Puts a chunk into a slot, {@link Chunks#NONE} to empty it. */
     void set(int table, int slot, int chunk) {
-        pages[table >>> PAGE_SHIFT][base(table) + slot] = chunk + 1;
+        slots[base(table) + slot] = chunk + 1;
     }
 
     /** Bytes of Java heap that the tables take. */
     long bookkeepingBytes() {
-        return HeapSize.ofReferences(pages.length) + pageCount * HeapSize.ofInts(PAGE_TABLES << SLOT_SHIFT);
+        return HeapSize.ofInts(slots.length);
     }
 }

@@ -56,19 +56,20 @@ final class Chunks {
     /** The last retired record, threaded through the next links; {@link #NONE} if there is none. */
     private int retired = NONE;
 
-    private int retiredCount;
-
     /** Records that were ever used. */
     private int used;
 
     /** Records that the tables hold. */
     private int capacity;
 
+    /** Records that hold no chunk. */
+    private int spare;
+
     private boolean tracksCleanEnds;
 
     /** Makes room, so that the next {@code count} records are made without allocating. */
     void ensureSpare(int count) {
-        if (retiredCount + capacity - used < count) {
+        if (spare < count) {
             grow();
         }
     }
@@ -78,6 +79,7 @@ final class Chunks {
         final long[] largerCleanEnds = tracksCleanEnds ? Arrays.copyOf(cleanEnds, larger) : cleanEnds;
         words = Arrays.copyOf(words, larger * WORDS);
         cleanEnds = largerCleanEnds;
+        spare += larger - capacity;
         capacity = larger;
     }
 
@@ -91,31 +93,56 @@ final class Chunks {
 
     /** A new record of a free chunk without owner or neighbours. Call {@link #ensureSpare} before. */
     int create(int region, long offset) {
+        return create(region, offset, NONE, NONE);
+    }
+
+    private int create(int region, long offset, int previous, int next) {
+        spare--;
         final int chunk;
-        if (retired != NONE) {
+        if (retired == NONE) {
+            chunk = used++;
+        } else {
             chunk = retired;
             retired = next(chunk);
-            retiredCount--;
-        } else {
-            chunk = used++;
         }
         final int at = chunk * WORDS;
         words[at] = FREE | ((long) region << REGION_SHIFT) | offset;
-        words[at + 1] = -1L;
+        words[at + 1] = ((long) previous << Integer.SIZE) | (next & LOW_INT);
         words[at + 2] = 0;
         return chunk;
+    }
+
+    /** A new record of a free chunk without owner, from {@code offset} to the end of {@code left}. */
+    int split(int left, long offset) {
+        final int next = next(left);
+        final int right = create(region(left), offset, left, next);
+        setNext(left, right);
+        if (next != NONE) {
+            setPrevious(next, right);
+        }
+        return right;
+    }
+
+    /** Gives the record of the chunk after {@code left} back; its memory is that of {@code left} now. */
+    void join(int left, int right) {
+        final int next = next(right);
+        setNext(left, next);
+        if (next != NONE) {
+            setPrevious(next, left);
+        }
+        retire(right);
     }
 
     /** Gives a record back. */
     void retire(int chunk) {
         setNext(chunk, retired);
         retired = chunk;
-        retiredCount++;
+        spare++;
     }
 
     /** Chunks that exist. */
     int count() {
-        return used - retiredCount;
+        return capacity - spare;
     }
 
     private long word(int chunk, int word) {
@@ -147,22 +174,12 @@ final class Chunks {
         return (int) (word(chunk, 1) >>> Integer.SIZE);
     }
 
-    void setNext(int chunk, int next) {
+    private void setNext(int chunk, int next) {
         setWord(chunk, 1, (word(chunk, 1) & ~LOW_INT) | (next & LOW_INT));
     }
 
-    void setPrevious(int chunk, int previous) {
+    private void setPrevious(int chunk, int previous) {
         setWord(chunk, 1, (word(chunk, 1) & LOW_INT) | ((long) previous << Integer.SIZE));
-    }
-
-    /** Makes two chunks neighbours, {@code left} first; either may be {@link #NONE}. */
-    void link(int left, int right) {
-        if (left != NONE) {
-            setNext(left, right);
-        }
-        if (right != NONE) {
-            setPrevious(right, left);
-        }
     }
 
     int owner(int chunk) {
@@ -184,9 +201,17 @@ final class Chunks {
         setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | requested);
     }
 
-    void setFree(int chunk, int owner, long stamp) {
+    /** Makes a chunk free for everybody. */
+    void setUntied(int chunk) {
+        setWord(chunk, 0, (word(chunk, 0) & ~KEPT) | FREE);
+        setWord(chunk, 2, 0);
+    }
+
+    /** Makes a chunk an owner's free memory. Ends beyond 2^32 - 1 units are remembered as that. */
+    void setOwned(int chunk, int owner, long stamp, long cleanHead, long cleanTail) {
         setWord(chunk, 0, (word(chunk, 0) & ~KEPT) | FREE);
         setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | Math.min(stamp, MAX_STAMP));
+        cleanEnds[chunk] = (Math.min(cleanHead, LOW_INT) << Integer.SIZE) | Math.min(cleanTail, LOW_INT);
     }
 
     /** Whether a chunk was freed and is kept as it is. */
@@ -217,19 +242,19 @@ final class Chunks {
         }
     }
 
-    /** Units at the start of a free chunk that its owner never used. */
+    /** Whether a free chunk with an owner has a clean end. */
+    boolean hasCleanEnds(int chunk) {
+        return cleanEnds[chunk] != 0;
+    }
+
+    /** Units at the start of a free chunk with an owner that the owner never used. */
     long cleanHead(int chunk) {
-        return tracksCleanEnds ? cleanEnds[chunk] >>> Integer.SIZE : 0;
+        return cleanEnds[chunk] >>> Integer.SIZE;
     }
 
-    /** Units at the end of a free chunk that its owner never used. */
+    /** Units at the end of a free chunk with an owner that the owner never used. */
     long cleanTail(int chunk) {
-        return tracksCleanEnds ? cleanEnds[chunk] & LOW_INT : 0;
-    }
-
-    /** Sets the clean ends of a free chunk with an owner. Ends beyond 2^32 - 1 units are remembered as that. */
-    void setCleanEnds(int chunk, long head, long tail) {
-        cleanEnds[chunk] = (Math.min(head, LOW_INT) << Integer.SIZE) | Math.min(tail, LOW_INT);
+        return cleanEnds[chunk] & LOW_INT;
     }
 
     /** Bytes of Java heap that the tables take. */

@@ -21,14 +21,11 @@ final class FreeIndex {
 
     private final SortedTrees trees;
 
-    /** The least key of each class, up to the octave of the largest entry so far. Void where the class is empty. */
-    private long[] leastKeys = new long[0];
-
-    /** The chunk with the least key. Void where the class is empty. */
-    private int[] least = new int[0];
-
-    /** A tree of the other entries of each class. */
-    private int[] others = new int[0];
+    /**
+     * Two words for each class, up to the octave of the largest entry so far: the least key, {@link SizeOrder#END} if there
+     * is none; and its chunk in the lower half, a tree of the other entries in the upper.
+     */
+    private long[] classes = new long[0];
 
     /** A bit for each class that has entries. */
     private final long[] filled = new long[(MAX_CLASSES + Long.SIZE - 1) / Long.SIZE];
@@ -55,51 +52,69 @@ final class FreeIndex {
         return size == 0;
     }
 
-    private boolean isFilled(int index) {
-        return (filled[index >>> 6] & (1L << index)) != 0;
+    private long leastKey(int index) {
+        return classes[index << 1];
+    }
+
+    private int least(int index) {
+        return (int) classes[(index << 1) + 1];
+    }
+
+    private int others(int index) {
+        return (int) (classes[(index << 1) + 1] >>> Integer.SIZE);
+    }
+
+    private void setOthers(int index, int tree) {
+        setEntries(index, least(index), tree);
+    }
+
+    private void setEntries(int index, int least, int others) {
+        classes[(index << 1) + 1] = ((long) others << Integer.SIZE) | (least & 0xFFFF_FFFFL);
     }
 
     void add(long key, int chunk) {
         final int index = classOf(key);
-        if (index >= least.length) {
+        if ((index << 1) >= classes.length) {
             addOctaves(index);
         }
         size++;
-        if (!isFilled(index)) {
+        final long leastKey = leastKey(index);
+        if (key > leastKey) {
+            setOthers(index, trees.insert(others(index), key, chunk));
+            return;
+        }
+        int others = SortedTrees.EMPTY;
+        if (leastKey == SizeOrder.END) {
             filled[index >>> 6] |= 1L << index;
             filledWords |= 1L << (index >>> 6);
-            leastKeys[index] = key;
-            least[index] = chunk;
-        } else if (key < leastKeys[index]) {
-            others[index] = trees.insert(others[index], leastKeys[index], least[index]);
-            leastKeys[index] = key;
-            least[index] = chunk;
         } else {
-            others[index] = trees.insert(others[index], key, chunk);
+            others = trees.insertLeast(others(index), leastKey, least(index));
         }
+        classes[index << 1] = key;
+        setEntries(index, chunk, others);
     }
 
     private void addOctaves(int index) {
-        final int before = least.length;
-        final int classes = (index | (STEPS - 1)) + 1;
-        leastKeys = Arrays.copyOf(leastKeys, classes);
-        others = Arrays.copyOf(others, classes);
-        Arrays.fill(others, before, classes, SortedTrees.EMPTY);
-        least = Arrays.copyOf(least, classes);
+        final int before = classes.length;
+        classes = Arrays.copyOf(classes, ((index | (STEPS - 1)) + 1) << 1);
+        for (int i = before; i < classes.length; i += 2) {
+            classes[i] = SizeOrder.END;
+            classes[i + 1] = (long) SortedTrees.EMPTY << Integer.SIZE;
+        }
     }
 
     void remove(long key) {
         final int index = classOf(key);
         size--;
-        final int tree = others[index];
-        if (leastKeys[index] != key) {
-            others[index] = trees.remove(tree, key);
+        final int tree = others(index);
+        if (leastKey(index) != key) {
+            setOthers(index, trees.remove(tree, key));
         } else if (tree != SortedTrees.EMPTY) {
-            final int first = trees.first(tree);
-            leastKeys[index] = trees.key(first);
-            least[index] = trees.value(first);
-            others[index] = trees.remove(tree, leastKeys[index]);
+            final int next = trees.least(tree);
+            classes[index << 1] = trees.key(next);
+            setEntries(index, trees.value(next), trees.removeLeast(tree));
         } else {
+            classes[index << 1] = SizeOrder.END;
             filled[index >>> 6] &= ~(1L << index);
             if (filled[index >>> 6] == 0) {
                 filledWords &= ~(1L << (index >>> 6));
@@ -114,14 +129,16 @@ final class FreeIndex {
      */
     int ceiling(long key) {
         final int index = classOf(key);
-        if (index >= least.length) {
+        if ((index << 1) >= classes.length) {
             return NONE;
         }
-        if (isFilled(index)) {
-            if (leastKeys[index] >= key) {
-                return leastOf(index);
+        final long leastKey = leastKey(index);
+        if (leastKey != SizeOrder.END) {
+            if (key <= leastKey) {
+                foundKey = leastKey;
+                return least(index);
             }
-            final int tree = others[index];
+            final int tree = others(index);
             final int place = tree == SortedTrees.EMPTY ? SortedTrees.NONE : trees.ceiling(tree, key);
             if (place != SortedTrees.NONE) {
                 foundKey = trees.key(place);
@@ -135,8 +152,8 @@ final class FreeIndex {
         if (index < 0) {
             return NONE;
         }
-        foundKey = leastKeys[index];
-        return least[index];
+        foundKey = leastKey(index);
+        return least(index);
     }
 
     /** The key of the entry that was found last by {@link #ceiling} or {@link #first}. */
@@ -171,16 +188,18 @@ final class FreeIndex {
         }
         final int word = Long.SIZE - 1 - Long.numberOfLeadingZeros(filledWords);
         final int index = (word << 6) + Long.SIZE - 1 - Long.numberOfLeadingZeros(filled[word]);
-        return others[index] == SortedTrees.EMPTY ? least[index] : trees.value(trees.last(others[index]));
+        final int tree = others(index);
+        return tree == SortedTrees.EMPTY ? least(index) : trees.value(trees.greatest(tree));
     }
 
     /** Whether each class is sorted and the bitmap tells the truth. */
     boolean isConsistent() {
         boolean consistent = true;
-        for (int index = 0; index < least.length && consistent; index++) {
-            final int tree = others[index];
-            consistent = tree == SortedTrees.EMPTY
-                    || (isFilled(index) && trees.isSorted(tree) && leastKeys[index] < trees.key(trees.first(tree)));
+        for (int index = 0; (index << 1) < classes.length && consistent; index++) {
+            final long leastKey = leastKey(index);
+            final int tree = others(index);
+            consistent = ((filled[index >>> 6] & (1L << index)) != 0) == (leastKey != SizeOrder.END)
+                    && (tree == SortedTrees.EMPTY || (trees.isSorted(tree) && leastKey < trees.key(trees.least(tree))));
         }
         for (int word = 0; word < filled.length && consistent; word++) {
             consistent = (filled[word] != 0) == ((filledWords & (1L << word)) != 0);
@@ -190,9 +209,6 @@ final class FreeIndex {
 
     /** Bytes of Java heap that the classes take; the nodes are the trees' own. */
     long bookkeepingBytes() {
-        return HeapSize.ofLongs(leastKeys.length)
-                + HeapSize.ofInts(least.length)
-                + HeapSize.ofInts(others.length)
-                + HeapSize.ofLongs(filled.length);
+        return HeapSize.ofLongs(classes.length) + HeapSize.ofLongs(filled.length);
     }
 }

@@ -2,57 +2,97 @@ package allocator.arena;
 
 import java.util.Arrays;
 
-/** Chunks that an owner freed and that were not merged, by class of size: stacks that are threaded through the records. */
+/** Chunks that were freed and not merged, by owner and class of size: stacks that are threaded through the records. */
 final class KeptChunks {
     private static final int NONE = Chunks.NONE;
 
+    private static final int WORDS = (SizeClasses.COUNT + Long.SIZE - 1) / Long.SIZE;
+    private static final int STACKS = WORDS * Long.SIZE;
+
     private final Chunks chunks;
-    private final int[] tops = new int[SizeClasses.COUNT];
 
-    /** A bit for each class that has chunks. */
-    private final long[] filled = new long[(SizeClasses.COUNT + Long.SIZE - 1) / Long.SIZE];
+    /** Handles shifted up by one, so that 0 is none. */
+    private int[] tops = new int[0];
 
-    private int count;
+    /** A bit for each stack that has chunks. */
+    private long[] filled = new long[0];
 
     KeptChunks(Chunks chunks) {
         this.chunks = chunks;
-        Arrays.fill(tops, NONE);
     }
 
-    int count() {
-        return count;
+    /** The stack of an owner for a class. */
+    static int stack(int owner, int sizeClass) {
+        return owner * STACKS + sizeClass;
+    }
+
+    /** Makes the stacks of an owner, so that the other methods allocate nothing. */
+    void ensureOwner(int owner) {
+        if (stack(owner, 0) >= tops.length) {
+            final long[] more = Arrays.copyOf(filled, (owner + 1) * WORDS);
+            tops = Arrays.copyOf(tops, (owner + 1) * STACKS);
+            filled = more;
+        }
     }
 
     /** Keeps a chunk that is in use. */
-    void push(int sizeClass, int chunk, int owner, long stamp) {
-        chunks.setKept(chunk, owner, tops[sizeClass], stamp);
-        tops[sizeClass] = chunk;
-        filled[sizeClass >>> 6] |= 1L << sizeClass;
-        count++;
+    void push(int stack, int chunk, long stamp) {
+        final int top = tops[stack];
+        if (top == 0) {
+            filled[stack >>> 6] |= 1L << stack;
+        }
+        chunks.setKept(chunk, stack / STACKS, top - 1, stamp);
+        tops[stack] = chunk + 1;
     }
 
-    /** Takes the chunk that was kept last of a class, {@link Chunks#NONE} if there is none; it is in use then. */
-    int pop(int sizeClass) {
-        final int chunk = tops[sizeClass];
+    boolean isFilled(int stack) {
+        return tops[stack] != 0;
+    }
+
+    /** Takes the chunk that was kept last on a stack, {@link Chunks#NONE} if there is none; it is in use then. */
+    int pop(int stack) {
+        final int chunk = tops[stack] - 1;
         if (chunk != NONE) {
             final int below = chunks.below(chunk);
-            tops[sizeClass] = below;
+            tops[stack] = below + 1;
             if (below == NONE) {
-                filled[sizeClass >>> 6] &= ~(1L << sizeClass);
+                filled[stack >>> 6] &= ~(1L << stack);
             }
-            count--;
         }
         return chunk;
     }
 
-    /** The greatest class that has chunks, 0 if there is none. */
-    int largestClass() {
-        for (int word = filled.length - 1; word >= 0; word--) {
+    /** The stack of an owner for the greatest class that has chunks, {@link #NONE} if there is none. */
+    int largest(int owner) {
+        for (int word = (owner + 1) * WORDS - 1; word >= owner * WORDS; word--) {
             if (filled[word] != 0) {
                 return (word << 6) + Long.SIZE - 1 - Long.numberOfLeadingZeros(filled[word]);
             }
         }
-        return 0;
+        return NONE;
+    }
+
+    /** The stack for the greatest class that has chunks, whoever owns them; {@link #NONE} if there is none. */
+    int largest() {
+        int largest = NONE;
+        for (int owner = 0; stack(owner, 0) < tops.length; owner++) {
+            final int stack = largest(owner);
+            if (stack != NONE && (largest == NONE || stack % STACKS > largest % STACKS)) {
+                largest = stack;
+            }
+        }
+        return largest;
+    }
+
+    /** How many chunks there are: in proportion to them, for the consistency check. */
+    int count() {
+        int count = 0;
+        for (final int top : tops) {
+            for (int chunk = top - 1; chunk != NONE; chunk = chunks.below(chunk)) {
+                count++;
+            }
+        }
+        return count;
     }
 
     /** Bytes of Java heap that the stacks take. */

@@ -63,6 +63,7 @@ final class Lane {
     private final BriefLock lock = new BriefLock();
 
     private final Placement placement;
+    private final Regions regions;
 
     /** In front of the placement, where the settings say so. */
     private final @Nullable QuickFit quickFit;
@@ -89,6 +90,7 @@ final class Lane {
         budget = lanes.budget;
         info = upstream.info();
         placement = new Placement(Units.ceil(config.maxDeadBytesPerChunk()));
+        regions = placement.regions;
         quickFit = config.placementPolicy() == PlacementPolicy.QUICK_FIT
                 ? new QuickFit(placement, Units.ceil(config.maxKeptBytes()))
                 : null;
@@ -171,7 +173,7 @@ final class Lane {
         if (rounded > available) {
             throw outOfMemory(limitReached(available, rounded), byteSize, rounded, stream, false, null);
         }
-        if (rounded > Growth.MAX_REGION || placement.regions.isFull()) {
+        if (rounded > Growth.MAX_REGION || regions.isFull()) {
             throw outOfMemory(deviceRefused(rounded), byteSize, rounded, stream, false, null);
         }
         placement.prepareRegion();
@@ -205,8 +207,7 @@ final class Lane {
     private Region newRegion(long byteSize) {
         final long base = upstream.alloc(byteSize);
         try {
-            final Region region =
-                    new Region(placement.regions.freeId(), base, Units.floor(byteSize), placement.regions.count() == 0);
+            final Region region = new Region(regions.freeId(), base, Units.floor(byteSize), regions.count() == 0);
             lanes.obtained(base, byteSize);
             lanes.entered(this, base, byteSize);
             return region;
@@ -288,7 +289,7 @@ final class Lane {
         lock.lock();
         try {
             requireOpen();
-            final Region region = placement.regions.find(address);
+            final Region region = regions.find(address);
             if (region != null) {
                 freeChunk(region, address);
                 return;
@@ -306,11 +307,12 @@ final class Lane {
         if (chunk == Chunks.NONE) {
             throw BadFrees.inRegion(placement, region, address, info);
         }
-        counters.freed(Units.toBytes(placement.units(region, chunk)), placement.chunks.requested(chunk));
+        final long units = placement.units(region, chunk);
+        counters.freed(Units.toBytes(units), placement.chunks.requested(chunk));
         if (quickFit == null) {
-            placement.free(region, chunk);
+            placement.free(region, chunk, units);
         } else {
-            quickFit.free(region, chunk);
+            quickFit.free(region, chunk, units);
         }
         assert isConsistentNowAndThen();
     }
@@ -432,7 +434,7 @@ final class Lane {
     private int findIdle(Map<Region, Long> idle, Set<SyncStream> owners) {
         mergeKept();
         int kept = 0;
-        for (final Region region : placement.regions.toList()) {
+        for (final Region region : regions.toList()) {
             if (region.chunksInUse == 0) {
                 if (keeps(region)) {
                     kept++;
@@ -494,8 +496,7 @@ final class Lane {
         final ShrinkReport report;
         lock.lock();
         try {
-            report = new ShrinkReport(
-                    released, regionsReleased, counters.held(), placement.regions.count() - kept, kept);
+            report = new ShrinkReport(released, regionsReleased, counters.held(), regions.count() - kept, kept);
         } finally {
             lock.unlock();
         }
@@ -533,7 +534,7 @@ final class Lane {
     private CloseReport emptyInto(Blocks all, Set<SyncStream> owners) {
         mergeKept();
         long live = reserves.count();
-        for (final Region region : placement.regions.toList()) {
+        for (final Region region : regions.toList()) {
             live += region.chunksInUse;
             placement.addOwners(region, owners);
             all.put(region.base, region.byteSize());
@@ -579,7 +580,7 @@ final class Lane {
         lock.lock();
         try {
             requireOpen();
-            final Region region = placement.regions.find(address);
+            final Region region = regions.find(address);
             final int chunk = region == null ? Chunks.NONE : liveChunk(region, address);
             if (chunk != Chunks.NONE) {
                 return isRequested ? placement.chunks.requested(chunk) : Units.toBytes(placement.units(chunk));
@@ -604,7 +605,7 @@ final class Lane {
                 config,
                 currentStats(),
                 growth.next(),
-                placement.regions.toList().stream()
+                regions.toList().stream()
                         .map(region -> placement.snapshot(region, number))
                         .toList(),
                 toList(reserves),

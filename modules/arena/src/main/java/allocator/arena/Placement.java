@@ -54,6 +54,10 @@ final class Placement {
     final SortedTrees trees = new SortedTrees();
     final StreamSlots slots = new StreamSlots(trees);
 
+    /* Fields, as each load on the way to a chunk waits for the one before, and the first for the lock. */
+    private final Slot untied = slots.untied();
+    private final FreeIndex untiedFree = untied.free;
+
     private final long maxDeadUnits;
 
     /** The key of what {@link #find} found: the chunk's own, or that of one of its clean ends. */
@@ -71,7 +75,7 @@ final class Placement {
     /** The asker for a stream, and for no stream. */
     Slot asker(@Nullable SyncStream stream) {
         if (stream == null) {
-            return slots.untied();
+            return untied;
         }
         chunks.trackCleanEnds();
         return slots.findOrAdd(stream);
@@ -96,16 +100,8 @@ final class Placement {
         return region(chunk).address(chunks.offset(chunk));
     }
 
-    private long key(Region region, int chunk) {
-        return SizeOrder.key(units(region, chunk), region.address(chunks.offset(chunk)));
-    }
-
-    private long headKey(Region region, int chunk, long head) {
-        return SizeOrder.key(head, region.address(chunks.offset(chunk)));
-    }
-
-    private long tailKey(Region region, int chunk, long tail) {
-        return SizeOrder.key(tail, region.address(chunks.offset(chunk) + units(region, chunk) - tail));
+    private static long key(Region region, long offset, long units) {
+        return SizeOrder.key(units, region.address(offset));
     }
 
     // ---- taking
@@ -123,24 +119,33 @@ final class Placement {
         }
         prepare();
         final Region region = region(found);
-        final int chunk = takeOut(region, found);
-        takenUnits = units(region, chunk);
+        takenUnits = SizeOrder.units(foundKey);
+        final int owner = chunks.owner(found);
+        final int chunk = isEndFound ? carve(region, found, owner, units) : found;
+        final long offset = chunks.offset(chunk);
+        if (!isEndFound) {
+            region.ensureEntry(offset + units);
+            takeOut(region, chunk, owner, offset);
+        }
         final long spare = takenUnits - units;
         if (spare >= units || spare >= maxDeadUnits) {
-            splitOff(region, chunk, units, spare);
+            splitOff(region, chunk, owner, offset + units, spare);
             takenUnits = units;
         }
         chunks.setInUse(chunk, asker.number, requested);
         region.chunksInUse++;
         asker.chunksInUse++;
-        return region.address(chunks.offset(chunk));
+        return region.address(offset);
     }
 
     /** Takes a kept chunk for {@code asker}, and answers its address. */
     long reuse(int chunk, long requested, Slot asker) {
         final Region region = region(chunk);
-        slots.get(chunks.owner(chunk)).chunksInUse--;
-        asker.chunksInUse++;
+        final int owner = chunks.owner(chunk);
+        if (owner != asker.number) {
+            slots.get(owner).chunksInUse--;
+            asker.chunksInUse++;
+        }
         chunks.setInUse(chunk, asker.number, requested);
         takenUnits = units(region, chunk);
         return region.address(chunks.offset(chunk));
@@ -161,31 +166,32 @@ final class Placement {
     /** The best fit for {@code asker}: a chunk, or one with a clean end; {@link #foundKey} tells. */
     private int find(long units, Slot asker) {
         final long least = SizeOrder.first(units);
-        final FreeIndex free = slots.untied().free;
-        final int untied = free.isEmpty() ? NONE : free.ceiling(least);
-        foundKey = untied == NONE ? SizeOrder.END : free.foundKey();
+        final int found = untiedFree.isEmpty() ? NONE : untiedFree.ceiling(least);
+        foundKey = found == NONE ? SizeOrder.END : untiedFree.foundKey();
         isEndFound = false;
-        return slots.count() == 1 ? untied : findAmongOwned(least, asker, untied);
+        return slots.count() == 1 ? found : findAmongOwned(least, asker, found);
     }
 
-    private int findAmongOwned(long least, Slot asker, int untied) {
-        int best = untied;
+    private int findAmongOwned(long least, Slot asker, int found) {
+        int best = asker == untied ? found : findUsable(least, asker.free, Long.MAX_VALUE, found);
         for (int number = 1; number < slots.count(); number++) {
             final Slot owner = slots.get(number);
-            if (!owner.free.isEmpty()) {
+            if (owner != asker && (hasBetter(owner.free, least) || hasBetter(owner.cleanEnds, least))) {
                 final long waited = waited(asker, owner);
                 best = findUsable(least, owner.free, waited, best);
-                best = owner == asker ? best : findCleanEnd(least, owner.cleanEnds, waited, best);
+                best = findCleanEnd(least, owner.cleanEnds, waited, best);
             }
         }
         return best;
     }
 
-    /** Below which stamp {@code asker} may use the memory of {@code owner}. */
+    /** Whether an index has an entry that would be better than what was found so far. */
+    private boolean hasBetter(FreeIndex index, long least) {
+        return index.ceiling(least) != NONE && index.foundKey() < foundKey;
+    }
+
+    /** Below which stamp {@code asker} may use the memory of another owner. */
     private static long waited(Slot asker, Slot owner) {
-        if (asker == owner) {
-            return Long.MAX_VALUE;
-        }
         if (asker.stream == null || owner.stream == null) {
             return 0;
         }
@@ -228,100 +234,110 @@ final class Placement {
         return best;
     }
 
-    /** Takes what {@link #find} found from its shelf: the chunk, or the clean end as a chunk of its own. */
-    private int takeOut(Region region, int chunk) {
-        if (chunks.owner(chunk) == StreamSlots.UNTIED) {
-            slots.untied().free.remove(foundKey);
-            return chunk;
+    /** Takes a chunk with {@link #foundKey} from its shelf. */
+    private void takeOut(Region region, int chunk, int owner, long offset) {
+        if (owner == StreamSlots.UNTIED) {
+            untiedFree.remove(foundKey);
+        } else {
+            unshelve(region, chunk, owner, offset, takenUnits);
         }
-        slots.get(chunks.owner(chunk)).free.remove(isEndFound ? key(region, chunk) : foundKey);
-        removeCleanEnds(region, chunk);
-        return isEndFound ? carve(region, chunk) : chunk;
     }
 
-    /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end. */
-    private int carve(Region region, int chunk) {
-        final int owner = chunks.owner(chunk);
+    /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end, to be split again. */
+    private int carve(Region region, int chunk, int owner, long splitUnits) {
+        final long offset = chunks.offset(chunk);
+        final long units = units(region, chunk);
         final long stamp = chunks.stamp(chunk);
         final long head = chunks.cleanHead(chunk);
         final long tail = chunks.cleanTail(chunk);
-        final boolean isHead = head > 0 && headKey(region, chunk, head) == foundKey;
-        final int right = split(region, chunk, isHead ? head : units(region, chunk) - tail);
+        final boolean isHead = head > 0 && key(region, offset, head) == foundKey;
+        final long cut = isHead ? offset + head : offset + units - tail;
+        region.ensureEntry(cut);
+        region.ensureEntry((isHead ? offset : cut) + splitUnits);
+        unshelve(region, chunk, owner, offset, units);
+        final int right = split(region, chunk, cut);
         final int used = isHead ? right : chunk;
         final int clean = isHead ? chunk : right;
-        chunks.setFree(used, owner, stamp);
-        chunks.setCleanEnds(used, isHead ? 0 : head, isHead ? tail : 0);
-        chunks.setFree(clean, StreamSlots.UNTIED, 0);
-        shelve(region, used);
+        chunks.setOwned(used, owner, stamp, isHead ? 0 : head, isHead ? tail : 0);
+        chunks.setUntied(clean);
+        shelve(region, used, owner, isHead ? cut : offset, units - takenUnits);
         return clean;
     }
 
-    /** Splits a free chunk that is on no shelf after {@code units}; what is right of it, {@code spare} units, is shelved. */
-    private void splitOff(Region region, int chunk, long units, long spare) {
-        final int rest = split(region, chunk, units);
-        final int owner = chunks.owner(chunk);
-        if (owner != StreamSlots.UNTIED && chunks.cleanTail(chunk) < spare) {
-            chunks.setFree(rest, owner, chunks.stamp(chunk));
-            chunks.setCleanEnds(rest, Math.max(0, chunks.cleanHead(chunk) - units), chunks.cleanTail(chunk));
+    /** Splits a free chunk that is on no shelf at {@code offset}; what is right of it, {@code units} units, is shelved. */
+    private void splitOff(Region region, int chunk, int foundOwner, long offset, long units) {
+        final int rest = split(region, chunk, offset);
+        if (foundOwner == StreamSlots.UNTIED) {
+            shelve(region, rest, StreamSlots.UNTIED, offset, units);
+            return;
         }
-        mergeWithNext(region, rest);
-        shelve(region, rest);
+        final int owner = chunks.owner(chunk);
+        if (owner != StreamSlots.UNTIED && chunks.cleanTail(chunk) < units) {
+            final long head = chunks.cleanHead(chunk) + chunks.offset(chunk) - offset;
+            chunks.setOwned(rest, owner, chunks.stamp(chunk), Math.max(0, head), chunks.cleanTail(chunk));
+        }
+        final long merged = mergeWithNext(region, rest, offset, units);
+        shelve(region, rest, chunks.owner(rest), offset, merged);
     }
 
-    /** Cuts a chunk after {@code units}; the new chunk on the right is free and untied. */
-    private int split(Region region, int chunk, long units) {
-        final int right = chunks.create(region.id, chunks.offset(chunk) + units);
-        final int next = chunks.next(chunk);
-        chunks.link(chunk, right);
-        chunks.link(right, next);
-        region.enter(chunks, tables, right);
+    /** Cuts a chunk at {@code offset}; the new chunk on the right is free and untied. */
+    private int split(Region region, int chunk, long offset) {
+        final int right = chunks.split(chunk, offset);
+        region.enter(chunks, tables, right, offset);
         return right;
     }
 
     // ---- giving back
 
-    /** Frees a chunk in use. */
-    void free(Region region, int chunk) {
+    /** Frees a chunk in use of {@code units} units. */
+    void free(Region region, int chunk, long units) {
         final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
         region.frees++;
-        free(region, chunk, stream == null ? 0 : stream.syncId());
+        free(region, chunk, units, stream == null ? 0 : stream.syncId());
     }
 
     /** Frees a chunk with the stamp of its free. */
-    void free(Region region, int chunk, long stamp) {
+    void free(Region region, int chunk, long units, long stamp) {
         prepare();
         region.chunksInUse--;
         final Slot owner = slots.get(chunks.owner(chunk));
         owner.chunksInUse--;
         if (owner.stream == null) {
-            chunks.setFree(chunk, StreamSlots.UNTIED, 0);
+            chunks.setUntied(chunk);
         } else {
-            chunks.setFree(chunk, owner.number, stamp);
-            chunks.setCleanEnds(chunk, 0, 0);
+            chunks.setOwned(chunk, owner.number, stamp, 0, 0);
         }
-        coalesce(region, chunk);
+        coalesce(region, chunk, chunks.offset(chunk), units);
     }
 
     /** Merges a free chunk that is on no shelf with its neighbours, and shelves the result. */
-    private void coalesce(Region region, int chunk) {
-        mergeWithNext(region, chunk);
+    private void coalesce(Region region, int chunk, long offset, long units) {
+        final long merged = mergeWithNext(region, chunk, offset, units);
         final int previous = chunks.previous(chunk);
         if (previous != NONE && chunks.isFree(previous) && haveMergeableOwners(previous, chunk)) {
-            unshelve(region, previous);
-            merge(region, previous, chunk);
-            shelve(region, previous);
+            final long previousOffset = chunks.offset(previous);
+            final long previousUnits = offset - previousOffset;
+            unshelve(region, previous, chunks.owner(previous), previousOffset, previousUnits);
+            merge(region, previous, previousUnits, chunk, offset, merged);
+            shelve(region, previous, chunks.owner(previous), previousOffset, previousUnits + merged);
         } else {
-            shelve(region, chunk);
+            shelve(region, chunk, chunks.owner(chunk), offset, merged);
         }
     }
 
-    /** Merges a free chunk that is on no shelf with the next one, if that is free and may be merged. */
-    private void mergeWithNext(Region region, int chunk) {
+    /**
+     * Merges a free chunk that is on no shelf with the next one, if that is free and may be merged, and answers how large it
+     * is then.
+     */
+    private long mergeWithNext(Region region, int chunk, long offset, long units) {
         final int next = chunks.next(chunk);
-        if (next != NONE && chunks.isFree(next) && haveMergeableOwners(chunk, next)) {
-            unshelve(region, next);
-            merge(region, chunk, next);
+        if (next == NONE || !chunks.isFree(next) || !haveMergeableOwners(chunk, next)) {
+            return units;
         }
+        final long nextUnits = units(region, next);
+        unshelve(region, next, chunks.owner(next), offset + units, nextUnits);
+        merge(region, chunk, units, next, offset + units, nextUnits);
+        return units + nextUnits;
     }
 
     boolean haveMergeableOwners(int left, int right) {
@@ -331,23 +347,19 @@ final class Placement {
     }
 
     /** Makes {@code left} and its neighbour {@code right}, both free and on no shelf, one chunk. */
-    private void merge(Region region, int left, int right) {
-        final int owner = Math.max(chunks.owner(left), chunks.owner(right));
-        if (owner != StreamSlots.UNTIED) {
-            final long leftUnits = units(region, left);
-            final long rightUnits = units(region, right);
-            final long head = chunks.owner(left) == StreamSlots.UNTIED
-                    ? leftUnits + chunks.cleanHead(right)
-                    : chunks.cleanHead(left);
-            final long tail = chunks.owner(right) == StreamSlots.UNTIED
-                    ? rightUnits + chunks.cleanTail(left)
-                    : chunks.cleanTail(right);
-            chunks.setFree(left, owner, Math.max(chunks.stamp(left), chunks.stamp(right)));
-            chunks.setCleanEnds(left, head, tail);
+    private void merge(Region region, int left, long leftUnits, int right, long rightOffset, long rightUnits) {
+        final int leftOwner = chunks.owner(left);
+        final int rightOwner = chunks.owner(right);
+        if (leftOwner != StreamSlots.UNTIED || rightOwner != StreamSlots.UNTIED) {
+            final long head =
+                    leftOwner == StreamSlots.UNTIED ? leftUnits + chunks.cleanHead(right) : chunks.cleanHead(left);
+            final long tail =
+                    rightOwner == StreamSlots.UNTIED ? rightUnits + chunks.cleanTail(left) : chunks.cleanTail(right);
+            final long stamp = Math.max(chunks.stamp(left), chunks.stamp(right));
+            chunks.setOwned(left, Math.max(leftOwner, rightOwner), stamp, head, tail);
         }
-        region.remove(chunks, tables, right);
-        chunks.link(left, chunks.next(right));
-        chunks.retire(right);
+        region.remove(chunks, tables, right, rightOffset);
+        chunks.join(left, right);
     }
 
     /** Ends the tie between a stream and its memory, free and in use. */
@@ -372,44 +384,52 @@ final class Placement {
         for (int chunk = slot.free.first(); chunk != NONE; chunk = slot.free.first()) {
             prepare();
             final Region region = region(chunk);
-            unshelve(region, chunk);
-            chunks.setFree(chunk, StreamSlots.UNTIED, 0);
-            coalesce(region, chunk);
+            final long offset = chunks.offset(chunk);
+            final long units = units(region, chunk);
+            unshelve(region, chunk, slot.number, offset, units);
+            chunks.setUntied(chunk);
+            coalesce(region, chunk, offset, units);
         }
     }
 
     // ---- the indexes
 
-    private void shelve(Region region, int chunk) {
-        final Slot owner = slots.get(chunks.owner(chunk));
-        owner.free.add(key(region, chunk), chunk);
-        if (owner.number != StreamSlots.UNTIED) {
+    private void shelve(Region region, int chunk, int owner, long offset, long units) {
+        final long key = key(region, offset, units);
+        if (owner == StreamSlots.UNTIED) {
+            untiedFree.add(key, chunk);
+            return;
+        }
+        final Slot slot = slots.get(owner);
+        slot.free.add(key, chunk);
+        if (chunks.hasCleanEnds(chunk)) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
-                owner.cleanEnds.add(headKey(region, chunk, head), chunk);
+                slot.cleanEnds.add(key(region, offset, head), chunk);
             }
             if (tail > 0) {
-                owner.cleanEnds.add(tailKey(region, chunk, tail), chunk);
+                slot.cleanEnds.add(key(region, offset + units - tail, tail), chunk);
             }
         }
     }
 
-    private void unshelve(Region region, int chunk) {
-        slots.get(chunks.owner(chunk)).free.remove(key(region, chunk));
-        removeCleanEnds(region, chunk);
-    }
-
-    private void removeCleanEnds(Region region, int chunk) {
-        final int owner = chunks.owner(chunk);
-        if (owner != StreamSlots.UNTIED) {
+    private void unshelve(Region region, int chunk, int owner, long offset, long units) {
+        final long key = key(region, offset, units);
+        if (owner == StreamSlots.UNTIED) {
+            untiedFree.remove(key);
+            return;
+        }
+        final Slot slot = slots.get(owner);
+        slot.free.remove(key);
+        if (chunks.hasCleanEnds(chunk)) {
             final long head = chunks.cleanHead(chunk);
             final long tail = chunks.cleanTail(chunk);
             if (head > 0) {
-                slots.get(owner).cleanEnds.remove(headKey(region, chunk, head));
+                slot.cleanEnds.remove(key(region, offset, head));
             }
             if (tail > 0) {
-                slots.get(owner).cleanEnds.remove(tailKey(region, chunk, tail));
+                slot.cleanEnds.remove(key(region, offset + units - tail, tail));
             }
         }
     }
@@ -426,15 +446,15 @@ final class Placement {
     void attach(Region region) {
         regions.add(region);
         final int chunk = chunks.create(region.id, 0);
-        region.enter(chunks, tables, chunk);
-        shelve(region, chunk);
+        region.enter(chunks, tables, chunk, 0);
+        shelve(region, chunk, StreamSlots.UNTIED, 0, region.units);
     }
 
     /** Removes a region without chunks in use; its records are gone then. */
     void detach(Region region) {
         final int first = region.firstChunk(chunks, tables);
         for (int chunk = first; chunk != NONE; chunk = chunks.next(chunk)) {
-            unshelve(region, chunk);
+            unshelve(region, chunk, chunks.owner(chunk), chunks.offset(chunk), units(region, chunk));
         }
         region.clear(chunks, tables);
         for (int chunk = first; chunk != NONE; ) {
@@ -447,7 +467,7 @@ final class Placement {
 
     /** The units of the largest chunk, or clean end, that {@code asker} may use. */
     long largestFor(Slot asker) {
-        long largest = largestIn(slots.untied().free);
+        long largest = largestIn(untiedFree);
         for (int number = 1; number < slots.count(); number++) {
             final Slot owner = slots.get(number);
             final long waited = waited(asker, owner);

@@ -2,8 +2,6 @@ package allocator.arena;
 
 import allocator.arena.StreamSlots.Slot;
 import allocator.spi.SyncStream;
-import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps what is freed for the next request of its size, in front of a {@link Placement}: quick fit, after Weinstock and
@@ -21,17 +19,21 @@ import org.jspecify.annotations.Nullable;
 final class QuickFit {
     private static final int NONE = Chunks.NONE;
 
-    private final Placement placement;
-    private final Chunks chunks;
-
     /** Of the regions, unless the settings say how much to keep: more of it makes an arena grow. */
     private static final int DEFAULT_SHARE = 8;
 
+    /**
+     * The most chunks of a class that are merged in one go: many, as neighbours become larger chunks only together, but not
+     * as many as a free would be felt to take.
+     */
+    private static final int MERGED_AT_ONCE = 256;
+
+    private final Placement placement;
+    private final Chunks chunks;
+    private final KeptChunks kept;
+
     /** The most to keep; 0 for the default share. */
     private final long maxKeptUnits;
-
-    /** By number of the owner's slot. */
-    private KeptChunks[] kept = new KeptChunks[0];
 
     private long keptUnits;
 
@@ -39,32 +41,17 @@ final class QuickFit {
         this.placement = placement;
         this.maxKeptUnits = maxKeptUnits;
         chunks = placement.chunks;
-    }
-
-    private KeptChunks of(Slot slot) {
-        if (slot.number >= kept.length) {
-            addOwners(slot.number + 1);
-        }
-        return kept[slot.number];
-    }
-
-    private void addOwners(int count) {
-        final int before = kept.length;
-        final KeptChunks[] more = Arrays.copyOf(kept, count);
-        for (int number = before; number < count; number++) {
-            more[number] = new KeptChunks(chunks);
-        }
-        kept = more;
+        kept = new KeptChunks(chunks);
     }
 
     /** As {@link Placement#take}. */
     long take(long units, long requested, Slot asker) {
-        final KeptChunks mine = of(asker); // here, for large requests as well, so that no free needs to make it
+        kept.ensureOwner(asker.number); // for large requests as well, so that no free needs to do it
         final int sizeClass = SizeClasses.atLeast(units);
         if (sizeClass < SizeClasses.COUNT) {
-            int chunk = mine.pop(sizeClass);
-            if (chunk == NONE) {
-                chunk = of(placement.slots.untied()).pop(sizeClass);
+            int chunk = kept.pop(KeptChunks.stack(asker.number, sizeClass));
+            if (chunk == NONE && asker.number != StreamSlots.UNTIED) {
+                chunk = kept.pop(KeptChunks.stack(StreamSlots.UNTIED, sizeClass));
             }
             if (chunk != NONE) {
                 final long address = placement.reuse(chunk, requested, asker);
@@ -85,11 +72,10 @@ final class QuickFit {
     }
 
     /** Frees a chunk in use, and keeps it. */
-    void free(Region region, int chunk) {
+    void free(Region region, int chunk, long units) {
         final Slot owner = placement.slots.get(chunks.owner(chunk));
         final SyncStream stream = owner.stream;
         region.frees++;
-        final long units = placement.units(region, chunk);
         if (stream == null) {
             keep(chunk, units, owner, placement.slots.untied(), 0);
         } else {
@@ -104,9 +90,11 @@ final class QuickFit {
     }
 
     private void keep(int chunk, long units, Slot from, Slot owner, long stamp) {
-        from.chunksInUse--;
-        owner.chunksInUse++;
-        of(owner).push(SizeClasses.atMost(units), chunk, owner.number, stamp);
+        if (from != owner) {
+            from.chunksInUse--;
+            owner.chunksInUse++;
+        }
+        kept.push(KeptChunks.stack(owner.number, SizeClasses.atMost(units)), chunk, stamp);
     }
 
     /** Hands to everybody what a stream freed. */
@@ -116,31 +104,25 @@ final class QuickFit {
             return;
         }
         final Slot untied = placement.slots.untied();
-        final KeptChunks mine = of(slot);
-        for (int sizeClass = mine.largestClass(); sizeClass != 0; sizeClass = mine.largestClass()) {
-            final int chunk = mine.pop(sizeClass);
+        for (int stack = kept.largest(slot.number); stack != NONE; stack = kept.largest(slot.number)) {
+            final int chunk = kept.pop(stack);
             keep(chunk, placement.units(chunk), slot, untied, 0);
         }
     }
 
-    /** Merges the chunks of the largest class that has any; answers false if nothing is kept. */
+    /** Merges chunks of the largest class that has any; answers false if nothing is kept. */
     private boolean mergeLargest() {
-        @Nullable KeptChunks owner = null;
-        int largest = 0;
-        for (final KeptChunks candidate : kept) {
-            if (candidate.largestClass() > largest) {
-                owner = candidate;
-                largest = candidate.largestClass();
-            }
-        }
-        if (owner == null) {
+        final int stack = kept.largest();
+        if (stack == NONE) {
             return false;
         }
-        while (owner.largestClass() == largest) {
+        for (int merged = 0; merged < MERGED_AT_ONCE && kept.isFilled(stack); merged++) {
             placement.prepare(); // an OutOfMemoryError after the pop would lose the chunk
-            final int chunk = owner.pop(largest);
-            keptUnits -= placement.units(chunk);
-            placement.free(placement.regions.get(chunks.region(chunk)), chunk, chunks.keptStamp(chunk));
+            final int chunk = kept.pop(stack);
+            final Region region = placement.regions.get(chunks.region(chunk));
+            final long units = placement.units(region, chunk);
+            keptUnits -= units;
+            placement.free(region, chunk, units, chunks.keptStamp(chunk));
         }
         return true;
     }
@@ -155,11 +137,7 @@ final class QuickFit {
 
     /** Chunks that are kept. */
     int count() {
-        int count = 0;
-        for (final KeptChunks owner : kept) {
-            count += owner.count();
-        }
-        return count;
+        return kept.count();
     }
 
     /** The sizes of all chunks that are kept, in units. */
@@ -169,10 +147,6 @@ final class QuickFit {
 
     /** Bytes of Java heap that the stacks take. */
     long bookkeepingBytes() {
-        long bytes = HeapSize.ofReferences(kept.length);
-        for (final KeptChunks owner : kept) {
-            bytes += owner.bookkeepingBytes();
-        }
-        return bytes;
+        return kept.bookkeepingBytes();
     }
 }

@@ -1,13 +1,17 @@
 package allocator.arena;
 
+import java.util.Arrays;
+
 /**
  * One allocation of the upstream allocator, and where its chunks begin.
  *
  * <p>The index has one {@code int} for each block of {@value #BLOCK_UNITS} units, 4 KiB. Where at most two chunks start
  * in a block, it is the first of them; where more do, a {@linkplain BlockTables table} with a slot for each unit, until
  * none starts there any more. So a chunk is found in constant time and every address is told apart exactly, at a
- * thousandth of the memory as long as blocks are not small. The index comes in pages, made when a chunk first starts in
- * them: a large region costs nothing before it is used.
+ * thousandth of the memory as long as blocks are not small.
+ *
+ * <p>The index of the first blocks is one array that grows with them; the others' comes in pages, made when a chunk first
+ * starts in them. So a large region costs nothing before it is used, and no growth takes long.
  */
 final class Region {
     /** Bytes of Java heap for the object itself. */
@@ -20,6 +24,11 @@ final class Region {
 
     /** The most chunks in a block that are told apart by their links. */
     private static final int FEW = 2;
+
+    /** How many of the blocks have their entry in the array that grows: those of 4 GiB. */
+    private static final int MAX_HEAD = 1 << 20;
+
+    private static final int LEAST_GROWTH = 16;
 
     private static final int PAGE_SHIFT = 10;
     private static final int PAGE_BLOCKS = 1 << PAGE_SHIFT;
@@ -39,6 +48,9 @@ final class Region {
     long frees;
 
     /** By block: 0 if no chunk starts there, a handle plus one, or the complement of a table. */
+    private int[] head = new int[0];
+
+    /** The blocks from {@link #MAX_HEAD} on. */
     private final int[][] pages;
 
     Region(int id, long base, long units, boolean isFirst) {
@@ -46,7 +58,8 @@ final class Region {
         this.base = base;
         this.units = units;
         this.isFirst = isFirst;
-        pages = new int[(int) (block(units - 1) >>> PAGE_SHIFT) + 1][];
+        pages = new int[(int) (Math.max(blocks() - MAX_HEAD + PAGE_MASK, 0) >>> PAGE_SHIFT)][];
+        ensureEntry(0);
     }
 
     private static long block(long offset) {
@@ -69,29 +82,54 @@ final class Region {
         return Long.compareUnsigned(address - base, byteSize()) < 0;
     }
 
+    private long blocks() {
+        return block(units - 1) + 1;
+    }
+
     private int entry(long block) {
-        final int[] page = pages[(int) (block >>> PAGE_SHIFT)];
+        return block < head.length ? head[(int) block] : entryBeyond(block);
+    }
+
+    private int entryBeyond(long block) {
+        final int[] page = block < MAX_HEAD ? null : pages[page(block)];
         return page == null ? 0 : page[(int) block & PAGE_MASK];
     }
 
     private void setEntry(long block, int entry) {
-        final int pageIndex = (int) (block >>> PAGE_SHIFT);
-        int[] page = pages[pageIndex];
-        if (page == null) {
-            final long blocksLeft = block(units - 1) + 1 - ((long) pageIndex << PAGE_SHIFT);
-            page = new int[(int) Math.min(PAGE_BLOCKS, blocksLeft)];
-            pages[pageIndex] = page;
+        if (block < head.length) {
+            head[(int) block] = entry;
+        } else {
+            pages[page(block)][(int) block & PAGE_MASK] = entry;
         }
-        page[(int) block & PAGE_MASK] = entry;
+    }
+
+    private static int page(long block) {
+        return (int) ((block - MAX_HEAD) >>> PAGE_SHIFT);
+    }
+
+    /** Makes room, so that a chunk can be entered at {@code offset} without allocating; at the end there is none to make. */
+    void ensureEntry(long offset) {
+        final long block = block(offset);
+        if (block >= head.length && block < blocks()) {
+            grow(block);
+        }
+    }
+
+    private void grow(long block) {
+        if (block < MAX_HEAD) {
+            final long length = block + 1 + Math.max(block >> 2, LEAST_GROWTH);
+            head = Arrays.copyOf(head, (int) Math.min(length, Math.min(blocks(), MAX_HEAD)));
+        } else if (pages[page(block)] == null) {
+            pages[page(block)] = new int[PAGE_BLOCKS];
+        }
     }
 
     private static boolean startsIn(Chunks chunks, int chunk, long block) {
         return chunk != Chunks.NONE && block(chunks.offset(chunk)) == block;
     }
 
-    /** Enters a chunk, whose record is linked already. */
-    void enter(Chunks chunks, BlockTables tables, int chunk) {
-        final long offset = chunks.offset(chunk);
+    /** Enters a chunk that starts at {@code offset} and whose record is linked. Call {@link #ensureEntry} before. */
+    void enter(Chunks chunks, BlockTables tables, int chunk, long offset) {
         final long block = block(offset);
         final int entry = entry(block);
         if (entry < 0) {
@@ -121,9 +159,8 @@ final class Region {
         setEntry(block, ~table);
     }
 
-    /** Removes a chunk, whose record is still linked. */
-    void remove(Chunks chunks, BlockTables tables, int chunk) {
-        final long offset = chunks.offset(chunk);
+    /** Removes a chunk that starts at {@code offset} and whose record is still linked. */
+    void remove(Chunks chunks, BlockTables tables, int chunk, long offset) {
         final long block = block(offset);
         final int entry = entry(block);
         final int next = chunks.next(chunk);
@@ -198,20 +235,24 @@ final class Region {
 
     /** Blocks that have an entry, for the consistency check. */
     long filledBlocks() {
-        long filled = 0;
+        long filled = filled(head);
         for (final int[] page : pages) {
-            if (page != null) {
-                for (final int entry : page) {
-                    filled += entry == 0 ? 0 : 1;
-                }
-            }
+            filled += page == null ? 0 : filled(page);
+        }
+        return filled;
+    }
+
+    private static int filled(int[] entries) {
+        int filled = 0;
+        for (final int entry : entries) {
+            filled += entry == 0 ? 0 : 1;
         }
         return filled;
     }
 
     /** Bytes of Java heap that the region and its index take; the tables are the arena's. */
     long bookkeepingBytes() {
-        long bytes = OBJECT_BYTES + HeapSize.ofReferences(pages.length);
+        long bytes = OBJECT_BYTES + HeapSize.ofInts(head.length) + HeapSize.ofReferences(pages.length);
         for (final int[] page : pages) {
             bytes += page == null ? 0 : HeapSize.ofInts(page.length);
         }

@@ -7,6 +7,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The regions of an arena: by id, and by address in the unsigned order of machine addresses. */
 final class Regions {
+    /** The slots for what was found last, and the logarithm of the bytes that share one. */
+    private static final int RECENT = 256;
+
+    private static final int RECENT_SHIFT = 22;
+
     /** By id; what is {@code null} is free to be used again. */
     private @Nullable Region[] byId = new Region[8];
 
@@ -17,8 +22,8 @@ final class Regions {
     private int count;
     private long units;
 
-    /** The region that was found last: most addresses lie in the largest one. */
-    private @Nullable Region latest;
+    /** The region that was found last, by some bits of the address: no search, and no branch that goes now here, now there. */
+    private final @Nullable Region[] recent = new Region[RECENT];
 
     private static long ordered(long address) {
         return address ^ Long.MIN_VALUE;
@@ -52,11 +57,12 @@ final class Regions {
     /** The region in which an address lies. */
     @Nullable
     Region find(long address) {
-        final Region region = latest;
-        if (region != null && region.contains(address)) {
-            return region;
-        }
-        return search(address);
+        final Region region = recent[recentSlot(address)];
+        return region != null && region.contains(address) ? region : search(address);
+    }
+
+    private static int recentSlot(long address) {
+        return (int) (address >>> RECENT_SHIFT) & (RECENT - 1);
     }
 
     private @Nullable Region search(long address) {
@@ -74,7 +80,7 @@ final class Regions {
         if (!region.contains(address)) {
             return null;
         }
-        latest = region;
+        recent[recentSlot(address)] = region;
         return region;
     }
 
@@ -115,7 +121,7 @@ final class Regions {
         System.arraycopy(sorted, index + 1, sorted, index, count - index);
         byId[region.id] = null;
         units -= region.units;
-        latest = null;
+        Arrays.fill(recent, null);
     }
 
     /** How many regions lie below {@code base}. */
@@ -133,6 +139,7 @@ final class Regions {
     long bookkeepingBytes() {
         long bytes = HeapSize.ofReferences(byId.length)
                 + HeapSize.ofReferences(sorted.length)
+                + HeapSize.ofReferences(RECENT)
                 + HeapSize.ofLongs(bases.length);
         for (int i = 0; i < count; i++) {
             bytes += sorted[i].bookkeepingBytes();

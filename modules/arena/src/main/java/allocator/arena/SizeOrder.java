@@ -32,6 +32,12 @@ final class SizeOrder {
         return first(units, octave(units));
     }
 
+    /** The units of the chunk with a key. */
+    static long units(long key) {
+        final int octave = (int) (key >>> OCTAVE_SHIFT);
+        return (1L << octave) | ((key & ((1L << OCTAVE_SHIFT) - 1)) >>> (OCTAVE_SHIFT - octave));
+    }
+
     private static long first(long units, int octave) {
         return ((long) octave << OCTAVE_SHIFT) | ((units ^ (1L << octave)) << (OCTAVE_SHIFT - octave));
     }

@@ -6,9 +6,10 @@ import java.util.Arrays;
  * B+ trees from unique keys to chunk handles, any number of them over one pool of nodes.
  *
  * <p>A tree is an {@code int}: its root and its height, or {@link #EMPTY}. A node holds up to {@value #FANOUT} keys in
- * ascending order with their values; a leaf's values are handles, an inner node's are nodes, each under a key that is
- * at most every key below it and more than every key below the node before. The first key of an inner node is 0, which
- * is at most every key. All leaves are at the same depth.
+ * descending order with their values, so that nothing moves when the least of all comes or goes, as it does most often. A
+ * leaf's values are handles, an inner node's are nodes, each under a key that is at least every key below it and less than
+ * every key below the node before. The first key of an inner node is {@link SizeOrder#END}. All leaves are at the same
+ * depth.
  *
  * <p>A full node is split in the middle, but next to a new first or last key, so that keys that come in order fill
  * their nodes. A node that falls below half is joined with a neighbour if both fit well into one, so two neighbours are always
@@ -109,28 +110,35 @@ final class SortedTrees {
         counts[node] = count;
     }
 
-    /** How many keys of a node are less than {@code key}. */
+    /** How many keys of a node are at least {@code key}. */
     private int rank(int node, long key) {
         final int base = base(node);
         int low = base;
         for (int length = count(node); length > 0; ) {
             final int half = (length + 1) >>> 1;
-            low = keys[low + half - 1] < key ? low + half : low;
+            low = keys[low + half - 1] >= key ? low + half : low;
             length -= half;
         }
         return low - base;
     }
 
-    /** Which child of an inner node leads to {@code key}. */
-    private int turn(int node, long key) {
-        return rank(node, key + 1) - 1;
+    /** Goes down to the leaf of the least key, noting the way. */
+    private int descendToLeast(int tree) {
+        int node = root(tree);
+        for (int level = height(tree); level > 0; level--) {
+            final int turn = count(node) - 1;
+            path[level] = node;
+            turns[level] = turn;
+            node = values[base(node) + turn];
+        }
+        return node;
     }
 
     /** Goes down to the leaf for {@code key}, noting the way. */
     private int descend(int tree, long key) {
         int node = root(tree);
         for (int level = height(tree); level > 0; level--) {
-            final int turn = turn(node, key);
+            final int turn = rank(node, key) - 1;
             path[level] = node;
             turns[level] = turn;
             node = values[base(node) + turn];
@@ -145,15 +153,26 @@ final class SortedTrees {
      */
     int insert(int tree, long key, int value) {
         if (tree == EMPTY) {
-            final int root = create();
-            setCount(root, 0);
-            insertAt(root, 0, key, value);
-            return tree(root, 0);
+            return create(key, value);
         }
-        int node = descend(tree, key);
+        final int leaf = descend(tree, key);
+        return insertAt(tree, leaf, rank(leaf, key), key, value);
+    }
+
+    /** Inserts a key that is less than all. Call {@link #ensureSpare} before. */
+    int insertLeast(int tree, long key, int value) {
+        if (tree == EMPTY) {
+            return create(key, value);
+        }
+        final int leaf = descendToLeast(tree);
+        return insertAt(tree, leaf, count(leaf), key, value);
+    }
+
+    private int insertAt(int tree, int leaf, int index, long key, int value) {
+        int node = leaf;
+        int at = index;
         long newKey = key;
         int newValue = value;
-        int at = rank(node, key);
         for (int level = 0; ; level++) {
             if (count(node) < FANOUT) {
                 insertAt(node, at, newKey, newValue);
@@ -169,7 +188,7 @@ final class SortedTrees {
             newKey = keys[base(right)];
             newValue = right;
             if (level > 0) {
-                keys[base(right)] = 0;
+                keys[base(right)] = SizeOrder.END;
             }
             if (level == height(tree)) {
                 return growRoot(tree, newKey, right);
@@ -179,10 +198,17 @@ final class SortedTrees {
         }
     }
 
+    private int create(long key, int value) {
+        final int root = create();
+        setCount(root, 0);
+        insertAt(root, 0, key, value);
+        return tree(root, 0);
+    }
+
     private int growRoot(int tree, long rightKey, int right) {
         final int root = create();
         setCount(root, 0);
-        insertAt(root, 0, 0, root(tree));
+        insertAt(root, 0, SizeOrder.END, root(tree));
         insertAt(root, 1, rightKey, right);
         tallest = Math.max(tallest, height(tree) + 1);
         return tree(root, height(tree) + 1);
@@ -230,18 +256,29 @@ final class SortedTrees {
      * @return the tree from now on
      */
     int remove(int tree, long key) {
-        int node = descend(tree, key);
-        int at = rank(node, key);
-        assert at < count(node) && keys[base(node) + at] == key : "a key to remove is not in its tree";
-        removeAt(node, at);
+        final int leaf = descend(tree, key);
+        final int at = rank(leaf, key) - 1;
+        assert at >= 0 && keys[base(leaf) + at] == key : "a key to remove is not in its tree";
+        return removeAt(tree, leaf, at);
+    }
+
+    /** Removes the least key of a tree that is not empty. */
+    int removeLeast(int tree) {
+        final int leaf = descendToLeast(tree);
+        return removeAt(tree, leaf, count(leaf) - 1);
+    }
+
+    private int removeAt(int tree, int leaf, int index) {
+        removeAt(leaf, index);
+        int node = leaf;
         for (int level = 1; level <= height(tree) && count(node) < HALF; level++) {
             final int parent = path[level];
-            at = joinWithNeighbour(parent, turns[level], level > 1);
+            final int at = joinWithNeighbour(parent, turns[level], level > 1);
             if (at == NONE) {
                 return tree;
             }
             removeAt(parent, at);
-            keys[base(parent)] = 0;
+            keys[base(parent)] = SizeOrder.END;
             node = parent;
         }
         return shrinkRoot(tree);
@@ -299,39 +336,38 @@ final class SortedTrees {
     /** Where the least key is that is at least {@code key}, {@link #NONE} if there is none. */
     int ceiling(int tree, long key) {
         final int leaf = descend(tree, key);
-        final int at = rank(leaf, key);
-        if (at < count(leaf)) {
-            return base(leaf) + at;
+        final int count = rank(leaf, key);
+        if (count > 0) {
+            return base(leaf) + count - 1;
         }
         for (int level = 1; level <= height(tree); level++) {
-            final int node = path[level];
-            if (turns[level] + 1 < count(node)) {
-                return first(values[base(node) + turns[level] + 1], level - 1);
+            if (turns[level] > 0) {
+                return least(values[base(path[level]) + turns[level] - 1], level - 1);
             }
         }
         return NONE;
     }
 
     /** Where the least key is of a tree that is not empty. */
-    int first(int tree) {
-        return first(root(tree), height(tree));
+    int least(int tree) {
+        return least(root(tree), height(tree));
     }
 
-    private int first(int root, int height) {
+    private int least(int root, int height) {
         int node = root;
         for (int level = height; level > 0; level--) {
-            node = values[base(node)];
-        }
-        return base(node);
-    }
-
-    /** Where the greatest key is of a tree that is not empty. */
-    int last(int tree) {
-        int node = root(tree);
-        for (int level = height(tree); level > 0; level--) {
             node = values[base(node) + count(node) - 1];
         }
         return base(node) + count(node) - 1;
+    }
+
+    /** Where the greatest key is of a tree that is not empty. */
+    int greatest(int tree) {
+        int node = root(tree);
+        for (int level = height(tree); level > 0; level--) {
+            node = values[base(node)];
+        }
+        return base(node);
     }
 
     /** The key at a place that was found and not changed since. */
@@ -344,22 +380,23 @@ final class SortedTrees {
         return values[place];
     }
 
-    /** Whether the keys ascend and no node is empty or overfull. */
+    /** Whether the keys descend and no node is empty or overfull. */
     boolean isSorted(int tree) {
-        return tree == EMPTY || isSorted(root(tree), height(tree), 0, SizeOrder.END);
+        return tree == EMPTY || isSorted(root(tree), height(tree), -1, SizeOrder.END);
     }
 
+    /** Whether all keys under a node are above {@code low} and at most {@code high}. */
     private boolean isSorted(int node, int level, long low, long high) {
         final int count = count(node);
         boolean sorted = count > 0 && count <= FANOUT;
         for (int i = 0; i < count && sorted; i++) {
             final long stored = keys[base(node) + i];
-            final long key = level > 0 && i == 0 ? low : stored;
-            final long end = i + 1 < count ? keys[base(node) + i + 1] : high;
-            sorted = low <= key
-                    && key < end
-                    && (level == 0 || i > 0 || stored == 0)
-                    && (level == 0 || isSorted(values[base(node) + i], level - 1, key, end));
+            final long key = level > 0 && i == 0 ? high : stored;
+            final long next = i + 1 < count ? keys[base(node) + i + 1] : low;
+            sorted = next < key
+                    && key <= high
+                    && (level == 0 || i > 0 || stored == SizeOrder.END)
+                    && (level == 0 || isSorted(values[base(node) + i], level - 1, next, key));
         }
         return sorted;
     }

@@ -48,12 +48,13 @@ final class StreamSlots {
     private int count = 1;
     private final IdentityHashMap<SyncStream, Slot> byStream = new IdentityHashMap<>();
 
-    /** The stream that was looked up last, as one stream usually asks many times in a row. */
-    private @Nullable Slot latest;
+    /** The slot of the stream that was looked up last, as one stream usually asks many times in a row. */
+    private Slot latest;
 
     StreamSlots(SortedTrees trees) {
         this.trees = trees;
-        slots = new Slot[] {new Slot(UNTIED, trees)};
+        latest = new Slot(UNTIED, trees);
+        slots = new Slot[] {latest};
     }
 
     /** How many slots there are; slot 0 is always there. */
@@ -61,8 +62,10 @@ final class StreamSlots {
         return count;
     }
 
+    /** A slot, as a rule without a look at the table. */
     Slot get(int number) {
-        return slots[number];
+        final Slot slot = latest;
+        return slot.number == number ? slot : slots[number];
     }
 
     Slot untied() {
@@ -73,7 +76,7 @@ final class StreamSlots {
     @Nullable
     Slot find(SyncStream stream) {
         final Slot slot = latest;
-        return slot != null && slot.stream != null && slot.stream.id() == stream.id() ? slot : byStream.get(stream);
+        return slot.stream != null && slot.stream.id() == stream.id() ? slot : byStream.get(stream);
     }
 
     /** The slot of a stream, a new one if it has none. */

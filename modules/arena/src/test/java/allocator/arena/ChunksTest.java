@@ -29,18 +29,15 @@ class ChunksTest {
     void everyFieldHoldsItsGreatestValue() {
         final int chunk = create(Chunks.MAX_REGIONS - 1, Chunks.MAX_REGION_UNITS - 1);
         final long most = Units.toBytes(Chunks.MAX_REGION_UNITS);
-        chunks.setNext(chunk, Integer.MAX_VALUE);
-        chunks.setPrevious(chunk, Integer.MAX_VALUE);
         chunks.setInUse(chunk, Chunks.MAX_OWNERS - 1, most);
 
         assertThat(chunks.isFree(chunk)).isFalse();
         assertThat(chunks.region(chunk)).isEqualTo(Chunks.MAX_REGIONS - 1);
         assertThat(chunks.offset(chunk)).isEqualTo(Chunks.MAX_REGION_UNITS - 1);
-        assertThat(chunks.next(chunk)).isEqualTo(Integer.MAX_VALUE);
-        assertThat(chunks.previous(chunk)).isEqualTo(Integer.MAX_VALUE);
         assertThat(chunks.owner(chunk)).isEqualTo(Chunks.MAX_OWNERS - 1);
         assertThat(chunks.requested(chunk)).isEqualTo(most);
-        chunks.setFree(chunk, Chunks.MAX_OWNERS - 1, Long.MAX_VALUE);
+        chunks.trackCleanEnds();
+        chunks.setOwned(chunk, Chunks.MAX_OWNERS - 1, Long.MAX_VALUE, 0, 0);
         assertThat(chunks.isFree(chunk)).isTrue();
         assertThat(chunks.owner(chunk)).isEqualTo(Chunks.MAX_OWNERS - 1);
         assertThat(chunks.stamp(chunk))
@@ -49,18 +46,29 @@ class ChunksTest {
         assertThat(chunks.offset(chunk)).isEqualTo(Chunks.MAX_REGION_UNITS - 1);
     }
 
-    @Test
-    void linksDoNotDisturbEachOther() {
-        final int left = create(0, 0);
-        final int right = create(0, 1);
-        chunks.link(left, right);
-        chunks.link(right, Chunks.NONE);
-        chunks.link(Chunks.NONE, left);
+    private void expectNeighbours(int... inOrder) {
+        for (int i = 0; i < inOrder.length; i++) {
+            assertThat(chunks.previous(inOrder[i])).isEqualTo(i == 0 ? Chunks.NONE : inOrder[i - 1]);
+            assertThat(chunks.next(inOrder[i])).isEqualTo(i + 1 < inOrder.length ? inOrder[i + 1] : Chunks.NONE);
+        }
+    }
 
-        assertThat(chunks.next(left)).isEqualTo(right);
-        assertThat(chunks.previous(right)).isEqualTo(left);
-        assertThat(chunks.previous(left)).isEqualTo(Chunks.NONE);
-        assertThat(chunks.next(right)).isEqualTo(Chunks.NONE);
+    @Test
+    void splitAndJoinedChunksStayLinked() {
+        chunks.ensureSpare(3);
+        final int left = chunks.create(3, 0);
+        final int right = chunks.split(left, 9);
+        final int middle = chunks.split(left, 5);
+        expectNeighbours(left, middle, right);
+        assertThat(chunks.offset(middle)).isEqualTo(5);
+        assertThat(chunks.region(middle)).isEqualTo(3);
+        assertThat(chunks.isFree(middle)).isTrue();
+
+        chunks.join(left, middle);
+        expectNeighbours(left, right);
+        chunks.join(left, right);
+        expectNeighbours(left);
+        assertThat(chunks.count()).isEqualTo(1);
     }
 
     @Test
@@ -90,18 +98,20 @@ class ChunksTest {
     @Test
     void cleanEndsExistOnceTheyAreTracked() {
         final int before = create(0, 0);
-        assertThat(chunks.cleanHead(before)).isZero();
         chunks.trackCleanEnds();
         for (int i = 1; i < 1000; i++) {
             create(0, i);
         }
-        chunks.setCleanEnds(before, 5, 1L << 40);
-        chunks.setCleanEnds(999, 0, 3);
+        chunks.setOwned(before, 1, 0, 5, 1L << 40);
+        chunks.setOwned(998, 1, 0, 0, 0);
+        chunks.setOwned(999, 1, 0, 0, 3);
 
         assertThat(chunks.cleanHead(before)).isEqualTo(5);
         assertThat(chunks.cleanTail(before))
                 .as("a longer end is remembered as the longest")
                 .isEqualTo((1L << 32) - 1);
+        assertThat(chunks.hasCleanEnds(998)).isFalse();
+        assertThat(chunks.hasCleanEnds(999)).isTrue();
         assertThat(chunks.cleanHead(999)).isZero();
         assertThat(chunks.cleanTail(999)).isEqualTo(3);
     }

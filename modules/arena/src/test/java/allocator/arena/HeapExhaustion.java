@@ -25,6 +25,7 @@ final class HeapExhaustion {
                         0,
                         PlacementPolicy.QUICK_FIT,
                         REGION,
+                        0,
                         false));
         final List<Long> walls = keepEverySecond(arena);
         if (!isHeapExhaustedBy(arena)) {

@@ -111,6 +111,26 @@ class QuickFitTest {
         assertThat(end).isGreaterThan(large);
     }
 
+    /** However many of a size are kept, a free that brings them above the share merges some of them. */
+    @Test
+    void aFreeMergesAFewHundredAtMost() {
+        final int most = 2000;
+        final Placement placement = new Placement(1 << 20);
+        placement.prepareRegion();
+        placement.attach(new Region(0, 0x1000, 3 * most, true));
+        final QuickFit quickFit = new QuickFit(placement, most);
+        for (int i = 0; i < 3 * most; i++) {
+            quickFit.take(1, 1, placement.slots.untied());
+        }
+        for (int i = 0; i <= most; i++) {
+            final Region region = placement.regions.at(0);
+            quickFit.free(region, placement.startingAt(region, 2L * i), 1);
+        }
+
+        assertThat(quickFit.units()).isBetween(most - 300L, (long) most);
+        assertThat(quickFit.count()).isEqualTo((int) quickFit.units());
+    }
+
     @Test
     void aKeptBlockIsFree() {
         final long block = arena.alloc(4 * UNIT);

@@ -18,17 +18,15 @@ class RegionTest {
     private int enter(Region region, long offset, int previous) {
         chunks.ensureSpare(1);
         tables.ensureSpare();
-        final int chunk = chunks.create(region.id, offset);
-        chunks.link(chunk, previous == Chunks.NONE ? Chunks.NONE : chunks.next(previous));
-        chunks.link(previous, chunk);
-        region.enter(chunks, tables, chunk);
+        region.ensureEntry(offset);
+        final int chunk = previous == Chunks.NONE ? chunks.create(region.id, offset) : chunks.split(previous, offset);
+        region.enter(chunks, tables, chunk, offset);
         return chunk;
     }
 
     private void remove(Region region, int chunk) {
-        region.remove(chunks, tables, chunk);
-        chunks.link(chunks.previous(chunk), chunks.next(chunk));
-        chunks.retire(chunk);
+        region.remove(chunks, tables, chunk, chunks.offset(chunk));
+        chunks.join(chunks.previous(chunk), chunk);
     }
 
     /** Chunks come and go at random; the index is compared with a map at every unit. */

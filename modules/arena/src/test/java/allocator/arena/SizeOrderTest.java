@@ -37,6 +37,11 @@ class SizeOrderTest {
         assertThat(SizeOrder.key(units - 1, address)).isLessThan(SizeOrder.first(units));
     }
 
+    @Property
+    void aKeyTellsTheSize(@ForAll @LongRange(min = 1, max = MAX) long units, @ForAll long address) {
+        assertThat(SizeOrder.units(SizeOrder.key(units, address))).isEqualTo(units);
+    }
+
     @Test
     void keysAreNeverNegative() {
         assertThat(SizeOrder.first(1)).isZero();

@@ -35,9 +35,10 @@ class SortedTreesTest {
             assertThat(tree).isEqualTo(SortedTrees.EMPTY);
             return;
         }
-        assertThat(trees.value(trees.first(tree)))
+        assertThat(trees.value(trees.least(tree)))
                 .isEqualTo(expected.firstEntry().getValue());
-        assertThat(trees.value(trees.last(tree))).isEqualTo(expected.lastEntry().getValue());
+        assertThat(trees.value(trees.greatest(tree)))
+                .isEqualTo(expected.lastEntry().getValue());
         for (final long key : expected.keySet()) {
             checkCeiling(key);
             checkCeiling(key + 1);
