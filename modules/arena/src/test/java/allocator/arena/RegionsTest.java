@@ -39,6 +39,22 @@ class RegionsTest {
         assertThat(regions.toList()).containsExactly(low, high, top);
     }
 
+    /** Addresses 1 GiB apart are remembered in one place. */
+    @Test
+    void regionsFarApartAreToldApart() {
+        final Region low = add(0x1000, 1);
+        final Region high = add(0x1000 + (1L << 30), 1);
+        for (int i = 0; i < 3; i++) {
+            assertThat(regions.find(0x1000)).isSameAs(low);
+            assertThat(regions.find(0x1000 + (1L << 30))).isSameAs(high);
+            assertThat(regions.find(0x1000 + (2L << 30))).isNull();
+        }
+        regions.remove(high);
+
+        assertThat(regions.find(0x1000 + (1L << 30))).isNull();
+        assertThat(regions.find(0x1000)).isSameAs(low);
+    }
+
     @Test
     void regionsComeAndGo() {
         final Random random = new Random(11);
