@@ -22,7 +22,7 @@ final class FreeIndex {
     private final SortedTrees trees;
 
     /**
-     * Two words for each class, up to the octave of the largest entry so far: the least key, {@link SizeOrder#END} if there
+     * Two words for each class, up to the octave of the largest entry to come: the least key, {@link SizeOrder#END} if there
      * is none; and its chunk in the lower half, a tree of the other entries in the upper.
      */
     private long[] classes = new long[0];
@@ -72,11 +72,17 @@ final class FreeIndex {
         classes[(index << 1) + 1] = ((long) others << Integer.SIZE) | (least & 0xFFFF_FFFFL);
     }
 
+    /** Makes the classes of entries of up to {@code units}, so that {@link #add} does not allocate. */
+    void ensureClasses(long units) {
+        final int last = classOf(SizeOrder.first(units));
+        if ((last << 1) >= classes.length) {
+            addOctaves(last);
+        }
+    }
+
+    /** Adds an entry. Call {@link #ensureClasses} before, and {@link SortedTrees#ensureSpare}. */
     void add(long key, int chunk) {
         final int index = classOf(key);
-        if ((index << 1) >= classes.length) {
-            addOctaves(index);
-        }
         size++;
         final long leastKey = leastKey(index);
         if (key > leastKey) {

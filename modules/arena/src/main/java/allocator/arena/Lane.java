@@ -176,8 +176,15 @@ final class Lane {
         if (rounded > Growth.MAX_REGION || regions.isFull()) {
             throw outOfMemory(deviceRefused(rounded), byteSize, rounded, stream, false, null);
         }
-        placement.prepareRegion();
-        return Math.min(growth.plan(rounded), available);
+        final long growthBefore = growth.next();
+        final long planned = Math.min(growth.plan(rounded), available);
+        try {
+            placement.prepareRegion(Units.floor(planned));
+        } catch (Throwable e) {
+            growth.restore(growthBefore);
+            throw e;
+        }
+        return planned;
     }
 
     /** Gets a region of {@code planned} bytes, or of as much less as the device has and the request needs. */
@@ -308,10 +315,13 @@ final class Lane {
             throw BadFrees.inRegion(placement, region, address, info);
         }
         final long units = placement.units(region, chunk);
-        counters.freed(Units.toBytes(units), placement.chunks.requested(chunk));
+        final long requested = placement.chunks.requested(chunk);
         if (quickFit == null) {
+            placement.prepare();
+            counters.freed(Units.toBytes(units), requested);
             placement.free(region, chunk, units);
         } else {
+            counters.freed(Units.toBytes(units), requested);
             quickFit.free(region, chunk, units);
         }
         assert isConsistentNowAndThen();

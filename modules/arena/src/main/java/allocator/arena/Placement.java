@@ -78,7 +78,9 @@ final class Placement {
             return untied;
         }
         chunks.trackCleanEnds();
-        return slots.findOrAdd(stream);
+        final Slot slot = slots.findOrAdd(stream);
+        slot.ensureIndexes(regions.largest());
+        return slot;
     }
 
     // ---- what chunks are
@@ -289,16 +291,15 @@ final class Placement {
 
     // ---- giving back
 
-    /** Frees a chunk in use of {@code units} units. */
+    /** Frees a chunk in use of {@code units} units. Call {@link #prepare} before. */
     void free(Region region, int chunk, long units) {
         final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
         region.frees++;
         free(region, chunk, units, stream == null ? 0 : stream.syncId());
     }
 
-    /** Frees a chunk with the stamp of its free. */
+    /** Frees a chunk with the stamp of its free. Call {@link #prepare} before. */
     void free(Region region, int chunk, long units, long stamp) {
-        prepare();
         region.chunksInUse--;
         final Slot owner = slots.get(chunks.owner(chunk));
         owner.chunksInUse--;
@@ -436,9 +437,10 @@ final class Placement {
 
     // ---- regions
 
-    /** Makes the next {@link #attach} of a region possible. */
-    void prepareRegion() {
+    /** Makes the next {@link #attach} of a region of up to {@code units} possible. */
+    void prepareRegion(long units) {
         prepare();
+        untied.ensureIndexes(units);
         regions.ensureSpare();
     }
 

@@ -21,6 +21,7 @@ final class Regions {
     private Region[] sorted = new Region[8];
     private int count;
     private long units;
+    private long largest;
 
     /** The region that was found last, by some bits of the address: no search, and no branch that goes now here, now there. */
     private final @Nullable Region[] recent = new Region[RECENT];
@@ -36,6 +37,11 @@ final class Regions {
     /** The units of all regions together. */
     long units() {
         return units;
+    }
+
+    /** The units of the largest region that there has been. */
+    long largest() {
+        return largest;
     }
 
     /** The region at {@code index} in order of address. */
@@ -112,6 +118,7 @@ final class Regions {
         byId[region.id] = region;
         count++;
         units += region.units;
+        largest = Math.max(largest, region.units);
     }
 
     void remove(Region region) {

@@ -26,6 +26,9 @@ final class StreamSlots {
         /** Chunks in use that the stream took. */
         int chunksInUse;
 
+        /** The units of the largest region that the indexes are made for. */
+        private long largestRegion;
+
         /** The owner's free chunks. */
         final FreeIndex free;
 
@@ -36,6 +39,15 @@ final class StreamSlots {
             this.number = number;
             free = new FreeIndex(trees);
             cleanEnds = number == UNTIED ? free : new FreeIndex(trees);
+        }
+
+        /** Makes room in the indexes for free memory in a region of {@code units}. */
+        void ensureIndexes(long units) {
+            if (units > largestRegion) {
+                free.ensureClasses(units);
+                cleanEnds.ensureClasses(units);
+                largestRegion = units;
+            }
         }
 
         boolean isUnreferenced() {

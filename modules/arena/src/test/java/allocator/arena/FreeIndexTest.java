@@ -16,6 +16,7 @@ class FreeIndexTest {
 
     private void add(long key, int chunk) {
         trees.ensureSpare(1);
+        index.ensureClasses(SizeOrder.units(key));
         index.add(key, chunk);
     }
 

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A program for a JVM of its own: the Java heap ends while an arena merges what it keeps. The merge stops half way; what it
- * had not come to yet is kept still, and the same request is served when there is heap again.
+ * A program for a JVM of its own: the Java heap ends while an arena frees, or while it merges what it keeps. What was not
+ * done is as it was, and is done when there is heap again.
  */
 final class HeapExhaustion {
     private static final int BLOCKS = 20_000;
@@ -14,22 +14,58 @@ final class HeapExhaustion {
     private HeapExhaustion() {}
 
     public static void main(String[] args) {
+        final PlacementPolicy policy = PlacementPolicy.valueOf(args[0]);
         final BfcArena arena = new BfcArena(
                 new SimulatedDevice(),
                 new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO,
-                        REGION,
-                        REGION,
-                        REGION,
-                        1 << 20,
-                        0,
-                        PlacementPolicy.QUICK_FIT,
-                        REGION,
-                        0,
-                        false));
+                        ExtendStrategy.POWER_OF_TWO, REGION, REGION, REGION, 1 << 20, 0, policy, REGION, 0, false));
+        switch (policy) {
+            case BEST_FIT -> freeWithoutHeap(arena);
+            case QUICK_FIT -> mergeWithoutHeap(arena);
+        }
+        arena.shrink();
+        if (arena.stats().bytesHeld() != 0) {
+            throw new AssertionError(arena.stats());
+        }
+    }
+
+    /** Every second free needs an entry in the index of free memory. */
+    private static void freeWithoutHeap(BfcArena arena) {
+        final SimulatedStream stream = new SimulatedStream();
+        final long[] blocks = new long[2 * BLOCKS];
+        for (int i = 0; i < blocks.length; i++) {
+            blocks[i] = arena.allocOnStream(1, stream);
+        }
+        Object[] ballast = exhaustHeap();
+        int refused = -1;
+        for (int i = 0; i < blocks.length && refused < 0; i += 2) {
+            try {
+                arena.free(blocks[i]);
+                blocks[i] = 0;
+            } catch (OutOfMemoryError _) {
+                refused = i;
+            }
+        }
+        if (refused < 0 || ballast.length == 0) {
+            throw new AssertionError("all was freed without heap");
+        }
+        ballast = null;
+        arena.checkConsistency();
+        for (final long block : blocks) {
+            arena.free(block);
+        }
+        arena.checkConsistency();
+    }
+
+    /** What is kept must be merged to serve a request. */
+    private static void mergeWithoutHeap(BfcArena arena) {
         final List<Long> walls = keepEverySecond(arena);
-        if (!isHeapExhaustedBy(arena)) {
-            throw new AssertionError("the request was served without heap");
+        Object[] ballast = exhaustHeap();
+        try {
+            arena.alloc(REGION);
+            throw new AssertionError("the request was served without heap, beside " + ballast.length);
+        } catch (OutOfMemoryError _) {
+            ballast = null;
         }
         arena.checkConsistency();
         final long large = arena.alloc(REGION);
@@ -37,10 +73,6 @@ final class HeapExhaustion {
         walls.forEach(arena::free);
         arena.free(large);
         arena.checkConsistency();
-        arena.shrink();
-        if (arena.stats().bytesHeld() != 0) {
-            throw new AssertionError(arena.stats());
-        }
     }
 
     /** Frees every second block, so that no two that are kept can become one; answers the others. */
@@ -56,9 +88,9 @@ final class HeapExhaustion {
         return live;
     }
 
-    /** Asks for what only a merge could serve, with no heap left for the indexes of what is merged. */
-    private static boolean isHeapExhaustedBy(BfcArena arena) {
-        Object[] ballast = null;
+    /** Fills the heap, as long as the answer lives. */
+    private static Object[] exhaustHeap() {
+        Object[] ballast = new Object[1];
         for (int length = 1 << 18; length > 16; length /= 2) {
             try {
                 while (true) {
@@ -70,11 +102,6 @@ final class HeapExhaustion {
                 // and the next ones are smaller
             }
         }
-        try {
-            arena.alloc(REGION);
-            return false;
-        } catch (OutOfMemoryError _) {
-            return ballast != null;
-        }
+        return ballast;
     }
 }

@@ -3,29 +3,22 @@ package allocator.arena;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
-import java.io.File;
-import java.net.URISyntaxException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 class QuickFitTest {
     private static final long UNIT = Units.BYTES;
@@ -116,7 +109,7 @@ class QuickFitTest {
     void aFreeMergesAFewHundredAtMost() {
         final int most = 2000;
         final Placement placement = new Placement(1 << 20);
-        placement.prepareRegion();
+        placement.prepareRegion(3 * most);
         placement.attach(new Region(0, 0x1000, 3 * most, true));
         final QuickFit quickFit = new QuickFit(placement, most);
         for (int i = 0; i < 3 * most; i++) {
@@ -214,32 +207,6 @@ class QuickFitTest {
         assertThat(arena.alloc(4 * UNIT)).isEqualTo(kept);
         arena.free(live);
         assertThat(arena.alloc(4 * UNIT)).isEqualTo(live);
-    }
-
-    /** In a JVM of its own, which ends with an exception if a chunk is lost. */
-    @Test
-    void anExhaustedHeapLosesNothingThatIsKept(@TempDir Path folder) throws Exception {
-        final Path log = folder.resolve("log");
-        final Process program = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx24m",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        String.join(
-                                File.pathSeparator, "target/test-classes", home(BfcArena.class), home(Allocator.class)),
-                        HeapExhaustion.class.getName())
-                .redirectErrorStream(true)
-                .redirectOutput(log.toFile())
-                .start();
-        final boolean ended = program.waitFor(1, TimeUnit.MINUTES);
-        program.destroyForcibly();
-        assertThat(ended).as(Files.readString(log)).isTrue();
-        assertThat(program.exitValue()).as(Files.readString(log)).isZero();
-    }
-
-    private static String home(Class<?> type) throws URISyntaxException {
-        return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI())
-                .toString();
     }
 
     /** Who freed a unit of memory last, and when. */

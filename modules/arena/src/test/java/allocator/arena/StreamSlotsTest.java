@@ -43,6 +43,7 @@ class StreamSlotsTest {
     void aSlotWithFreeMemoryIsNot() {
         final Slot slot = slots.findOrAdd(stream);
         trees.ensureSpare(1);
+        slot.ensureIndexes(1);
         slot.free.add(SizeOrder.key(1, 0x1000), 0);
 
         assertThat(slots.findOrAdd(other)).isNotSameAs(slot);
