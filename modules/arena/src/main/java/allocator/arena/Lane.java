@@ -18,7 +18,6 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -375,7 +374,6 @@ final class Lane {
     // ---- streams
 
     void releaseStream(SyncStream stream) {
-        Objects.requireNonNull(stream, "stream");
         lock.lock();
         try {
             requireOpen();
@@ -388,7 +386,6 @@ final class Lane {
     }
 
     void endRun(SyncStream stream) {
-        Objects.requireNonNull(stream, "stream");
         lock.lock();
         try {
             requireOpen();

@@ -2,46 +2,53 @@ package allocator.arena;
 
 import java.util.Arrays;
 
-/** Which lane a region belongs to, by address. Immutable, so that finding takes no lock; changes make a copy. */
+/**
+ * Which lane a region belongs to, by address in the unsigned order of machine addresses. Immutable, so that finding takes
+ * no lock; changes make a copy.
+ */
 final class LaneRegions {
     static final LaneRegions NONE = new LaneRegions(new long[0], new long[0], new Lane[0]);
 
+    /** In order, their highest bit turned over so that signed comparison orders them. */
     private final long[] starts;
-    private final long[] ends;
+
+    private final long[] byteSizes;
     private final Lane[] lanes;
 
-    private LaneRegions(long[] starts, long[] ends, Lane[] lanes) {
+    private LaneRegions(long[] starts, long[] byteSizes, Lane[] lanes) {
         this.starts = starts;
-        this.ends = ends;
+        this.byteSizes = byteSizes;
         this.lanes = lanes;
+    }
+
+    private static long ordered(long address) {
+        return address ^ Long.MIN_VALUE;
     }
 
     /** The lane with a region that an address lies in, {@code otherwise} if there is none. */
     Lane find(long address, Lane otherwise) {
+        final long wanted = ordered(address);
         int low = 0;
         int high = starts.length;
         while (low < high) {
             final int middle = (low + high) >>> 1;
-            if (starts[middle] <= address) {
+            if (starts[middle] <= wanted) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        return low > 0 && address < ends[low - 1] ? lanes[low - 1] : otherwise;
-    }
-
-    /** Whether a region starts at an address. */
-    boolean isStart(long address) {
-        return Arrays.binarySearch(starts, address) >= 0;
+        return low > 0 && Long.compareUnsigned(wanted - starts[low - 1], byteSizes[low - 1]) < 0
+                ? lanes[low - 1]
+                : otherwise;
     }
 
     LaneRegions with(long start, long byteSize, Lane lane) {
-        final int index = -Arrays.binarySearch(starts, start) - 1;
+        final int index = -Arrays.binarySearch(starts, ordered(start)) - 1;
         final Lane[] newLanes = Arrays.copyOf(lanes, lanes.length + 1);
         System.arraycopy(lanes, index, newLanes, index + 1, lanes.length - index);
         newLanes[index] = lane;
-        return new LaneRegions(insert(starts, index, start), insert(ends, index, start + byteSize), newLanes);
+        return new LaneRegions(insert(starts, index, ordered(start)), insert(byteSizes, index, byteSize), newLanes);
     }
 
     private static long[] insert(long[] values, int index, long value) {
@@ -52,10 +59,10 @@ final class LaneRegions {
     }
 
     LaneRegions without(long start) {
-        final int index = Arrays.binarySearch(starts, start);
+        final int index = Arrays.binarySearch(starts, ordered(start));
         final Lane[] newLanes = Arrays.copyOf(lanes, lanes.length - 1);
         System.arraycopy(lanes, index + 1, newLanes, index, newLanes.length - index);
-        return new LaneRegions(remove(starts, index), remove(ends, index), newLanes);
+        return new LaneRegions(remove(starts, index), remove(byteSizes, index), newLanes);
     }
 
     private static long[] remove(long[] values, int index) {
