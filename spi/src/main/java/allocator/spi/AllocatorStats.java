@@ -18,7 +18,8 @@ import java.util.Map;
  * @param freeBytes held but not in use; key {@code FreeBytes}
  * @param largestFreeChunk the largest block that could be handed out without taking memory from the device; key
  *     {@code LargestFreeChunk}
- * @param peakBytesInUse the most that {@code bytesInUse} has been; key {@code MaxInUse}
+ * @param peakBytesInUse the most that {@code bytesInUse} has been, or an upper bound of it where threads are counted apart;
+ *     key {@code MaxInUse}
  * @param peakBytesHeld the most that {@code bytesHeld} has been; key {@code MaxTotalAllocated}
  * @param maxAllocSize the largest block handed out, padding included; key {@code MaxAllocSize}
  * @param numAllocs successful allocations so far, reserves included; key {@code NumAllocs}
