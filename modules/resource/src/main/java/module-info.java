@@ -4,15 +4,12 @@ import org.jspecify.annotations.NullMarked;
  * Memory resources that compose: sources of host and device memory, decorators that each add one concern, blocks that
  * know the device work that uses them, and owning typed buffers.
  *
- * <p>A resource over host memory needs {@code --enable-native-access=java.allocator.resource}. The CUDA driver's module is
- * needed by who uses {@link allocator.resource.cuda}, and only then: whoever has a driver to pass has the module.
+ * <p>A resource over host memory needs {@code --enable-native-access=java.allocator.resource}.
  */
 @NullMarked
 module java.allocator.resource {
     requires transitive java.allocator.spi;
-    requires static transitive java.allocator.cuda.driver;
     requires static org.jspecify;
 
     exports allocator.resource;
-    exports allocator.resource.cuda;
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The sample of a provider by somebody else builds against our jars alone, and passes the kit in a JVM of its own. */
 class SampleProviderTest {
-    private static final Path KIT = ReactorModule.ROOT.resolve("modules/conformance");
+    private static final Path KIT = ReactorModule.ROOT.resolve("modules/conformance/kit");
     private static final Path SAMPLE = KIT.resolve("samples/buddy");
     private static final Path RESOURCES = SAMPLE.resolve("src/main/resources");
 

@@ -3,7 +3,7 @@ package allocator.cuda.arena;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.CudaAvailability;
-import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;

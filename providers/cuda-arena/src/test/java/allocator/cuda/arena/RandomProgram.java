@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaException;
-import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;

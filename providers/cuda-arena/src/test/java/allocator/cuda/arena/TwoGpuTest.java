@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaMemoryUsage;
-import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpDevice;

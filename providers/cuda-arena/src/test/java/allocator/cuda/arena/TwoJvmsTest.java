@@ -3,7 +3,7 @@ package allocator.cuda.arena;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.CudaDriver;
-import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.cuda.simulated.SimulatedCudaDriver;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

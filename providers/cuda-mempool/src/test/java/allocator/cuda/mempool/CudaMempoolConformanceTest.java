@@ -4,7 +4,7 @@ import allocator.conformance.AllocatorConformance;
 import allocator.conformance.DeviceProbe;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaResult;
-import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import java.util.List;

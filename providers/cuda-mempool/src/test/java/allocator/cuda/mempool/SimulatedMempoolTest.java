@@ -1,7 +1,7 @@
 package allocator.cuda.mempool;
 
 import allocator.cuda.driver.CudaDriver;
-import allocator.cuda.driver.simulated.SimulatedCudaDriver;
+import allocator.cuda.simulated.SimulatedCudaDriver;
 
 /** On a simulated device whose streams lag; closing it proves that nothing leaked and no work met other work. */
 class SimulatedMempoolTest extends MempoolContract {

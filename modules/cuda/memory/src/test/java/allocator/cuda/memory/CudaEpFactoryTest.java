@@ -1,0 +1,177 @@
+package allocator.cuda.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.EpDevice;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.SyncStream;
+import allocator.spi.UnknownAllocatorException;
+import allocator.spi.UnsupportedMemoryException;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+
+class CudaEpFactoryTest {
+    private final SimulatedGpu gpu =
+            SimulatedGpu.of(SimulatedCudaDriver.builder().withDevices(2));
+
+    @Test
+    void eachOrdinalIsADeviceOfItsOwnWithThreeMemories() {
+        assertThat(gpu.discoverDevices().devices()).hasSize(2);
+        final EpDevice second = gpu.discoverDevices().devices().get(1);
+        assertThat(second.hardware().vendorId()).isEqualTo(0x10DE);
+        assertThat(second.memoryInfos())
+                .extracting(MemoryInfo::name)
+                .containsExactly("Cuda", "CudaPinned", "CudaReadOnly");
+        assertThat(second.memoryInfos()).allSatisfy(info -> {
+            assertThat(info.deviceType()).isEqualTo(DeviceType.GPU);
+            assertThat(info.deviceOrdinal()).isEqualTo(1);
+            assertThat(info.location().vendorId()).isEqualTo(0x10DE);
+        });
+        assertThat(gpu.discoverDevices()).isSameAs(gpu.discoverDevices());
+        gpu.close();
+    }
+
+    @Test
+    void lookingForDevicesMakesNoContext() {
+        assertThat(gpu.driver.calls(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN)).isZero();
+        gpu.close();
+    }
+
+    @Test
+    void oneMemoryIsServedByOneInstanceUntilTheLastReferenceIsBack() {
+        final DriverPool first = gpu.pool();
+        final DriverPool second = gpu.pool("arena.max_mem", "4096");
+        assertThat(second).isSameAs(first);
+        assertThat(second.effectiveOptions().value("arena.max_mem")).isEqualTo("0");
+        gpu.releaseAllocator(first);
+        second.free(second.alloc(256));
+        gpu.releaseAllocator(second);
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> second.alloc(256));
+        assertThatExceptionOfType(UnknownAllocatorException.class).isThrownBy(() -> gpu.releaseAllocator(second));
+        final DriverPool third = gpu.pool();
+        assertThat(third).isNotSameAs(first);
+        gpu.releaseAllocator(third);
+        gpu.close();
+    }
+
+    @Test
+    void anExclusiveInstanceIsSharedWithNobody() {
+        final DriverPool shared = gpu.pool();
+        final DriverPool own = gpu.pool("arena.exclusive", "1");
+        assertThat(own).isNotSameAs(shared);
+        assertThat(gpu.pool()).isSameAs(shared);
+        gpu.releaseAllocator(own);
+        gpu.releaseAllocator(shared);
+        gpu.releaseAllocator(shared);
+        gpu.close();
+    }
+
+    @Test
+    void readOnlyMemoryIsNeverShared() {
+        final DeviceMemory first = gpu.raw();
+        final DeviceMemory second = gpu.raw();
+        assertThat(first).isNotSameAs(second);
+        gpu.releaseAllocator(first);
+        gpu.releaseAllocator(second);
+        gpu.close();
+    }
+
+    @Test
+    void identicalDevicesShareNothing() {
+        final Allocator first = gpu.createAllocator(gpu.device(0), AllocatorOptions.EMPTY);
+        final Allocator second = gpu.createAllocator(gpu.device(1), AllocatorOptions.EMPTY);
+        assertThat(first).isNotSameAs(second);
+        final long address = second.alloc(1 << 20);
+        assertThat(gpu.driver.memGetInfo(0).freeByteSize())
+                .isEqualTo(gpu.driver.memGetInfo(0).totalByteSize());
+        assertThat(gpu.driver.memGetInfo(1).freeByteSize())
+                .isLessThan(gpu.driver.memGetInfo(1).totalByteSize());
+        gpu.releaseAllocator(first);
+        second.free(address);
+        gpu.releaseAllocator(second);
+        gpu.close();
+    }
+
+    @Test
+    void whatIsNotServedIsRefused() {
+        final MemoryLocation location = new MemoryLocation(DeviceType.GPU, 0x10DE, 2, MemoryType.DEFAULT);
+        final MemoryInfo third = new MemoryInfo("Cuda", location, 256, AllocatorType.DEVICE);
+        assertThatExceptionOfType(UnsupportedMemoryException.class)
+                .isThrownBy(() -> gpu.createAllocator(third, AllocatorOptions.EMPTY));
+        assertThatExceptionOfType(UnsupportedMemoryException.class).isThrownBy(() -> gpu.createSyncStream(third));
+        assertThatExceptionOfType(UnsupportedMemoryException.class)
+                .isThrownBy(() -> gpu.createSyncStream(gpu.pinned(0)));
+        assertThat(gpu.isStreamAware(gpu.device(1))).isTrue();
+        assertThat(gpu.isStreamAware(gpu.pinned(1))).isFalse();
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> gpu.createAllocator(
+                        gpu.device(0), AllocatorOptions.of(Map.of("arena.max_men", "1"), "session")))
+                .withMessageContaining("arena.max_mem");
+        gpu.close();
+    }
+
+    @Test
+    void aFactoryInUseStaysOpen() {
+        final DriverPool pool = gpu.pool();
+        final SyncStream stream = gpu.stream();
+        assertThatIllegalStateException().isThrownBy(gpu::close).withMessageContaining("1 allocators and 1 streams");
+        pool.free(pool.alloc(1));
+        gpu.releaseAllocator(pool);
+        assertThatIllegalStateException().isThrownBy(gpu::close);
+        stream.close();
+        gpu.close();
+        gpu.close();
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(gpu::stream);
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(gpu::pool);
+    }
+
+    @Test
+    void aContextThatCannotBeRetainedIsAskedForAgain() {
+        gpu.driver.failOnCall(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, 1, 999);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(gpu::stream);
+        gpu.stream().close();
+        gpu.close();
+    }
+
+    @Test
+    void whoComesFirstAtOnceGetsTheSame() throws InterruptedException {
+        final Set<Allocator> seen = ConcurrentHashMap.newKeySet();
+        final CountDownLatch start = new CountDownLatch(1);
+        final Thread[] threads = new Thread[8];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = Thread.ofPlatform().start(() -> {
+                try {
+                    start.await();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+                seen.add(gpu.pool());
+            });
+        }
+        start.countDown();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertThat(seen).hasSize(1);
+        for (int i = 0; i < threads.length; i++) {
+            gpu.releaseAllocator(seen.iterator().next());
+        }
+        gpu.close();
+    }
+}

@@ -1,0 +1,154 @@
+package allocator.cuda.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
+import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
+import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class DirectMemoryTest {
+    private static final int UNKNOWN_ERROR = 999;
+    private static final long CAPACITY = 1 << 20;
+
+    private final SimulatedGpu gpu =
+            SimulatedGpu.of(SimulatedCudaDriver.builder().withMemory(CAPACITY).withLaggingStreams());
+    private final DeviceMemory memory = gpu.raw();
+
+    @AfterEach
+    void close() {
+        gpu.releaseAllocator(memory);
+        gpu.close();
+    }
+
+    @Test
+    void aBlockIsExactlyWhatWasAskedFor() {
+        final long address = memory.alloc(1000);
+        assertThat(address % memory.info().byteAlignment()).isZero();
+        assertThat(memory.stats())
+                .isEqualTo(new AllocatorStats.Builder()
+                        .inUse(1000, 1000, 1000)
+                        .held(1000, 1000)
+                        .calls(1, 0, 0, 1000)
+                        .build());
+        memory.free(address);
+        final long reserved = memory.reserve(1);
+        assertThat(memory.stats().numReserves()).isEqualTo(1);
+        memory.free(reserved);
+        assertThat(memory.stats().bytesHeld()).isZero();
+    }
+
+    @Test
+    void sizesThatAreNoSizesAreRefused() {
+        assertThat(memory.alloc(0)).isZero();
+        memory.free(0);
+        assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> memory.alloc(-1));
+        assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> memory.alloc(Long.MAX_VALUE));
+        assertThat(memory.stats()).isEqualTo(AllocatorStats.NONE);
+    }
+
+    @Test
+    void exhaustionTellsWhatTheDeviceHasFree() {
+        final long address = memory.alloc(CAPACITY / 2);
+        assertThatExceptionOfType(OutOfMemoryException.class)
+                .isThrownBy(() -> memory.alloc(CAPACITY))
+                .satisfies(e -> {
+                    assertThat(e.shortage().requested()).isEqualTo(CAPACITY);
+                    assertThat(e.shortage().deviceFree()).isEqualTo(CAPACITY / 2);
+                })
+                .withMessageContaining("CUDA_ERROR_OUT_OF_MEMORY");
+        assertThat(memory.stats().numFailedAllocs()).isEqualTo(1);
+        memory.free(address);
+        memory.free(memory.alloc(CAPACITY));
+    }
+
+    @Test
+    void otherFailuresAreNotExhaustion() {
+        gpu.driver.failOnCall(CudaFunction.MEM_ALLOC, 1, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.alloc(256));
+        assertThat(memory.stats()).isEqualTo(AllocatorStats.NONE);
+    }
+
+    @Test
+    void badFreesAreRefused() {
+        final long address = memory.alloc(1000);
+        assertThatExceptionOfType(InteriorAddressException.class).isThrownBy(() -> memory.free(address + 999));
+        assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> memory.free(address + 1000));
+        memory.free(address);
+        assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> memory.free(address));
+    }
+
+    @Test
+    void memoryGoesBackOnlyAfterAllWorkOnIt() {
+        final SyncStream stream = gpu.stream();
+        final long address = memory.alloc(4096);
+        gpu.driver.memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
+        assertThat(gpu.driver.streamQuery(0, stream.handle())).isFalse();
+        memory.free(address);
+        assertThat(gpu.driver.streamQuery(0, stream.handle())).isTrue();
+        stream.close();
+    }
+
+    @Test
+    void whatTheDriverDoesNotTakeBackStaysHeldAndCanBeFreedAgain() {
+        final long address = memory.alloc(4096);
+        gpu.driver.failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.free(address));
+        assertThat(memory.stats().bytesInUse()).isZero();
+        assertThat(memory.stats().bytesHeld()).isEqualTo(4096);
+        gpu.driver.clearFailures();
+        memory.free(address);
+        assertThat(memory.stats().bytesHeld()).isZero();
+    }
+
+    @Test
+    void aFailureOnTheWayBackIsTriedOnceMore() {
+        final long address = memory.alloc(4096);
+        gpu.driver.failOnCall(CudaFunction.MEM_FREE, 1, CudaResult.ILLEGAL_ADDRESS);
+        memory.free(address);
+        assertThat(memory.stats().bytesHeld()).isZero();
+    }
+
+    @Test
+    void closeReturnsWhatIsLive() {
+        final DeviceMemory other = gpu.raw();
+        other.alloc(4096);
+        gpu.releaseAllocator(other);
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.alloc(1));
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.free(1));
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(other::stats);
+        assertThat(gpu.driver.memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
+    }
+
+    @Test
+    void theHostWritesPinnedMemory() {
+        final PinnedMemory pinned = gpu.pinned();
+        final long address = pinned.alloc(1024);
+        pinned.segment(address, 1024).fill((byte) 0xCD);
+        assertThat(pinned.segment(address, 1024).get(ValueLayout.JAVA_BYTE, 1023))
+                .isEqualTo((byte) 0xCD);
+        assertThat(pinned.segment(0, 0).byteSize()).isZero();
+        assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> pinned.segment(0, 1));
+        assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> pinned.segment(address, -1));
+        gpu.releaseAllocator(pinned);
+    }
+
+    @Test
+    void aThreadThatNeverTouchedCudaFrees() throws InterruptedException {
+        final long address = memory.alloc(4096);
+        final Thread thread = Thread.ofVirtual().start(() -> memory.free(address));
+        thread.join();
+        assertThat(memory.stats().bytesInUse()).isZero();
+    }
+}

@@ -1,0 +1,323 @@
+package allocator.cuda.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
+import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class DriverPoolTest {
+    private static final int UNKNOWN_ERROR = 999;
+    private static final long MIB = 1 << 20;
+    private static final long PIECE = 32 * MIB;
+    private static final long CAPACITY = 4 * PIECE;
+
+    private final SimulatedGpu gpu = SimulatedGpu.of(
+            SimulatedCudaDriver.builder().withDevices(2).withMemory(CAPACITY).withLaggingStreams());
+    private DriverPool pool = gpu.pool();
+
+    @AfterEach
+    void close() {
+        gpu.releaseAllocator(pool);
+        gpu.close();
+    }
+
+    private void reopen(String... keysAndValues) {
+        gpu.releaseAllocator(pool);
+        pool = gpu.pool(keysAndValues);
+    }
+
+    @Test
+    void memoryWithoutAStreamCanBeUsedAtOnceByAny() {
+        try (SyncStream stream = gpu.stream()) {
+            final long address = pool.alloc(4096);
+            gpu.driver.memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
+            stream.flush();
+            pool.free(address);
+        }
+    }
+
+    @Test
+    void memoryOfAStreamIsFreedWhileWorkIsQueued() {
+        try (SyncStream stream = gpu.stream()) {
+            final long address = pool.allocOnStream(4096, stream);
+            gpu.driver.memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
+            pool.free(address);
+            assertThat(pool.stats().bytesInUse()).isZero();
+            assertThat(pool.allocOnStream(4096, stream)).isEqualTo(address);
+            pool.free(address);
+        }
+    }
+
+    @Test
+    void memoryFreedOnOneStreamIsNotUsedByAnotherBeforeItIsReady() {
+        final Random random = new Random(42);
+        try (SyncStream first = gpu.stream();
+                SyncStream second = gpu.stream()) {
+            final List<Long> live = new ArrayList<>();
+            for (int step = 0; step < 2000; step++) {
+                if (live.isEmpty() || random.nextInt(100) < 55) {
+                    final SyncStream stream = random.nextBoolean() ? first : second;
+                    final long byteSize = 1 + random.nextLong(100_000);
+                    final long address = pool.allocOnStream(byteSize, stream);
+                    gpu.driver.memsetD8Async(0, address, (byte) step, byteSize, stream.handle());
+                    live.add(address);
+                } else {
+                    pool.free(live.remove(random.nextInt(live.size())));
+                }
+                if (random.nextInt(50) == 0) {
+                    gpu.driver.advance(first.handle());
+                }
+            }
+            live.forEach(pool::free);
+        }
+        assertThat(gpu.driver.hazards()).isEmpty();
+        assertThat(pool.stats().bytesInUse()).isZero();
+    }
+
+    @Test
+    void countersAreTrue() {
+        try (SyncStream stream = gpu.stream()) {
+            final long first = pool.allocOnStream(1000, stream);
+            final long second = pool.reserve(5000);
+            pool.free(first);
+            final AllocatorStats stats = pool.stats();
+            assertThat(stats)
+                    .isEqualTo(new AllocatorStats.Builder()
+                            .inUse(5000, 5000, 6000)
+                            .held(PIECE, PIECE)
+                            .free(PIECE - 5000, PIECE - 5000)
+                            .calls(2, 1, 0, 5000)
+                            .build());
+            pool.free(second);
+        }
+    }
+
+    @Test
+    void freedMemoryIsKeptWhenTheDeviceIsSynchronized() {
+        pool.free(pool.alloc(MIB));
+        gpu.driver.ctxSynchronize(0);
+        assertThat(pool.stats().bytesHeld()).isEqualTo(PIECE);
+    }
+
+    @Test
+    void aReleaseThresholdOfZeroGivesFreedMemoryBack() {
+        reopen("arena.cuda_mempool_release_threshold", "0");
+        pool.free(pool.alloc(MIB));
+        gpu.driver.ctxSynchronize(0);
+        assertThat(pool.stats().bytesHeld()).isZero();
+        assertThat(pool.effectiveOptions().value("arena.cuda_mempool_release_threshold"))
+                .isEqualTo("0");
+    }
+
+    @Test
+    void shrinkReturnsWhatIsFreeAndCountsOnce() {
+        pool.free(pool.alloc(MIB));
+        assertThat(pool.shrink()).isEqualTo(new ShrinkReport(PIECE, 0, 0, 0, 0));
+        assertThat(pool.shrink()).isEqualTo(new ShrinkReport(0, 0, 0, 0, 0));
+        assertThat(pool.stats().numArenaShrinkages()).isEqualTo(2);
+        pool.free(pool.alloc(MIB));
+    }
+
+    @Test
+    void shrinkKeepsWhatTheDeviceMayStillUse() {
+        try (SyncStream stream = gpu.stream()) {
+            final long address = pool.allocOnStream(MIB, stream);
+            gpu.driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+            pool.free(address);
+            assertThat(pool.shrink().bytesReleased()).isZero();
+            stream.onSessionRunEnd();
+            assertThat(pool.shrink().bytesReleased()).isEqualTo(PIECE);
+        }
+    }
+
+    @Test
+    void shrinkKeepsAsMuchAsIsAskedFor() {
+        reopen("arena.cuda_mempool_bytes_to_keep_on_shrink", Long.toString(PIECE));
+        final long first = pool.alloc(PIECE);
+        final long second = pool.alloc(PIECE);
+        pool.free(first);
+        pool.free(second);
+        assertThat(pool.shrink()).isEqualTo(new ShrinkReport(PIECE, 0, PIECE, 0, 0));
+    }
+
+    @Test
+    void exhaustionSynchronizesAndAsksOnceMore() {
+        reopen("arena.cuda_mempool_release_threshold", "0");
+        try (SyncStream first = gpu.stream()) {
+            final DriverPool other = gpu.pool("arena.exclusive", "1");
+            final long address = other.allocOnStream(CAPACITY, first);
+            gpu.driver.memsetD8Async(0, address, (byte) 1, CAPACITY, first.handle());
+            other.free(address);
+            gpu.releaseAllocator(other);
+            final long all = pool.alloc(CAPACITY);
+            final long syncs = gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE);
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> pool.alloc(MIB))
+                    .satisfies(e -> {
+                        assertThat(e.shortage().requested()).isEqualTo(MIB);
+                        assertThat(e.shortage().inUse()).isEqualTo(CAPACITY);
+                        assertThat(e.shortage().held()).isEqualTo(CAPACITY);
+                        assertThat(e.shortage().deviceFree()).isZero();
+                    });
+            assertThat(gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE)).isEqualTo(syncs + 1);
+            assertThat(pool.stats().numFailedAllocs()).isEqualTo(1);
+            pool.free(all);
+            pool.free(pool.alloc(MIB));
+        }
+    }
+
+    @Test
+    void aRequestBeyondTheDeviceDoesNotStallIt() {
+        final long syncs = gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE);
+        assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> pool.alloc(2 * CAPACITY));
+        assertThat(gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE)).isEqualTo(syncs);
+    }
+
+    @Test
+    void theLimitIsRoundedUpToAPieceAndNeverPassed() {
+        reopen("arena.max_mem", "1000");
+        assertThat(pool.stats().limit()).isEqualTo(PIECE);
+        assertThat(pool.effectiveOptions().value("arena.max_mem")).isEqualTo(Long.toString(PIECE));
+        assertThat(pool.effectiveOptions().origin("arena.max_mem")).isEqualTo("test");
+        assertThat(pool.stats().bytesHeld()).isZero();
+        final long half = pool.alloc(PIECE / 2);
+        final long rest = pool.alloc(PIECE / 2);
+        assertThatExceptionOfType(OutOfMemoryException.class)
+                .isThrownBy(() -> pool.alloc(1))
+                .satisfies(e -> assertThat(e.shortage().limit()).isEqualTo(PIECE));
+        pool.free(half);
+        assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> pool.alloc(PIECE / 2 + 1));
+        pool.free(pool.alloc(PIECE / 2));
+        pool.free(rest);
+        pool.free(pool.alloc(PIECE));
+        assertThat(pool.stats().peakBytesHeld()).isEqualTo(PIECE);
+        assertThat(pool.stats().numFailedAllocs()).isEqualTo(2);
+    }
+
+    @Test
+    void underALimitQueuedFreesAreWaitedFor() {
+        reopen("arena.max_mem", Long.toString(PIECE));
+        try (SyncStream first = gpu.stream();
+                SyncStream second = gpu.stream()) {
+            final long address = pool.allocOnStream(PIECE, first);
+            gpu.driver.memsetD8Async(0, address, (byte) 1, PIECE, first.handle());
+            pool.free(address);
+            pool.free(pool.allocOnStream(PIECE, second));
+        }
+    }
+
+    @Test
+    void badFreesAreToldApart() {
+        final long address = pool.alloc(1000);
+        assertThatExceptionOfType(InteriorAddressException.class).isThrownBy(() -> pool.free(address + 1));
+        assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> pool.free(address + 1000));
+        pool.free(address);
+        assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> pool.free(address));
+        assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> pool.alloc(-1));
+        assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> pool.alloc(Long.MAX_VALUE));
+        assertThat(pool.alloc(0)).isZero();
+        pool.free(0);
+    }
+
+    @Test
+    void streamsOfOthersAreRefused() {
+        try (SyncStream elsewhere = gpu.createSyncStream(gpu.device(1))) {
+            assertThatIllegalArgumentException().isThrownBy(() -> pool.allocOnStream(1, elsewhere));
+        }
+        final SyncStream closed = gpu.stream();
+        closed.close();
+        assertThatIllegalStateException().isThrownBy(() -> pool.allocOnStream(1, closed));
+    }
+
+    @Test
+    void memoryOutlivesItsStream() {
+        final SyncStream stream = gpu.stream();
+        final long address = pool.allocOnStream(MIB, stream);
+        gpu.driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+        stream.close();
+        pool.free(address);
+        assertThat(pool.alloc(MIB)).isEqualTo(address);
+        pool.free(address);
+    }
+
+    @Test
+    void memoryOfAStreamThatCannotBeDrainedIsSetAside() {
+        final SyncStream stream = gpu.stream();
+        final long address = pool.allocOnStream(MIB, stream);
+        gpu.driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+        gpu.driver.failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(stream::close);
+        gpu.driver.clearFailures();
+        pool.free(address);
+        assertThat(pool.stats().bytesInUse()).isZero();
+        final long other = pool.alloc(MIB);
+        assertThat(other).isNotEqualTo(address);
+        pool.free(other);
+    }
+
+    @Test
+    void aFailedFreeIsTriedOnceMore() {
+        final long address = pool.alloc(MIB);
+        gpu.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, UNKNOWN_ERROR);
+        pool.free(address);
+        gpu.driver.failOnCall(CudaFunction.STREAM_SYNCHRONIZE, 1, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.alloc(MIB));
+        assertThat(pool.stats().numAllocs()).isEqualTo(1);
+        assertThat(pool.stats().bytesInUse()).isZero();
+    }
+
+    @Test
+    void closeCompletesQueuedFreesThoughStreamsAreGone() {
+        final DriverPool other = gpu.pool("arena.exclusive", "1");
+        final SyncStream first = gpu.stream();
+        final SyncStream second = gpu.stream();
+        for (SyncStream stream : List.of(first, second)) {
+            final long address = other.allocOnStream(MIB, stream);
+            gpu.driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+            other.allocOnStream(MIB, stream);
+            other.free(address);
+        }
+        first.close();
+        gpu.releaseAllocator(other);
+        second.close();
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.alloc(1));
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(other::shrink);
+        assertThat(gpu.driver.memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
+    }
+
+    @Test
+    void aPoolThatCannotBeMadeLeavesNothing() {
+        for (CudaFunction function : List.of(
+                CudaFunction.STREAM_CREATE,
+                CudaFunction.MEM_POOL_CREATE,
+                CudaFunction.MEM_POOL_SET_ATTRIBUTE,
+                CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC,
+                CudaFunction.MEM_POOL_GET_ATTRIBUTE)) {
+            gpu.driver.failOnCall(function, 1, UNKNOWN_ERROR);
+            assertThatExceptionOfType(DeviceException.class)
+                    .as(function.toString())
+                    .isThrownBy(() -> gpu.pool("arena.exclusive", "1", "arena.max_mem", "1"));
+        }
+        gpu.driver.failOnCall(CudaFunction.MEM_POOL_CREATE, 1, CudaResult.OUT_OF_MEMORY);
+        assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> gpu.pool("arena.exclusive", "1"));
+    }
+}

@@ -1,0 +1,28 @@
+package allocator.cuda.resource;
+
+import allocator.cuda.driver.CudaDriver;
+import allocator.resource.MemoryKind;
+import allocator.spi.MemoryType;
+
+/** Device memory by {@code cuMemAlloc}: the proposal's {@code cuda_resource}. A deallocation may wait for the device. */
+public final class CudaDeviceResource extends DriverResource {
+    /**
+     * Makes a resource with nothing allocated.
+     *
+     * @param driver the driver
+     * @param device the device's ordinal, its context retained
+     */
+    public CudaDeviceResource(CudaDriver driver, int device) {
+        super(driver, CudaCalls.memory("Cuda", device, MemoryType.DEFAULT), MemoryKind.DEVICE);
+    }
+
+    @Override
+    long allocate(CudaDriver from, int device, long byteSize) {
+        return from.memAlloc(device, byteSize);
+    }
+
+    @Override
+    void free(CudaDriver from, int device, long address) {
+        from.memFree(device, address);
+    }
+}

@@ -1,0 +1,96 @@
+package allocator.cuda.resource;
+
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaException;
+import allocator.resource.StreamEvents;
+import allocator.spi.SyncStream;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/** The events of one device's streams. Events that come back are used again. */
+public final class CudaEvents implements StreamEvents, AutoCloseable {
+    private final CudaDriver driver;
+    private final int device;
+    private final Deque<Long> idle = new ArrayDeque<>();
+    private boolean isClosed;
+
+    /**
+     * Makes a source of events.
+     *
+     * @param driver the driver
+     * @param device the device's ordinal, its context retained
+     */
+    public CudaEvents(CudaDriver driver, int device) {
+        this.driver = driver;
+        this.device = device;
+    }
+
+    @Override
+    public long record(SyncStream stream) {
+        try {
+            final long event = take();
+            boolean isRecorded = false;
+            try {
+                driver.eventRecord(device, event, stream.handle());
+                isRecorded = true;
+            } finally {
+                if (!isRecorded) {
+                    release(event);
+                }
+            }
+            return event;
+        } catch (CudaException e) {
+            throw CudaCalls.failure(e);
+        }
+    }
+
+    private long take() {
+        synchronized (idle) {
+            final Long event = idle.pollLast();
+            if (event != null) {
+                return event;
+            }
+        }
+        return driver.eventCreate(device);
+    }
+
+    @Override
+    public void await(SyncStream stream, long event) {
+        try {
+            driver.streamWaitEvent(device, stream.handle(), event);
+        } catch (CudaException e) {
+            throw CudaCalls.failure(e);
+        }
+    }
+
+    @Override
+    public boolean isDone(long event) {
+        try {
+            return driver.eventQuery(device, event);
+        } catch (CudaException e) {
+            throw CudaCalls.failure(e);
+        }
+    }
+
+    @Override
+    public void release(long event) {
+        synchronized (idle) {
+            if (!isClosed) {
+                idle.addLast(event);
+                return;
+            }
+        }
+        driver.eventDestroy(device, event);
+    }
+
+    /** Destroys the events that are not in use; the others as they come back. A second call does nothing. */
+    @Override
+    public void close() {
+        synchronized (idle) {
+            isClosed = true;
+            while (!idle.isEmpty()) {
+                driver.eventDestroy(device, idle.removeLast());
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+package allocator.cuda.resource;
+
+import allocator.cuda.driver.CudaDriver;
+import allocator.resource.MemoryKind;
+import allocator.spi.MemoryType;
+
+/** Page-locked host memory by {@code cuMemHostAlloc}, for all devices: the proposal's {@code pinned_resource}. */
+public final class CudaPinnedResource extends DriverResource {
+    /**
+     * Makes a resource with nothing allocated.
+     *
+     * @param driver the driver
+     * @param device the device's ordinal, its context retained
+     */
+    public CudaPinnedResource(CudaDriver driver, int device) {
+        super(driver, CudaCalls.memory("CudaPinned", device, MemoryType.HOST_ACCESSIBLE), MemoryKind.PINNED);
+    }
+
+    @Override
+    long allocate(CudaDriver from, int device, long byteSize) {
+        return from.memHostAlloc(device, byteSize, true);
+    }
+
+    @Override
+    void free(CudaDriver from, int device, long address) {
+        from.memFreeHost(device, address);
+    }
+}

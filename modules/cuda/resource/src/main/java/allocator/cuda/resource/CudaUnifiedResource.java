@@ -1,0 +1,28 @@
+package allocator.cuda.resource;
+
+import allocator.cuda.driver.CudaDriver;
+import allocator.resource.MemoryKind;
+import allocator.spi.MemoryType;
+
+/** Managed memory by {@code cuMemAllocManaged}: the proposal's {@code unified_resource}. It may exceed the device's memory. */
+public final class CudaUnifiedResource extends DriverResource {
+    /**
+     * Makes a resource with nothing allocated.
+     *
+     * @param driver the driver
+     * @param device the device's ordinal, its context retained
+     */
+    public CudaUnifiedResource(CudaDriver driver, int device) {
+        super(driver, CudaCalls.memory("CudaUnified", device, MemoryType.HOST_ACCESSIBLE), MemoryKind.UNIFIED);
+    }
+
+    @Override
+    long allocate(CudaDriver from, int device, long byteSize) {
+        return from.memAllocManaged(device, byteSize);
+    }
+
+    @Override
+    void free(CudaDriver from, int device, long address) {
+        from.memFree(device, address);
+    }
+}

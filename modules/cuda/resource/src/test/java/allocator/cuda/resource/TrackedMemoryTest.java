@@ -1,0 +1,750 @@
+package allocator.cuda.resource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
+import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.simulated.StreamHazardException;
+import allocator.resource.Access;
+import allocator.resource.Budget;
+import allocator.resource.BudgetResource;
+import allocator.resource.DeviceRuntime;
+import allocator.resource.ForeignBlockException;
+import allocator.resource.MemoryResource;
+import allocator.resource.MisorderedUseException;
+import allocator.resource.StackOrderException;
+import allocator.resource.StaleBlockException;
+import allocator.resource.StreamBoundResource;
+import allocator.resource.StreamCapacityException;
+import allocator.resource.StreamPool;
+import allocator.resource.TrackedBlock;
+import allocator.resource.TrackedMemory;
+import allocator.spi.DeviceException;
+import allocator.spi.OutOfMemoryException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class TrackedMemoryTest {
+    private static final long MIB = 1 << 20;
+
+    /** A lagging device with tracked memory of 8 MiB and two streams. */
+    private static final class Device implements AutoCloseable {
+        private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
+                .withMemory(64 * MIB)
+                .withLaggingStreams()
+                .build();
+        private final Budget budget = Budget.of("device", 8 * MIB);
+        private final CudaEvents events;
+        private final MemoryResource resource;
+        private final TrackedMemory memory;
+        private final List<DriverStream> streams = new ArrayList<>();
+
+        Device(boolean isAsync, int streamCount) {
+            driver.primaryContextRetain(0);
+            events = new CudaEvents(driver, 0);
+            resource = isAsync ? new CudaAsyncResource(driver, 0) : new CudaDeviceResource(driver, 0);
+            memory = new TrackedMemory(resource, events, budget);
+            for (int i = 0; i < streamCount; i++) {
+                streams.add(new DriverStream(driver, resource.memory()));
+            }
+        }
+
+        void write(TrackedBlock block, int value, DriverStream stream) {
+            memory.prepare(block, Access.WRITE, stream);
+            driver.memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle());
+            memory.finish(block, Access.WRITE, stream);
+        }
+
+        void copy(TrackedBlock source, TrackedBlock target, DriverStream stream) {
+            try (TrackedMemory.Launch launch = memory.launch(stream)
+                    .uses(source, Access.READ)
+                    .uses(target, Access.WRITE)
+                    .uses(target, Access.READ)) {
+                launch.prepare();
+                driver.memcpyDtoDAsync(0, target.address(), source.address(), 16, stream.handle());
+                launch.commit();
+            }
+        }
+
+        int valueOf(TrackedBlock block) {
+            try (Arena arena = Arena.ofConfined()) {
+                var host = arena.allocate(16);
+                driver.memcpyDtoH(0, host.address(), block.address(), 16);
+                return host.get(ValueLayout.JAVA_BYTE, 15);
+            }
+        }
+
+        @Override
+        public void close() {
+            driver.advanceAll();
+            memory.reap();
+            driver.advanceAll(); // events that the reap recorded for lost uses
+            assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
+            memory.close();
+            streams.forEach(DriverStream::close);
+            events.close();
+            resource.close();
+            driver.primaryContextRelease(0);
+            driver.close(); // throws if there was a hazard or is a leak
+        }
+    }
+
+    @Nested
+    class OnOneDevice {
+        private final Device device = new Device(true, 2);
+        private final DriverStream one = device.streams.getFirst();
+        private final DriverStream two = device.streams.getLast();
+
+        @AfterEach
+        void close() {
+            device.driver.clearFailures();
+            device.close();
+        }
+
+        @Test
+        void theFirstUseOnAnotherStreamWaitsForTheAllocation() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.write(block, 7, two);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(1);
+            device.memory.free(block);
+        }
+
+        @Test
+        void oneStreamNeverWaitsForItself() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            for (int i = 0; i < 10; i++) {
+                device.write(block, i, one);
+            }
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isZero();
+            device.memory.free(block);
+        }
+
+        @Test
+        void aStreamWaitsForAWriteOnceHoweverOftenItReads() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            TrackedBlock target = device.memory.allocate(MIB, two, "target");
+            for (int i = 0; i < 10; i++) {
+                device.copy(block, target, two);
+            }
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(1);
+            device.memory.free(block);
+            device.memory.free(target);
+        }
+
+        @Test
+        void aWriteWaitsForTheReadsOfOtherStreams() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.memory.prepare(block, Access.READ, two);
+            device.memory.finish(block, Access.READ, two);
+            long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            device.memory.prepare(block, Access.READ, one);
+            device.memory.finish(block, Access.READ, one);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
+            device.write(block, 1, one);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits + 1);
+            device.memory.free(block);
+        }
+
+        @Test
+        void manyReadsOnAStreamKeepOneEvent() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            for (int i = 0; i < 100; i++) {
+                device.memory.prepare(block, Access.READ, two);
+                device.memory.finish(block, Access.READ, two);
+            }
+            assertThat(device.driver.calls(CudaFunction.EVENT_CREATE)).isLessThanOrEqualTo(3);
+            device.memory.free(block);
+        }
+
+        @Test
+        void bytesMoveFromLiveToPendingToAvailable() {
+            TrackedBlock block = device.memory.allocate(3 * MIB, one, "test");
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(3 * MIB, 0, 5 * MIB));
+            device.write(block, 1, one);
+            device.memory.free(block);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 3 * MIB, 5 * MIB));
+            assertThat(device.memory.reap()).isZero();
+            assertThat(device.memory.reap(Duration.ofMillis(1))).isFalse();
+            device.driver.advance(one.handle());
+            assertThat(device.memory.reap()).isEqualTo(3 * MIB);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
+        }
+
+        @Test
+        void anAllocationWithoutRoomReapsAndTellsWhatIsPending() {
+            TrackedBlock block = device.memory.allocate(8 * MIB, one, "test");
+            device.memory.free(block);
+            assertThatThrownBy(() -> device.memory.allocate(1, one, "more"))
+                    .isInstanceOfSatisfying(
+                            OutOfMemoryException.class,
+                            e -> assertThat(e.dump()).isEqualTo("0 bytes live, 8388608 pending, 0 available"));
+            device.driver.advance(one.handle());
+            device.memory.free(device.memory.allocate(8 * MIB, one, "again"));
+            assertThatThrownBy(() -> device.memory.allocate(8 * MIB + 1, one, "too much"))
+                    .isInstanceOf(OutOfMemoryException.class);
+            assertThatThrownBy(() -> device.memory.allocate(0, one, "nothing"))
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+
+        @Test
+        void staleForeignAndMisorderedUsesAreToldApartWithTheirTag() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "scores");
+            assertThatThrownBy(() -> device.memory.finish(block, Access.READ, one))
+                    .isInstanceOf(MisorderedUseException.class)
+                    .hasMessageContaining("block 'scores' of 1048576 bytes");
+            device.memory.prepare(block, Access.READ, one);
+            assertThatThrownBy(() -> device.memory.finish(block, Access.WRITE, one))
+                    .isInstanceOf(MisorderedUseException.class);
+            assertThatThrownBy(() -> device.memory.prepare(block, Access.WRITE, two))
+                    .isInstanceOf(MisorderedUseException.class);
+            assertThatThrownBy(() -> device.memory.free(block)).isInstanceOf(MisorderedUseException.class);
+            device.memory.finish(block, Access.READ, one);
+            assertThat(device.memory.find(block.address(), block.generation())).isSameAs(block);
+            device.memory.free(block);
+            assertThatThrownBy(() -> device.memory.free(block)).isInstanceOf(StaleBlockException.class);
+            assertThatThrownBy(() -> device.memory.prepare(block, Access.READ, one))
+                    .isInstanceOf(StaleBlockException.class)
+                    .hasMessageContaining("scores");
+            assertThatThrownBy(() -> device.memory.find(block.address(), block.generation()))
+                    .isInstanceOf(StaleBlockException.class);
+            TrackedMemory other = new TrackedMemory(device.resource, device.events, Budget.of("other", 1));
+            assertThatThrownBy(() -> other.free(block)).isInstanceOf(ForeignBlockException.class);
+            assertThatThrownBy(() -> other.launch(one).uses(block, Access.READ))
+                    .isInstanceOf(ForeignBlockException.class);
+        }
+
+        @Test
+        void anAddressThatIsUsedAgainHasANewGeneration() {
+            TrackedBlock old = device.memory.allocate(MIB, one, "old");
+            device.memory.free(old);
+            device.driver.advanceAll();
+            device.memory.reap();
+            device.driver.advanceAll(); // the pool's free takes effect
+            TrackedBlock young = device.memory.allocate(MIB, one, "young");
+            assertThat(young.address()).isEqualTo(old.address());
+            assertThat(young.generation()).isGreaterThan(old.generation());
+            assertThatThrownBy(() -> device.memory.find(old.address(), old.generation()))
+                    .isInstanceOf(StaleBlockException.class)
+                    .hasMessageContaining("young");
+            device.memory.free(young);
+        }
+
+        @Test
+        void readersBesideOneAnotherAreFineAWriterIsNot() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.memory.prepare(block, Access.READ, one);
+            device.memory.prepare(block, Access.READ, two);
+            device.memory.finish(block, Access.READ, one);
+            device.memory.finish(block, Access.READ, two);
+            device.memory.prepare(block, Access.WRITE, one);
+            assertThatThrownBy(() -> device.memory.prepare(block, Access.READ, two))
+                    .isInstanceOf(MisorderedUseException.class);
+            device.memory.finish(block, Access.WRITE, one);
+            device.memory.free(block);
+        }
+
+        @Test
+        void aWaitThatFailsCanBeTriedAgain() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.driver.failOnCall(CudaFunction.STREAM_WAIT_EVENT, 1, CudaResult.INVALID_HANDLE);
+            assertThatThrownBy(() -> device.memory.prepare(block, Access.WRITE, two))
+                    .isInstanceOf(DeviceException.class);
+            device.write(block, 3, two);
+            device.memory.free(block);
+        }
+
+        @Test
+        void aLaunchIsPreparedAsAWholeOrNotAtAll() {
+            TrackedBlock good = device.memory.allocate(MIB, one, "good");
+            TrackedBlock freed = device.memory.allocate(MIB, one, "freed");
+            device.memory.free(freed);
+            TrackedMemory.Launch launch =
+                    device.memory.launch(two).uses(good, Access.WRITE).uses(freed, Access.READ);
+            assertThatThrownBy(launch::prepare).isInstanceOf(StaleBlockException.class);
+            device.memory.free(good);
+        }
+
+        @Test
+        void aCommitThatFailsPoisonsAllAndTheNextUseWaitsForAllOfTheStream() {
+            TrackedBlock first = device.memory.allocate(MIB, one, "first");
+            TrackedBlock second = device.memory.allocate(MIB, one, "second");
+            device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
+            try (TrackedMemory.Launch launch =
+                    device.memory.launch(one).uses(first, Access.WRITE).uses(second, Access.WRITE)) {
+                launch.prepare();
+                device.driver.memsetD8Async(0, first.address(), (byte) 9, MIB, one.handle());
+                assertThatThrownBy(launch::commit).isInstanceOf(DeviceException.class);
+                assertThatThrownBy(launch::commit).isInstanceOf(IllegalStateException.class);
+            }
+            device.copy(first, second, two);
+            device.memory.free(first);
+            device.driver.advanceAll();
+            assertThat(device.valueOf(second)).isEqualTo(9);
+            device.memory.free(second);
+        }
+
+        @Test
+        void aFreedBlockWhoseUseWasLostIsReapedBehindAllThatItsStreamWasGiven() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            try (TrackedMemory.Launch launch = device.memory.launch(two).uses(block, Access.WRITE)) {
+                launch.prepare();
+                device.driver.memsetD8Async(0, block.address(), (byte) 9, MIB, two.handle());
+            }
+            device.memory.free(block);
+            assertThat(device.memory.reap()).isZero();
+            device.driver.advance(one.handle());
+            assertThat(device.memory.reap()).isZero();
+            device.driver.advance(two.handle());
+            assertThat(device.memory.reap()).isEqualTo(MIB);
+        }
+
+        @Test
+        void whatWasLostIsWaitedForOnTheDeviceUntilAWriteStandsForIt() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            try (TrackedMemory.Launch launch = device.memory.launch(one).uses(block, Access.WRITE)) {
+                launch.prepare();
+                device.driver.memsetD8Async(0, block.address(), (byte) 9, MIB, one.handle());
+            }
+            long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            TrackedMemory.Launch cancelled = device.memory.launch(two).uses(block, Access.WRITE);
+            cancelled.prepare();
+            cancelled.cancel();
+            device.write(block, 3, two);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isGreaterThanOrEqualTo(waits + 2);
+            waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            device.write(block, 4, two);
+            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
+            assertThat(device.driver.calls(CudaFunction.STREAM_SYNCHRONIZE)).isZero();
+            device.driver.advanceAll();
+            assertThat(device.valueOf(block)).isEqualTo(4);
+            device.memory.free(block);
+        }
+
+        @Test
+        void aCancelledLaunchLeavesNoTrace() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            TrackedMemory.Launch launch = device.memory.launch(two).uses(block, Access.WRITE);
+            launch.prepare();
+            launch.cancel();
+            launch.close();
+            device.memory.free(block);
+            assertThatThrownBy(launch::cancel).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(launch::prepare).isInstanceOf(IllegalStateException.class);
+        }
+
+        @Test
+        void anAllocationWhoseEventFailsLeavesNothing() {
+            device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
+            assertThatThrownBy(() -> device.memory.allocate(MIB, one, "test")).isInstanceOf(DeviceException.class);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
+        }
+
+        @Test
+        void closeIsRefusedWhileBlocksAreLive() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "kept");
+            assertThatThrownBy(device.memory::close)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("kept");
+            device.memory.free(block);
+        }
+
+        @Test
+        void stacksThatCannotWorkAreRefused() {
+            assertThatThrownBy(() -> new TrackedMemory(
+                            new BudgetResource(device.resource, device.budget), device.events, device.budget))
+                    .isInstanceOf(StackOrderException.class);
+            var bound = new StreamBoundResource((CudaAsyncResource) device.resource, one);
+            assertThatThrownBy(() -> new TrackedMemory(bound, device.events, Budget.of("other", 1)))
+                    .isInstanceOf(StackOrderException.class);
+        }
+
+        @Test
+        void aReapNeverWaitsForTheDevice() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.write(block, 1, two);
+            device.memory.free(block);
+            assertThat(device.memory.reap()).isZero();
+            assertThat(device.memory.reap(Duration.ofMillis(2))).isFalse();
+            for (CudaFunction function : List.of(
+                    CudaFunction.STREAM_SYNCHRONIZE, CudaFunction.EVENT_SYNCHRONIZE, CudaFunction.CTX_SYNCHRONIZE)) {
+                assertThat(device.driver.calls(function)).isZero();
+            }
+        }
+
+        @Test
+        void aReapThatFailsLeavesTheRestPending() {
+            TrackedBlock first = device.memory.allocate(MIB, one, "first");
+            TrackedBlock second = device.memory.allocate(MIB, one, "second");
+            device.memory.free(first);
+            device.memory.free(second);
+            device.driver.advanceAll();
+            device.driver.failOnCall(CudaFunction.EVENT_QUERY, 1, CudaResult.INVALID_HANDLE);
+            assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 2 * MIB, 6 * MIB));
+            assertThat(device.memory.reap()).isEqualTo(2 * MIB);
+        }
+
+        @Test
+        void aBlockThatTheDriverFailsToTakeBackIsDead() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            device.memory.free(block);
+            device.driver.advanceAll();
+            device.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, CudaResult.INVALID_HANDLE);
+            assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
+            assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
+            device.driver.memFreeAsync(0, block.address(), one.handle());
+        }
+
+        @Test
+        void aBlockThatIsNamedTwiceIsUsedOnceWithItsStrongestAccess() {
+            TrackedBlock block = device.memory.allocate(MIB, one, "test");
+            TrackedMemory.Launch launch = device.memory
+                    .launch(one)
+                    .uses(block, Access.READ)
+                    .uses(block, Access.WRITE)
+                    .uses(block, Access.READ);
+            launch.prepare();
+            assertThatThrownBy(() -> device.memory.prepare(block, Access.READ, two))
+                    .isInstanceOf(MisorderedUseException.class);
+            assertThatThrownBy(() -> launch.uses(block, Access.READ)).isInstanceOf(IllegalStateException.class);
+            long records = device.driver.calls(CudaFunction.EVENT_RECORD);
+            launch.commit();
+            assertThat(device.driver.calls(CudaFunction.EVENT_RECORD)).isEqualTo(records + 1);
+            device.memory.free(block);
+        }
+
+        @Test
+        void anAllocationWhoseUpstreamIsOutReapsAndTriesOnceMore() {
+            Budget wide = Budget.of("wide", 100 * MIB);
+            TrackedMemory memory = new TrackedMemory(
+                    new BudgetResource(device.resource, Budget.of("small", MIB)), device.events, wide);
+            memory.free(memory.allocate(MIB, one, "first"));
+            device.driver.advanceAll();
+            TrackedBlock second = memory.allocate(MIB, one, "second");
+            assertThatThrownBy(() -> memory.allocate(MIB, one, "third")).isInstanceOf(OutOfMemoryException.class);
+            assertThat(memory.status().live()).isEqualTo(MIB);
+            memory.free(second);
+            device.driver.advanceAll();
+            assertThat(memory.reap()).isEqualTo(MIB);
+        }
+
+        @Test
+        void whileThreadsFreeAndReapTheSumsAlwaysHold() throws Exception {
+            AtomicBoolean isOver = new AtomicBoolean();
+            try (var threads = Executors.newFixedThreadPool(3)) {
+                Future<?> watcher = threads.submit(() -> {
+                    while (!isOver.get()) {
+                        TrackedMemory.Status status = device.memory.status();
+                        assertThat(status.live() + status.pending() + status.available())
+                                .isEqualTo(8 * MIB);
+                        device.memory.reap();
+                    }
+                });
+                List<Future<?>> users = new ArrayList<>();
+                for (DriverStream stream : device.streams) {
+                    users.add(threads.submit(() -> {
+                        for (int i = 0; i < 500; i++) {
+                            TrackedBlock block = device.memory.allocate(1000, stream, "worker");
+                            device.write(block, i, stream);
+                            device.memory.free(block);
+                            device.driver.advance(stream.handle());
+                        }
+                    }));
+                }
+                for (Future<?> user : users) {
+                    user.get();
+                }
+                isOver.set(true);
+                watcher.get();
+            }
+        }
+    }
+
+    /** The same steps without tracking: what the property below relies on to see. */
+    @Test
+    void theDeviceReportsAUseThatNothingOrders() {
+        SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
+                .withMemory(64 * MIB)
+                .withLaggingStreams()
+                .build();
+        driver.primaryContextRetain(0);
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        DriverStream one = new DriverStream(driver, async.memory());
+        DriverStream two = new DriverStream(driver, async.memory());
+        long address = async.allocate(1000, 256, one);
+        assertThatThrownBy(() -> driver.memsetD8Async(0, address, (byte) 1, 1000, two.handle()))
+                .isInstanceOf(StreamHazardException.class);
+        async.deallocate(address, 1000, 256, one);
+        driver.advance(one.handle());
+        two.close();
+        one.close();
+        async.close();
+        driver.primaryContextRelease(0);
+        assertThat(driver.hazards()).hasSize(1);
+    }
+
+    /** Whichever call of the driver fails: nothing is lost, and in the end everything is back. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void noFailureOfTheDriverLosesABlock(boolean isAsync) {
+        boolean hasFailed = true;
+        for (int call = 1; hasFailed; call++) {
+            try (Device device = new Device(isAsync, 2)) {
+                List<TrackedBlock> live = new ArrayList<>();
+                device.driver.failOnCall(call, CudaResult.ILLEGAL_ADDRESS);
+                int failures = runUnderFailures(device, live);
+                device.driver.clearFailures();
+                TrackedMemory.Status status = device.memory.status();
+                assertThat(status.live() + status.pending() + status.available())
+                        .isEqualTo(8 * MIB);
+                live.forEach(device.memory::free);
+                hasFailed = failures > 0;
+            }
+        }
+    }
+
+    /** Some steps on two streams, each of which may fail; what the driver did not take back is given back by hand. */
+    private static int runUnderFailures(Device device, List<TrackedBlock> live) {
+        DriverStream one = device.streams.getFirst();
+        DriverStream two = device.streams.getLast();
+        List<Long> freed = new ArrayList<>();
+        List<Runnable> steps = List.of(
+                () -> live.add(device.memory.allocate(1000, one, "first")),
+                () -> live.add(device.memory.allocate(2000, two, "second")),
+                () -> device.copy(live.getFirst(), live.getLast(), two),
+                () -> device.copy(live.getLast(), live.getFirst(), one),
+                () -> {
+                    freed.add(live.getFirst().address());
+                    device.memory.free(live.removeFirst());
+                },
+                device.driver::advanceAll,
+                device.memory::reap,
+                device.driver::advanceAll,
+                device.memory::reap,
+                () -> live.add(device.memory.allocate(1000, two, "third")));
+        int failures = 0;
+        for (Runnable step : steps) {
+            try {
+                step.run();
+            } catch (DeviceException | CudaException e) {
+                failures++;
+                assertThat(e).hasMessageContaining("CUDA_ERROR_ILLEGAL_ADDRESS");
+                if (String.valueOf(e.getMessage()).startsWith("cuMemFree")) {
+                    device.driver.memFree(0, freed.getFirst());
+                }
+            } catch (NoSuchElementException e) {
+                assertThat(failures).isPositive(); // there is nothing to copy or to free
+            }
+        }
+        return failures;
+    }
+
+    /** Random programs on a device whose streams lag: the device itself reports what nothing orders. */
+    @Property(tries = 300)
+    void noProgramEverMeetsFreedOrUnorderedMemory(
+            @ForAll boolean isAsync, @ForAll @Size(max = 150) List<@IntRange(max = 999_999) Integer> steps) {
+        try (Device device = new Device(isAsync, 4)) {
+            List<TrackedBlock> blocks = new ArrayList<>();
+            List<Integer> values = new ArrayList<>();
+            for (int step : steps) {
+                DriverStream stream = device.streams.get(step / 16 % 4);
+                int which = step / 64;
+                switch (step % 8) {
+                    case 0, 1 -> {
+                        if (blocks.size() < 12) {
+                            TrackedBlock block = device.memory.allocate(16 + which % 5000, stream, "step " + step);
+                            device.write(block, which % 100, stream);
+                            blocks.add(block);
+                            values.add(which % 100);
+                        }
+                    }
+                    case 2, 3 -> {
+                        if (blocks.size() > 1) {
+                            int source = which % blocks.size();
+                            int target = which / 16 % blocks.size();
+                            if (source != target) {
+                                device.copy(blocks.get(source), blocks.get(target), stream);
+                                values.set(target, values.get(source));
+                            }
+                        }
+                    }
+                    case 4 -> {
+                        if (!blocks.isEmpty()) {
+                            int target = which % blocks.size();
+                            device.write(blocks.get(target), which % 90, stream);
+                            values.set(target, which % 90);
+                        }
+                    }
+                    case 5 -> {
+                        if (!blocks.isEmpty()) {
+                            int freed = which % blocks.size();
+                            device.memory.free(blocks.remove(freed));
+                            values.remove(/* index */ freed);
+                        }
+                    }
+                    case 6 -> device.driver.advance(stream.handle());
+                    default -> device.memory.reap();
+                }
+                TrackedMemory.Status status = device.memory.status();
+                assertThat(status.live() + status.pending() + status.available())
+                        .isEqualTo(8 * MIB);
+            }
+            device.driver.advanceAll();
+            for (int i = 0; i < blocks.size(); i++) {
+                assertThat(device.valueOf(blocks.get(i))).isEqualTo(values.get(i));
+            }
+            blocks.forEach(device.memory::free);
+        }
+    }
+
+    /** What pends is found by whoever needs it, also while another reaps: 8 threads never want more than there is. */
+    @Test
+    void noThreadIsRefusedWhatReapsOfOthersGiveBack() throws Exception {
+        SimulatedCudaDriver driver =
+                SimulatedCudaDriver.builder().withMemory(64 * MIB).build();
+        driver.primaryContextRetain(0);
+        CudaAsyncResource async = new CudaAsyncResource(driver, 0);
+        CudaEvents events = new CudaEvents(driver, 0);
+        TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 8 * MIB));
+        try (var threads = Executors.newFixedThreadPool(8)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < 8; thread++) {
+                all.add(threads.submit(() -> {
+                    try (DriverStream stream = new DriverStream(driver, async.memory())) {
+                        for (int i = 0; i < 2000; i++) {
+                            memory.free(memory.allocate(MIB, stream, "worker"));
+                        }
+                    }
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+        assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
+        memory.close();
+        events.close();
+        async.close();
+        driver.primaryContextRelease(0);
+        driver.close();
+    }
+
+    @Nested
+    class Streams {
+        private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
+
+        @BeforeEach
+        void retain() {
+            driver.primaryContextRetain(0);
+        }
+
+        @AfterEach
+        void close() {
+            driver.primaryContextRelease(0);
+            driver.close();
+        }
+
+        @Test
+        void aPoolNeverHasMoreThanItsCapacityAndUsesStreamsAgain() {
+            var memory = new CudaDeviceResource(driver, 0).memory();
+            AtomicInteger created = new AtomicInteger();
+            try (StreamPool pool = new StreamPool(2, () -> {
+                created.incrementAndGet();
+                return new DriverStream(driver, memory);
+            })) {
+                var first = pool.acquire();
+                var second = pool.acquire();
+                assertThat(first).isNotSameAs(second);
+                assertThatThrownBy(pool::acquire)
+                        .isInstanceOfSatisfying(
+                                StreamCapacityException.class,
+                                e -> assertThat(e.capacity()).isEqualTo(2));
+                assertThatThrownBy(pool::close).isInstanceOf(IllegalStateException.class);
+                pool.release(first);
+                assertThat(pool.acquire()).isSameAs(first);
+                pool.release(first);
+                pool.release(second);
+                assertThatThrownBy(() -> pool.release(second)).isInstanceOf(IllegalArgumentException.class);
+                assertThat(created).hasValue(2);
+            }
+            assertThatThrownBy(() -> new StreamPool(0, () -> new DriverStream(driver, memory)))
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+
+        @Test
+        void aRuntimeIsStartedOnceAndAFailedStartIsTriedAgain() {
+            var resource = new CudaDeviceResource(driver, 0);
+            AtomicInteger starts = new AtomicInteger();
+            assertThatThrownBy(() -> DeviceRuntime.of(4711, device -> {
+                        throw new DeviceException("no such device", null);
+                    }))
+                    .isInstanceOf(DeviceException.class);
+            DeviceRuntime runtime = DeviceRuntime.of(4711, device -> {
+                starts.incrementAndGet();
+                return new DeviceRuntime(
+                        new TrackedMemory(resource, new CudaEvents(driver, 0), Budget.of("device", 1)),
+                        new StreamPool(1, () -> new DriverStream(driver, resource.memory())));
+            });
+            assertThat(DeviceRuntime.of(4711, device -> {
+                        starts.incrementAndGet();
+                        return runtime;
+                    }))
+                    .isSameAs(runtime);
+            assertThat(starts).hasValue(1);
+        }
+
+        @Test
+        void threadsThatRaceForARuntimeStartItOnce() throws Exception {
+            var resource = new CudaDeviceResource(driver, 0);
+            AtomicInteger starts = new AtomicInteger();
+            CountDownLatch begin = new CountDownLatch(1);
+            List<Future<DeviceRuntime>> all = new ArrayList<>();
+            try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                for (int i = 0; i < 16; i++) {
+                    all.add(threads.submit(() -> {
+                        begin.await();
+                        return DeviceRuntime.of(4712, device -> {
+                            if (starts.incrementAndGet() == 1) {
+                                throw new DeviceException("not yet", null);
+                            }
+                            return new DeviceRuntime(
+                                    new TrackedMemory(resource, new CudaEvents(driver, 0), Budget.of("device", 1)),
+                                    new StreamPool(1, () -> new DriverStream(driver, resource.memory())));
+                        });
+                    }));
+                }
+                begin.countDown();
+            }
+            assertThat(all.stream().filter(one -> one.state() == Future.State.FAILED))
+                    .hasSize(1);
+            assertThat(all.stream()
+                            .filter(one -> one.state() == Future.State.SUCCESS)
+                            .map(Future::resultNow)
+                            .distinct())
+                    .hasSize(1);
+            assertThat(starts).hasValue(2);
+        }
+    }
+}
