@@ -1,8 +1,8 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * The conformance kit: proves that a provider keeps the rules of {@code docs/contract.md}, or shows the shortest program
- * that breaks one.
+ * The conformance kit: proves that a provider keeps the rules of {@code docs/contract.md}, or shows the shortest
+ * program that breaks one.
  *
  * <p>A provider's own test extends {@link allocator.conformance.AllocatorConformance}. Without writing a test,
  * {@link allocator.conformance.Main} runs the same suites on any provider of the module path.

@@ -4,8 +4,8 @@ import org.jspecify.annotations.NullMarked;
  * Our allocators under a live ONNX Runtime session, and ONNX Runtime's allocators under our contract.
  *
  * <p>Start at {@link allocator.onnxruntime.OnnxRuntimeAllocators} to give sessions an allocator of this project, and at
- * {@link allocator.onnxruntime.OnnxRuntimeFactory} to use ONNX Runtime's own arena like any other provider. Calls native
- * code through {@code java.lang.foreign}: name this module and {@code com.microsoft.onnxruntime} in
+ * {@link allocator.onnxruntime.OnnxRuntimeFactory} to use ONNX Runtime's own arena like any other provider. Calls
+ * native code through {@code java.lang.foreign}: name this module and {@code com.microsoft.onnxruntime} in
  * {@code --enable-native-access}.
  *
  * @provides allocator.spi.EpFactory ONNX Runtime's own allocators

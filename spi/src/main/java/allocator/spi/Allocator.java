@@ -38,8 +38,8 @@ public interface Allocator {
      *
      * @param address what the allocation returned; {@code 0} does nothing (A-02)
      * @throws InvalidFreeException if {@code address} is not the start of a live allocation of this allocator: a
-     *     {@link ForeignAddressException}, {@link InteriorAddressException} or {@link DoubleFreeException}, as far as the
-     *     allocator can tell (A-06); nothing changes then
+     *     {@link ForeignAddressException}, {@link InteriorAddressException} or {@link DoubleFreeException}, as far as
+     *     the allocator can tell (A-06); nothing changes then
      * @throws DeviceException if the driver fails to take the memory back; the allocation is dead all the same
      * @throws AllocatorClosedException if this allocator is closed
      */
@@ -53,8 +53,8 @@ public interface Allocator {
     MemoryInfo info();
 
     /**
-     * The level of this contract that the allocator was written for: {@link SpiLevel#CURRENT} at the time of writing, as
-     * a constant of the implementation's own.
+     * The level of this contract that the allocator was written for: {@link SpiLevel#CURRENT} at the time of writing,
+     * as a constant of the implementation's own.
      *
      * @return the level, the same on every call, at least {@link SpiLevel#MINIMUM}
      */
@@ -64,8 +64,8 @@ public interface Allocator {
      * Allocates memory at session start that is to live as long as the session, such as initializers, so that it does
      * not shape the growth of an arena. From {@link SpiLevel#RESERVE} on.
      *
-     * @implSpec An arena takes exactly {@code byteSize} bytes from its device, outside its regions, within the same limit
-     *     (R-01, R-02). The default implementation is {@link #alloc}.
+     * @implSpec An arena takes exactly {@code byteSize} bytes from its device, outside its regions, within the same
+     *     limit (R-01, R-02). The default implementation is {@link #alloc}.
      * @param byteSize size in bytes; {@code 0} yields the empty allocation
      * @return the address, to be freed with {@link #free}; {@code 0} if and only if {@code byteSize} is {@code 0}
      * @throws InvalidSizeException as {@link #alloc}
@@ -90,9 +90,9 @@ public interface Allocator {
     }
 
     /**
-     * The settings in force: a value for every key of {@link EpFactory#optionKeys} that applies to this allocator, after
-     * rounding, with the origin of each. Compared with what was asked for, it shows what a shared instance could not
-     * grant (O-05).
+     * The settings in force: a value for every key of {@link EpFactory#optionKeys} that applies to this allocator,
+     * after rounding, with the origin of each. Compared with what was asked for, it shows what a shared instance could
+     * not grant (O-05).
      *
      * @return the settings; empty unless overridden
      */

@@ -8,8 +8,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings for an allocator: string pairs, each with the place it came from, read through {@link OptionKey}s. Immutable;
- * kept in key order.
+ * Settings for an allocator: string pairs, each with the place it came from, read through {@link OptionKey}s.
+ * Immutable; kept in key order.
  */
 public final class AllocatorOptions {
     /** No settings. */

@@ -5,11 +5,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Counters of an allocator at one moment, with the meaning of ONNX Runtime's keys and a few that it lacks. All sizes are
- * bytes. What an allocator does not count is {@code 0}; {@code limit} is {@link #UNLIMITED} where there is none.
+ * Counters of an allocator at one moment, with the meaning of ONNX Runtime's keys and a few that it lacks. All sizes
+ * are bytes. What an allocator does not count is {@code 0}; {@code limit} is {@link #UNLIMITED} where there is none.
  *
- * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and
- * {@code bytesInUse <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).
+ * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and {@code bytesInUse
+ * <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).
  *
  * @param limit the most that may be held, {@link #UNLIMITED} if there is no limit; key {@code Limit}
  * @param bytesInUse live to callers, as handed out, padding included; key {@code InUse}
@@ -18,8 +18,8 @@ import java.util.Map;
  * @param freeBytes held but not in use; key {@code FreeBytes}
  * @param largestFreeChunk the largest block that could be handed out without taking memory from the device; key
  *     {@code LargestFreeChunk}
- * @param peakBytesInUse the most that {@code bytesInUse} has been, or an upper bound of it where threads are counted apart;
- *     key {@code MaxInUse}
+ * @param peakBytesInUse the most that {@code bytesInUse} has been, or an upper bound of it where threads are counted
+ *     apart; key {@code MaxInUse}
  * @param peakBytesHeld the most that {@code bytesHeld} has been; key {@code MaxTotalAllocated}
  * @param maxAllocSize the largest block handed out, padding included; key {@code MaxAllocSize}
  * @param numAllocs successful allocations so far, reserves included; key {@code NumAllocs}
@@ -85,7 +85,9 @@ public record AllocatorStats(
         return Collections.unmodifiableMap(map);
     }
 
-    /** Collects counters; what is not set is {@code 0}, the limit {@link #UNLIMITED}. Not for use by several threads. */
+    /**
+     * Collects counters; what is not set is {@code 0}, the limit {@link #UNLIMITED}. Not for use by several threads.
+     */
     public static final class Builder {
         private long limit = UNLIMITED;
         private long bytesInUse;

@@ -2,7 +2,9 @@ package allocator.spi;
 
 import java.util.Locale;
 
-/** The kind of a device. The constants stand in the order of ONNX Runtime's device types: CPU 0, GPU 1, FPGA 2, NPU 3. */
+/**
+ * The kind of a device. The constants stand in the order of ONNX Runtime's device types: CPU 0, GPU 1, FPGA 2, NPU 3.
+ */
 public enum DeviceType {
     /** A host processor. */
     CPU,

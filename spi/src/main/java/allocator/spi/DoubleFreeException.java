@@ -1,6 +1,9 @@
 package allocator.spi;
 
-/** Thrown for a free of an allocation that is free already. An allocator can tell only until the address is handed out again. */
+/**
+ * Thrown for a free of an allocation that is free already. An allocator can tell only until the address is handed out
+ * again.
+ */
 public final class DoubleFreeException extends InvalidFreeException {
     private static final long serialVersionUID = 1L;
 

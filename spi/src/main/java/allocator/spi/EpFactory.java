@@ -15,8 +15,8 @@ import java.util.Optional;
  */
 public interface EpFactory extends AutoCloseable {
     /**
-     * The provider's identity: exact, case-sensitive, the same on every call, and unique in an environment. It stands in
-     * option keys, so it has no blanks: {@code ep_factory.<name>.arena.max_mem} and, in lower case,
+     * The provider's identity: exact, case-sensitive, the same on every call, and unique in an environment. It stands
+     * in option keys, so it has no blanks: {@code ep_factory.<name>.arena.max_mem} and, in lower case,
      * {@code ep.<name>.arena.max_mem}. Names that would make such keys ambiguous are refused together: names that
      * differ only in case, and {@code a} beside {@code a.b}.
      *
@@ -66,7 +66,8 @@ public interface EpFactory extends AutoCloseable {
      * <p>A provider may return the same shared instance again and again; it then counts users for each memory, and each
      * successful call is one reference that is given back by one {@link #releaseAllocator} (F-04). Options that arrive
      * when a shared instance exists cannot change it; {@link Allocator#effectiveOptions} then tells the difference
-     * (O-05). With {@link OptionKey#EXCLUSIVE} the caller gets an instance of its own (O-06). The caller owns the reference, the provider the allocator.
+     * (O-05). With {@link OptionKey#EXCLUSIVE} the caller gets an instance of its own (O-06). The caller owns the
+     * reference, the provider the allocator.
      *
      * @implSpec The allocator's {@link Allocator#info} equals {@code info} (F-05) and its allocator type is never
      *     {@link AllocatorType#ARENA} (F-06). If this method throws, nothing was created and no reference counted

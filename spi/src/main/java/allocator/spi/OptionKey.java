@@ -140,8 +140,8 @@ public final class OptionKey<T> {
      *
      * @param name the key
      * @param defaultValue the default, one of {@code values}
-     * @param values every accepted text and its value; the first text in natural order that has a value is how the value
-     *     is written
+     * @param values every accepted text and its value; the first text in natural order that has a value is how the
+     *     value is written
      * @param description what it does, for a person
      * @param <E> type of the value
      * @return the key

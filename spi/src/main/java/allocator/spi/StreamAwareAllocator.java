@@ -32,12 +32,12 @@ public interface StreamAwareAllocator extends Allocator {
     long allocOnStream(long byteSize, SyncStream stream);
 
     /**
-     * Whether the device itself decides when freed memory may go to another stream, as a memory pool of a driver does. It may
-     * then go as soon as the device knows that the work is done, or orders the next user behind it, although nobody waited
-     * for an event (T-03); and it may lie for a while where the device has not looked yet. Never blocks.
+     * Whether the device itself decides when freed memory may go to another stream, as a memory pool of a driver does.
+     * It may then go as soon as the device knows that the work is done, or orders the next user behind it, although
+     * nobody waited for an event (T-03); and it may lie for a while where the device has not looked yet. Never blocks.
      *
-     * @implSpec Always the same answer. An allocator that draws from another passes on what that one says, unless it orders
-     *     the memory itself.
+     * @implSpec Always the same answer. An allocator that draws from another passes on what that one says, unless it
+     *     orders the memory itself.
      * @return {@code false} unless overridden
      */
     default boolean isOrderedByDevice() {

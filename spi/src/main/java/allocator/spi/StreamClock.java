@@ -4,12 +4,12 @@ import java.lang.ref.Reference;
 import java.util.Arrays;
 
 /**
- * What is known of streams: for each the highest sync id waited for, a vector clock. Immutable, so that it is read without
- * a lock and passed on without a copy; a search makes no objects.
+ * What is known of streams: for each the highest sync id waited for, a vector clock. Immutable, so that it is read
+ * without a lock and passed on without a copy; a search makes no objects.
  *
- * <p>A merge leaves out the streams about which nobody can ask any more, or whose answer is known without: those that have
- * ended, and those that nobody refers to. So a clock is as large as the number of streams that are in use, however many
- * there were.
+ * <p>A merge leaves out the streams about which nobody can ask any more, or whose answer is known without: those that
+ * have ended, and those that nobody refers to. So a clock is as large as the number of streams that are in use, however
+ * many there were.
  */
 final class StreamClock {
     static final StreamClock EMPTY = new StreamClock(new long[0], new long[0], new Reference<?>[0]);

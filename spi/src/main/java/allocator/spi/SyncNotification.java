@@ -4,11 +4,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A point in the work of a stream that other streams, or the host, can wait for. A provider adds the device's part, such
- * as an event; the bookkeeping of {@link SyncStream} is done here.
+ * A point in the work of a stream that other streams, or the host, can wait for. A provider adds the device's part,
+ * such as an event; the bookkeeping of {@link SyncStream} is done here.
  *
- * <p>Activate it once the work to wait for is submitted; then wait as often as needed. Activating again moves the point.
- * Safe for use by any thread.
+ * <p>Activate it once the work to wait for is submitted; then wait as often as needed. Activating again moves the
+ * point. Safe for use by any thread.
  */
 public abstract class SyncNotification implements AutoCloseable {
     private final SyncStream stream;

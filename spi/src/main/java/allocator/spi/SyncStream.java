@@ -84,9 +84,9 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
-     * Tells that the work of this stream is done and that no more will come: everybody counts as having waited for all of it,
-     * and what was known of it is forgotten. To be called by {@link #close}, once; never where the device could not say that
-     * the work is done.
+     * Tells that the work of this stream is done and that no more will come: everybody counts as having waited for all
+     * of it, and what was known of it is forgotten. To be called by {@link #close}, once; never where the device could
+     * not say that the work is done.
      *
      * <p>A stream that is not ended in this way is remembered until it is garbage.
      */

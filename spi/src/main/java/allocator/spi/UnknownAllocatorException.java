@@ -1,6 +1,9 @@
 package allocator.spi;
 
-/** Thrown when a factory is given back an allocator that it did not create, or one reference too many; nothing changes (F-07). */
+/**
+ * Thrown when a factory is given back an allocator that it did not create, or one reference too many; nothing changes
+ * (F-07).
+ */
 public final class UnknownAllocatorException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 

@@ -13,7 +13,9 @@ import org.junit.jupiter.api.Test;
 
 /** What streams remember of others that come and go. */
 class StreamLifeTest {
-    /** As a server has them: two that stay, and one after the other that waits for one and is waited for by the other. */
+    /**
+     * As a server has them: two that stay, and one after the other that waits for one and is waited for by the other.
+     */
     @Test
     void aMillionClosedStreamsAreForgotten() {
         final IdleStream producer = new IdleStream();

@@ -77,8 +77,8 @@ public class ArenaAllocator implements ShrinkableAllocator {
     }
 
     /**
-     * Returns everything to the device, as {@link BfcArena#close} does. Called by the provider when the last reference is
-     * released.
+     * Returns everything to the device, as {@link BfcArena#close} does. Called by the provider when the last reference
+     * is released.
      *
      * @return what was still live
      */

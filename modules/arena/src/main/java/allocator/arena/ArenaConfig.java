@@ -15,10 +15,10 @@ import java.util.Objects;
  * @param maxPowerOfTwoExtendBytes where doubling ends; a single request may still be larger
  * @param maxMem the most that regions, reserves and what is being asked for may come to; {@code 0} is no limit
  * @param placementPolicy which free memory serves a request
- * @param maxKeptBytes the most that {@link PlacementPolicy#QUICK_FIT} keeps without merging it; {@code 0} is an eighth of the
- *     regions
- * @param maxLanes into how many lanes the arena may divide when threads meet; {@code 1} is never, {@code 0} is one more than
- *     there are processors
+ * @param maxKeptBytes the most that {@link PlacementPolicy#QUICK_FIT} keeps without merging it; {@code 0} is an eighth
+ *     of the regions
+ * @param maxLanes into how many lanes the arena may divide when threads meet; {@code 1} is never, {@code 0} is one more
+ *     than there are processors
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
  */
@@ -40,7 +40,8 @@ public record ArenaConfig(
     /**
      * Checks the components and rounds the sizes up.
      *
-     * @throws IllegalArgumentException if a size is not from 1 to {@link OptionKey#MAX_SIZE}, or another number is negative
+     * @throws IllegalArgumentException if a size is not from 1 to {@link OptionKey#MAX_SIZE}, or another number is
+     *     negative
      */
     public ArenaConfig {
         Objects.requireNonNull(extendStrategy, "extendStrategy");

@@ -4,7 +4,10 @@ import allocator.spi.OptionKey;
 import java.util.List;
 import java.util.Map;
 
-/** The option keys of an arena: ONNX Runtime's, under its names, with its meanings (O-07) and its defaults, and three more. */
+/**
+ * The option keys of an arena: ONNX Runtime's, under its names, with its meanings (O-07) and its defaults, and three
+ * more.
+ */
 public final class ArenaOptions {
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;

@@ -25,24 +25,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The best-fit-with-coalescing arena, on addresses: takes regions from an upstream allocator, hands out chunks of them,
- * and keeps what is freed for the next request. It behaves chunk for chunk as ONNX Runtime's arena, less its faults: the
- * limit holds for regions and reserves together, a bad free is refused, a stream's memory is handed on only after an event
- * that was recorded when it was free already.
+ * and keeps what is freed for the next request. It behaves chunk for chunk as ONNX Runtime's arena, less its faults:
+ * the limit holds for regions and reserves together, a bad free is refused, a stream's memory is handed on only after
+ * an event that was recorded when it was free already.
  *
- * <p><b>Lanes.</b> All memory is in one lane as long as threads take turns. Threads that allocate at once wait
- * for one another at its lock. A stream that has waited there for others sixteen times within a second is served from a lane
- * of its own from then on, with regions and a lock of its own; so is a thread that allocates for no stream in particular.
- * One thread, however many streams it has, never sees but one lane, and neither does one stream of many threads. There are at most
- * {@link ArenaConfig#maxLanes} lanes.
+ * <p><b>Lanes.</b> All memory is in one lane as long as threads take turns. Threads that allocate at once wait for one
+ * another at its lock. A stream that has waited there for others sixteen times within a second is served from a lane of
+ * its own from then on, with regions and a lock of its own; so is a thread that allocates for no stream in particular.
+ * One thread, however many streams it has, never sees but one lane, and neither does one stream of many threads. There
+ * are at most {@link ArenaConfig#maxLanes} lanes.
  *
  * <p>Memory is freed to the lane that it came from, by whichever thread. A lane's free memory serves others only under
  * pressure: where limit or device refuse, the other lanes are asked, and then all give their free regions back and the
  * request is made once more; that may wait for streams. The limit holds for all lanes together. The lane of a released
  * stream goes to whoever needs one next.
  *
- * <p><b>Statistics</b> are exact and of one moment while there is one lane. With several they are the sums over the lanes,
- * of one moment, except that the peak of bytes in use is the sum of the lanes' peaks, which they may have reached one after
- * the other.
+ * <p><b>Statistics</b> are exact and of one moment while there is one lane. With several they are the sums over the
+ * lanes, of one moment, except that the peak of bytes in use is the sum of the lanes' peaks, which they may have
+ * reached one after the other.
  *
  * <p>Who finds a free chunk never waits for the device. Safe for use by any thread.
  */
@@ -131,8 +131,8 @@ public final class BfcArena {
     }
 
     /**
-     * Allocates memory outside the regions: exactly {@code byteSize} bytes of the upstream allocator, under the same limit.
-     * It goes back to the upstream allocator when it is freed; {@link #shrink} does not touch it.
+     * Allocates memory outside the regions: exactly {@code byteSize} bytes of the upstream allocator, under the same
+     * limit. It goes back to the upstream allocator when it is freed; {@link #shrink} does not touch it.
      *
      * @param byteSize size in bytes; {@code 0} yields the empty allocation
      * @return the address, to be freed with {@link #free}
@@ -208,8 +208,8 @@ public final class BfcArena {
     // ---- freeing
 
     /**
-     * Frees an allocation or a reserve. What a stream took stays with the stream, until the stream is released or another
-     * one has waited for an event that is recorded from now on.
+     * Frees an allocation or a reserve. What a stream took stays with the stream, until the stream is released or
+     * another one has waited for an event that is recorded from now on.
      *
      * @param address what the allocation returned; {@code 0} does nothing
      * @throws InvalidFreeException if it is not the start of a live allocation; nothing changes then
@@ -223,8 +223,8 @@ public final class BfcArena {
     // ---- streams
 
     /**
-     * Ends the tie between a stream and its memory, used and free: any stream may use from now on what it freed and will
-     * free. To be called when the stream's work is done and no more will come, at its close.
+     * Ends the tie between a stream and its memory, used and free: any stream may use from now on what it freed and
+     * will free. To be called when the stream's work is done and no more will come, at its close.
      *
      * @param stream the stream; nothing happens if it has no memory here
      * @throws AllocatorClosedException if the arena is closed
@@ -250,12 +250,12 @@ public final class BfcArena {
     // ---- shrinking and closing
 
     /**
-     * Returns every region without live allocations to the upstream allocator, except the first one of the main lane where
-     * the settings keep it; growth starts anew. Waits first for the streams that own memory in those regions.
+     * Returns every region without live allocations to the upstream allocator, except the first one of the main lane
+     * where the settings keep it; growth starts anew. Waits first for the streams that own memory in those regions.
      *
      * @return what went back and what stays
-     * @throws DeviceException if a stream cannot be waited for, and nothing of its lane is returned then; or if the upstream
-     *     allocator fails to take a region back, after all others were returned
+     * @throws DeviceException if a stream cannot be waited for, and nothing of its lane is returned then; or if the
+     *     upstream allocator fails to take a region back, after all others were returned
      * @throws AllocatorClosedException if the arena is closed
      */
     public ShrinkReport shrink() {
@@ -283,8 +283,8 @@ public final class BfcArena {
      * addresses are dead then. A second call does nothing.
      *
      * @return what was still live
-     * @throws DeviceException if a stream cannot be waited for or memory cannot be returned; everything else was returned
-     *     then, and the arena is closed all the same
+     * @throws DeviceException if a stream cannot be waited for or memory cannot be returned; everything else was
+     *     returned then, and the arena is closed all the same
      */
     public CloseReport close() {
         lanes.choice.close();

@@ -3,8 +3,8 @@ package allocator.arena;
 import java.util.Arrays;
 
 /**
- * Tables of {@value #SLOTS} chunk handles each, for the blocks of a {@link Region} in which many chunks start. Tables are
- * made and retired as blocks fill and empty; all regions of an arena share them.
+ * Tables of {@value #SLOTS} chunk handles each, for the blocks of a {@link Region} in which many chunks start. Tables
+ * are made and retired as blocks fill and empty; all regions of an arena share them.
  */
 final class BlockTables {
     private static final int SLOT_SHIFT = 4;
@@ -16,7 +16,9 @@ final class BlockTables {
 
     private static final int NONE = -1;
 
-    /** Handles shifted up by one, so that 0 is empty; a retired table has the one retired before it in its first slot. */
+    /**
+     * Handles shifted up by one, so that 0 is empty; a retired table has the one retired before it in its first slot.
+     */
     private int[] slots = new int[0];
 
     /** Tables that were ever used. */

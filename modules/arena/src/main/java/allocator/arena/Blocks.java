@@ -5,7 +5,9 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Allocations of the upstream allocator outside regions, by address: reserves, or memory that could not be returned. */
+/**
+ * Allocations of the upstream allocator outside regions, by address: reserves, or memory that could not be returned.
+ */
 final class Blocks {
     /** The addresses, their highest bit turned over so that they are in unsigned order. */
     private final TreeMap<Long, Long> sizes = new TreeMap<>();

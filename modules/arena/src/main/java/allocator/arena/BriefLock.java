@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
  * A lock for sections of some ten nanoseconds, each of which would otherwise spend as much on its lock as on its work.
  *
  * <p>It is taken with one compare-and-set and given up with a plain store: nobody is woken. Who finds it taken looks
- * again, each time after twice as many pauses, and then after naps of {@value #NAP_NANOS} ns or what the system makes of
- * them. Rare looks let the thread that has the lock, and the guarded data in its cache, do many sections in a row; that
- * is several times as fast as taking turns, and so unfair that one in a thousand waits for a nap. Virtual threads give
- * up their carrier while they nap. Not reentrant, which assertions check; interrupts are left pending.
+ * again, each time after twice as many pauses, and then after naps of {@value #NAP_NANOS} ns or what the system makes
+ * of them. Rare looks let the thread that has the lock, and the guarded data in its cache, do many sections in a row;
+ * that is several times as fast as taking turns, and so unfair that one in a thousand waits for a nap. Virtual threads
+ * give up their carrier while they nap. Not reentrant, which assertions check; interrupts are left pending.
  */
 final class BriefLock {
     private static final int LOOKS = 10;

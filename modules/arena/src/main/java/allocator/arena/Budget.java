@@ -1,8 +1,8 @@
 package allocator.arena;
 
 /**
- * What the lanes of an arena hold together, and the most they may. Guarded by {@link Lanes#deviceLock}: who takes memory
- * looks here first, and nobody else can take any meanwhile.
+ * What the lanes of an arena hold together, and the most they may. Guarded by {@link Lanes#deviceLock}: who takes
+ * memory looks here first, and nobody else can take any meanwhile.
  */
 final class Budget {
     private final long limit;

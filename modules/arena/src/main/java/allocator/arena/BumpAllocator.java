@@ -21,20 +21,21 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bump allocation as an allocator of the contract: for the scratch memory of sessions, which is allocated in the course of
- * a run and all freed at its end. Blocks lie behind one another in regions; a region is used again once all blocks in it
- * are freed, and not before. So a run that frees everything costs one reset for each region it used, and a block that
- * stays keeps its region.
+ * Bump allocation as an allocator of the contract: for the scratch memory of sessions, which is allocated in the course
+ * of a run and all freed at its end. Blocks lie behind one another in regions; a region is used again once all blocks
+ * in it are freed, and not before. So a run that frees everything costs one reset for each region it used, and a block
+ * that stays keeps its region.
  *
- * <p>Terms. A <em>lane</em> is the regions of one stream, or of no stream. A lane that needs room takes, in this order: the
- * rest of another region of its own; a region that is <em>idle</em>, which is one of no lane, or an empty one of the lane
- * without a stream; an empty region of a stream that its own has waited for since; a new region; where regions may not grow, or the device has none of that size, memory for this one
- * request, which goes back to the device with it. When a run ends, the empty regions of its stream become idle, and when a
- * stream closes, its regions go to the lane without a stream. So memory passes on only behind the work that used it.
+ * <p>Terms. A <em>lane</em> is the regions of one stream, or of no stream. A lane that needs room takes, in this order:
+ * the rest of another region of its own; a region that is <em>idle</em>, which is one of no lane, or an empty one of
+ * the lane without a stream; an empty region of a stream that its own has waited for since; a new region; where regions
+ * may not grow, or the device has none of that size, memory for this one request, which goes back to the device with
+ * it. When a run ends, the empty regions of its stream become idle, and when a stream closes, its regions go to the
+ * lane without a stream. So memory passes on only behind the work that used it.
  *
- * <p>Safe for use by several threads; one lock guards everything and is held while the device is called. A call allocates
- * no Java objects, but for regions and, now and then, longer tables. {@link BumpArena} is what bumps without being asked
- * to free, which is faster by far.
+ * <p>Safe for use by several threads; one lock guards everything and is held while the device is called. A call
+ * allocates no Java objects, but for regions and, now and then, longer tables. {@link BumpArena} is what bumps without
+ * being asked to free, which is faster by far.
  */
 public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     private final Allocator upstream;
@@ -239,7 +240,9 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
         return holding.lane == null || (holding.lane == common && holding.region.isEmpty());
     }
 
-    /** Whether a lane may take a region of another: an idle one, or an empty one whose stream it has waited for since. */
+    /**
+     * Whether a lane may take a region of another: an idle one, or an empty one whose stream it has waited for since.
+     */
     private boolean isFor(Lane lane, Holding holding) {
         return isIdle(holding)
                 || (holding.region.isEmpty()
@@ -426,8 +429,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     }
 
     /**
-     * Makes what was freed on a stream available to all: for the provider's streams to call at run end, once their work is
-     * done.
+     * Makes what was freed on a stream available to all: for the provider's streams to call at run end, once their work
+     * is done.
      *
      * @param stream the stream
      * @throws DeviceException if the device fails to take memory back
@@ -452,7 +455,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     }
 
     /**
-     * Ends the tie between a stream and its memory: for the provider's streams to call at close, once their work is done.
+     * Ends the tie between a stream and its memory: for the provider's streams to call at close, once their work is
+     * done.
      *
      * @param stream the stream
      * @throws DeviceException if the device fails to take memory back
@@ -475,8 +479,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     }
 
     /**
-     * Gives back the regions that are idle. Those that a stream may still work on stay until its run ends. What the device
-     * failed to take back before is offered again.
+     * Gives back the regions that are idle. Those that a stream may still work on stay until its run ends. What the
+     * device failed to take back before is offered again.
      */
     @Override
     public final ShrinkReport shrink() {
@@ -545,8 +549,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
      * Returns everything to the device. Called by the provider when the last reference is released. A second call does
      * nothing.
      *
-     * @throws DeviceException if the device fails to take something back; the allocator is closed all the same, and what
-     *     was not returned is lost
+     * @throws DeviceException if the device fails to take something back; the allocator is closed all the same, and
+     *     what was not returned is lost
      */
     public final void close() {
         synchronized (lock) {

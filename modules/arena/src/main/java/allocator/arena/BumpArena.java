@@ -12,8 +12,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Allocates by moving a pointer forward, and frees everything at once: for the scratch memory of one run, one request, one
- * frame. For one thread; {@link SharedBumpArena} is for several.
+ * Allocates by moving a pointer forward, and frees everything at once: for the scratch memory of one run, one request,
+ * one frame. For one thread; {@link SharedBumpArena} is for several.
  *
  * <pre>
  *  region 0            region 1 (after growth)
@@ -21,17 +21,18 @@ import org.jspecify.annotations.Nullable;
  *                                ^ top             ^ end
  * </pre>
  *
- * <p>Terms. A <em>position</em> is the distance from the start of region 0 through all regions, as if they were one. What
- * is below the position of {@code top} is in use. A <em>mark</em> is a position to return to. The <em>generation</em> rises
- * with every {@linkplain #reset reset} and {@linkplain #rollback rollback}; an address together with the generation of its
- * allocation names a block for ever, and {@link #isLive} tells whether that block still is.
+ * <p>Terms. A <em>position</em> is the distance from the start of region 0 through all regions, as if they were one.
+ * What is below the position of {@code top} is in use. A <em>mark</em> is a position to return to. The
+ * <em>generation</em> rises with every {@linkplain #reset reset} and {@linkplain #rollback rollback}; an address
+ * together with the generation of its allocation names a block for ever, and {@link #isLive} tells whether that block
+ * still is.
  *
- * <p>Invariant: a stack of cuts, each a position and the generation that began there, both rising from bottom to top; what
- * lies at a position and is older than the highest cut at or below it is dead. A rollback removes the cuts above its mark
- * and adds one, so a reset leaves exactly one.
+ * <p>Invariant: a stack of cuts, each a position and the generation that began there, both rising from bottom to top;
+ * what lies at a position and is older than the highest cut at or below it is dead. A rollback removes the cuts above
+ * its mark and adds one, so a reset leaves exactly one.
  *
- * <p>Cost. {@link #allocate} is an addition and a comparison; it allocates no Java objects. Regions stay when the arena is
- * reset and are used again in their order; {@link #shrink} gives them back.
+ * <p>Cost. {@link #allocate} is an addition and a comparison; it allocates no Java objects. Regions stay when the arena
+ * is reset and are used again in their order; {@link #shrink} gives them back.
  */
 public final class BumpArena implements AutoCloseable {
     /** The largest alignment that can be asked for, in bytes. */
@@ -113,8 +114,8 @@ public final class BumpArena implements AutoCloseable {
      *
      * @param upstream gives the regions; the arena does not close it
      * @param config how large they are
-     * @param fallback gives what the arena cannot, {@code null} for none; blocks go back to it with the reset or rollback
-     *     that frees them
+     * @param fallback gives what the arena cannot, {@code null} for none; blocks go back to it with the reset or
+     *     rollback that frees them
      */
     public BumpArena(Allocator upstream, BumpConfig config, @Nullable Allocator fallback) {
         this.upstream = Objects.requireNonNull(upstream, "upstream");
@@ -502,8 +503,8 @@ public final class BumpArena implements AutoCloseable {
     /**
      * Frees everything and gives all regions back. A second call does nothing.
      *
-     * @throws DeviceException if the upstream or the fallback allocator fails to take something back; the arena is closed
-     *     all the same
+     * @throws DeviceException if the upstream or the fallback allocator fails to take something back; the arena is
+     *     closed all the same
      * @throws WrongThreadException if another thread than the owner calls
      */
     @Override

@@ -14,14 +14,14 @@ import java.util.Arrays;
  *   word 2  owner           in use: bytes requested; free: stamp; kept: the one kept before it
  * </pre>
  *
- * <p>A chunk ends where the next one begins, so its size is not stored. The owner is a slot of {@link StreamSlots}, 0 for
- * none; the stamp is the owner's sync id when the memory was freed. Only a free chunk with an owner has <em>clean</em>
- * ends: units at its head and at its tail that the owner never used; see {@link Placement}. They are in a second
- * table that exists once a stream was seen. A <em>kept</em> chunk was freed and not merged, see {@link QuickFit}; its stamp
- * is in the second table.
+ * <p>A chunk ends where the next one begins, so its size is not stored. The owner is a slot of {@link StreamSlots}, 0
+ * for none; the stamp is the owner's sync id when the memory was freed. Only a free chunk with an owner has
+ * <em>clean</em> ends: units at its head and at its tail that the owner never used; see {@link Placement}. They are in
+ * a second table that exists once a stream was seen. A <em>kept</em> chunk was freed and not merged, see
+ * {@link QuickFit}; its stamp is in the second table.
  *
- * <p>Handles are dense and reused, last retired first. The tables are plain arrays, as every call reads them some thirty
- * times; they grow by a sixteenth.
+ * <p>Handles are dense and reused, last retired first. The tables are plain arrays, as every call reads them some
+ * thirty times; they grow by a sixteenth.
  */
 final class Chunks {
     static final int NONE = -1;

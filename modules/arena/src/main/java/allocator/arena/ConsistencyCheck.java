@@ -3,8 +3,8 @@ package allocator.arena;
 import allocator.arena.StreamSlots.Slot;
 
 /**
- * Walks an arena's structures and compares them with one another: chunks with their region, free chunks with the indexes,
- * the address index with the chunks, counters with sums.
+ * Walks an arena's structures and compares them with one another: chunks with their region, free chunks with the
+ * indexes, the address index with the chunks, counters with sums.
  */
 final class ConsistencyCheck {
     private final Placement placement;

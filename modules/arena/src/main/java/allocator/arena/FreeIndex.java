@@ -7,9 +7,9 @@ import java.util.Arrays;
  * constant as long as sizes are spread out.
  *
  * <p>The upper bits of a key pick one of the classes, {@value #STEPS} in each octave of sizes; a bitmap says which
- * classes have entries. The least entry of a class is kept with the class, the others are a tree of {@link SortedTrees}:
- * most classes have one entry, and most requests take the least. As a class is a range of keys, the order is exact. ONNX
- * Runtime's bin is the octave, up to its last bin that takes all the larger ones.
+ * classes have entries. The least entry of a class is kept with the class, the others are a tree of
+ * {@link SortedTrees}: most classes have one entry, and most requests take the least. As a class is a range of keys,
+ * the order is exact. ONNX Runtime's bin is the octave, up to its last bin that takes all the larger ones.
  */
 final class FreeIndex {
     static final int NONE = Chunks.NONE;
@@ -22,8 +22,8 @@ final class FreeIndex {
     private final SortedTrees trees;
 
     /**
-     * Two words for each class, up to the octave of the largest entry to come: the least key, {@link SizeOrder#END} if there
-     * is none; and its chunk in the lower half, a tree of the other entries in the upper.
+     * Two words for each class, up to the octave of the largest entry to come: the least key, {@link SizeOrder#END} if
+     * there is none; and its chunk in the lower half, a tree of the other entries in the upper.
      */
     private long[] classes = new long[0];
 

@@ -3,8 +3,8 @@ package allocator.arena;
 /**
  * How large the next region is: the state of doubling, and the steps down when the device refuses.
  *
- * <p>No value of a setting makes it overflow or run on: a region has at most {@link #MAX_REGION} bytes, and doubling stops
- * there.
+ * <p>No value of a setting makes it overflow or run on: a region has at most {@link #MAX_REGION} bytes, and doubling
+ * stops there.
  */
 final class Growth {
     /** The largest region. */

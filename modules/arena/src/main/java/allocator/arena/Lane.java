@@ -25,15 +25,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * Regions, their chunks and one lock: a whole arena, of which a {@link BfcArena} has one or more.
  *
- * <p>Where memory comes from within the regions is decided by {@link Placement}; this class adds growth, reserves, shrinking,
- * statistics, errors and locks. What its methods promise is said at those of {@link BfcArena}.
+ * <p>Where memory comes from within the regions is decided by {@link Placement}; this class adds growth, reserves,
+ * shrinking, statistics, errors and locks. What its methods promise is said at those of {@link BfcArena}.
  *
- * <p><b>Locks.</b> One guards all state and is never held while the upstream allocator or a stream is called. The other,
- * taken first, lets one thread at a time take memory from the device or return it: who waited for it looks for a free chunk
- * once more. Who finds one never waits for the device.
+ * <p><b>Locks.</b> One guards all state and is never held while the upstream allocator or a stream is called. The
+ * other, taken first, lets one thread at a time take memory from the device or return it: who waited for it looks for a
+ * free chunk once more. Who finds one never waits for the device.
  *
- * <p><b>Memory that cannot be returned</b> stays counted as held, is not used again, is listed by {@link #currentSnapshot}, and
- * the next shrink and the close try again; see {@link Returns}.
+ * <p><b>Memory that cannot be returned</b> stays counted as held, is not used again, is listed by
+ * {@link #currentSnapshot}, and the next shrink and the close try again; see {@link Returns}.
  */
 final class Lane {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());

@@ -7,11 +7,12 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Decides which lane serves an asker: a stream, or the threads that ask for no stream in particular, told apart by their
- * ids as far as {@value #STRIPES} stripes go.
+ * Decides which lane serves an asker: a stream, or the threads that ask for no stream in particular, told apart by
+ * their ids as far as {@value #STRIPES} stripes go.
  *
- * <p>All start in the main lane. Who has to wait there for another asker {@value #MEETINGS} times within a second moves out: to a
- * lane that nobody has, to a new one, or, if there are as many as there may be, to one that others have as well.
+ * <p>All start in the main lane. Who has to wait there for another asker {@value #MEETINGS} times within a second moves
+ * out: to a lane that nobody has, to a new one, or, if there are as many as there may be, to one that others have as
+ * well.
  */
 final class LaneChoice {
     /** Few enough to be over at once under real contention, and more than a coincidence. */

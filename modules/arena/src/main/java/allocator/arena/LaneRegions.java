@@ -3,8 +3,8 @@ package allocator.arena;
 import java.util.Arrays;
 
 /**
- * Which lane a region belongs to, by address in the unsigned order of machine addresses. Immutable, so that finding takes
- * no lock; changes make a copy.
+ * Which lane a region belongs to, by address in the unsigned order of machine addresses. Immutable, so that finding
+ * takes no lock; changes make a copy.
  */
 final class LaneRegions {
     static final LaneRegions NONE = new LaneRegions(new long[0], new long[0], new Lane[0]);

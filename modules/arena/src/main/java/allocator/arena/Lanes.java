@@ -6,8 +6,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The lanes of an arena, and what they share: the upstream allocator, the lock under which it is called, the budget, and
- * whose the regions are. The main lane is always there and comes first.
+ * The lanes of an arena, and what they share: the upstream allocator, the lock under which it is called, the budget,
+ * and whose the regions are. The main lane is always there and comes first.
  */
 final class Lanes {
     /** Held by whoever takes memory from the device or returns it. Before the lock of any lane. */

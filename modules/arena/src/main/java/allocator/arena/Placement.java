@@ -8,23 +8,23 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which chunk serves a request, splits chunks and coalesces them. Knows neither locks nor limits nor the upstream
- * allocator.
+ * Decides which chunk serves a request, splits chunks and coalesces them. Knows neither locks nor limits nor the
+ * upstream allocator.
  *
- * <p><b>Best fit.</b> A request takes the least chunk in order of (size, address) that is large enough and that the asker
- * may use. A chunk of twice the request or more, or with {@code maxDeadUnits} to spare, is split: the request gets the
- * front, the rest stays free.
+ * <p><b>Best fit.</b> A request takes the least chunk in order of (size, address) that is large enough and that the
+ * asker may use. A chunk of twice the request or more, or with {@code maxDeadUnits} to spare, is split: the request
+ * gets the front, the rest stays free.
  *
  * <p><b>Owners.</b> Free memory is <em>untied</em>, or it is owned by the stream that freed it last and carries the
  * stream's sync id of that moment, its stamp. Anybody may use untied memory; the owner may use its own; another stream
- * may use it once it has waited for an event of the owner that is later than the stamp. Whoever takes memory is its next
- * owner.
+ * may use it once it has waited for an event of the owner that is later than the stamp. Whoever takes memory is its
+ * next owner.
  *
- * <p><b>Coalescing.</b> Free neighbours are one chunk, if they have the same owner or one of them is untied. Otherwise a
- * stream that is alone in an arena would be worse off than no stream at all: what it frees could not rejoin the
+ * <p><b>Coalescing.</b> Free neighbours are one chunk, if they have the same owner or one of them is untied. Otherwise
+ * a stream that is alone in an arena would be worse off than no stream at all: what it frees could not rejoin the
  * untouched rest of a region. The price would be that untied memory is lost to other streams; so an owned chunk
- * remembers its <em>clean ends</em>, the units at its head and its tail that the owner never used. To whoever may not use
- * the chunk, its clean ends are untied chunks like any other.
+ * remembers its <em>clean ends</em>, the units at its head and its tail that the owner never used. To whoever may not
+ * use the chunk, its clean ends are untied chunks like any other.
  *
  * <pre>
  *   chunks      | in use | free, owner s, stamp 7              | in use | free, untied |
@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  * have two different owners; a free chunk is entered once in its owner's index of free chunks, and each of its clean
  * ends once in its owner's index of clean ends.
  *
- * <p>Costs: finding, freeing and splitting are logarithmic in the number of free chunks. The search of a stream looks at
- * every other owner, and where it has waited for that owner at the chunks that are too fresh for it. Releasing a stream
- * is in proportion to its free chunks; attaching and detaching a region to the region's.
+ * <p>Costs: finding, freeing and splitting are logarithmic in the number of free chunks. The search of a stream looks
+ * at every other owner, and where it has waited for that owner at the chunks that are too fresh for it. Releasing a
+ * stream is in proportion to its free chunks; attaching and detaching a region to the region's.
  */
 final class Placement {
     /** No memory: no region begins there. */
@@ -45,7 +45,10 @@ final class Placement {
 
     private static final int NONE = Chunks.NONE;
 
-    /** The most entries that one operation makes in the indexes where there are owners: three chunks with two clean ends. */
+    /**
+     * The most entries that one operation makes in the indexes where there are owners: three chunks with two clean
+     * ends.
+     */
     private static final int MAX_INSERTS = 9;
 
     final Chunks chunks = new Chunks();
@@ -245,7 +248,9 @@ final class Placement {
         }
     }
 
-    /** Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end, to be split again. */
+    /**
+     * Cuts the clean end with {@link #foundKey} off a chunk, shelves the rest, and answers the end, to be split again.
+     */
     private int carve(Region region, int chunk, int owner, long splitUnits) {
         final long offset = chunks.offset(chunk);
         final long units = units(region, chunk);
@@ -266,7 +271,9 @@ final class Placement {
         return clean;
     }
 
-    /** Splits a free chunk that is on no shelf at {@code offset}; what is right of it, {@code units} units, is shelved. */
+    /**
+     * Splits a free chunk that is on no shelf at {@code offset}; what is right of it, {@code units} units, is shelved.
+     */
     private void splitOff(Region region, int chunk, int foundOwner, long offset, long units) {
         final int rest = split(region, chunk, offset);
         if (foundOwner == StreamSlots.UNTIED) {
@@ -327,8 +334,8 @@ final class Placement {
     }
 
     /**
-     * Merges a free chunk that is on no shelf with the next one, if that is free and may be merged, and answers how large it
-     * is then.
+     * Merges a free chunk that is on no shelf with the next one, if that is free and may be merged, and answers how
+     * large it is then.
      */
     private long mergeWithNext(Region region, int chunk, long offset, long units) {
         final int next = chunks.next(chunk);

@@ -7,14 +7,14 @@ import allocator.spi.SyncStream;
  * Keeps what is freed for the next request of its size, in front of a {@link Placement}: quick fit, after Weinstock and
  * Wulf.
  *
- * <p>A request is rounded up to a class of {@link SizeClasses}. It takes what its stream, or nobody in particular, freed
- * last in that class; otherwise the best fit; and only if there is none, kept chunks are merged, the largest first, until
- * one fits. So an arena grows only when nothing is kept any more. The largest are merged also when more than a share of
- * the arena is kept: memory that is kept cannot become larger chunks, and one that keeps much needs more of it. Each chunk
- * is merged at most once for each time that it was kept.
+ * <p>A request is rounded up to a class of {@link SizeClasses}. It takes what its stream, or nobody in particular,
+ * freed last in that class; otherwise the best fit; and only if there is none, kept chunks are merged, the largest
+ * first, until one fits. So an arena grows only when nothing is kept any more. The largest are merged also when more
+ * than a share of the arena is kept: memory that is kept cannot become larger chunks, and one that keeps much needs
+ * more of it. Each chunk is merged at most once for each time that it was kept.
  *
- * <p>To the placement a kept chunk is in use. It is passed on as its stream's free memory would be: its stamp is that of
- * the free, and the end of a run hands it to everybody.
+ * <p>To the placement a kept chunk is in use. It is passed on as its stream's free memory would be: its stamp is that
+ * of the free, and the end of a run hands it to everybody.
  */
 final class QuickFit {
     private static final int NONE = Chunks.NONE;
@@ -23,8 +23,8 @@ final class QuickFit {
     private static final int DEFAULT_SHARE = 8;
 
     /**
-     * The most chunks of a class that are merged in one go: many, as neighbours become larger chunks only together, but not
-     * as many as a free would be felt to take.
+     * The most chunks of a class that are merged in one go: many, as neighbours become larger chunks only together, but
+     * not as many as a free would be felt to take.
      */
     private static final int MERGED_AT_ONCE = 256;
 

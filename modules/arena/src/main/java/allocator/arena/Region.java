@@ -10,8 +10,8 @@ import java.util.Arrays;
  * none starts there any more. So a chunk is found in constant time and every address is told apart exactly, at a
  * thousandth of the memory as long as blocks are not small.
  *
- * <p>The index of the first blocks is one array that grows with them; the others' comes in pages, made when a chunk first
- * starts in them. So a large region costs nothing before it is used, and no growth takes long.
+ * <p>The index of the first blocks is one array that grows with them; the others' comes in pages, made when a chunk
+ * first starts in them. So a large region costs nothing before it is used, and no growth takes long.
  */
 final class Region {
     /** Bytes of Java heap for the object itself. */
@@ -107,7 +107,10 @@ final class Region {
         return (int) ((block - MAX_HEAD) >>> PAGE_SHIFT);
     }
 
-    /** Makes room, so that a chunk can be entered at {@code offset} without allocating; at the end there is none to make. */
+    /**
+     * Makes room, so that a chunk can be entered at {@code offset} without allocating; at the end there is none to
+     * make.
+     */
     void ensureEntry(long offset) {
         final long block = block(offset);
         if (block >= head.length && block < blocks()) {

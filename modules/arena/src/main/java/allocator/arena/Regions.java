@@ -23,7 +23,10 @@ final class Regions {
     private long units;
     private long largest;
 
-    /** The region that was found last, by some bits of the address: no search, and no branch that goes now here, now there. */
+    /**
+     * The region that was found last, by some bits of the address: no search, and no branch that goes now here, now
+     * there.
+     */
     private final @Nullable Region[] recent = new Region[RECENT];
 
     private static long ordered(long address) {

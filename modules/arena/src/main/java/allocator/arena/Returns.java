@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Gives memory back to the upstream allocator, and remembers what could not be returned.
  *
- * <p>Memory counts as held until it is back. What the upstream allocator fails to take is not used again, as its view of it
- * is unknown, and tried again on the next occasion; if the upstream allocator then does not know it, or hands out the same
- * addresses once more, it was returned after all.
+ * <p>Memory counts as held until it is back. What the upstream allocator fails to take is not used again, as its view
+ * of it is unknown, and tried again on the next occasion; if the upstream allocator then does not know it, or hands out
+ * the same addresses once more, it was returned after all.
  *
  * <p>Calls that reach the upstream allocator are made without the arena's lock, one at a time.
  */

@@ -16,9 +16,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link BumpArena} for several threads. Each region has one atomic offset; an allocation moves it by a compare-and-set.
- * What an offset was in between does not matter, since it alone says what is in use: so a reset may run beside
- * allocations, which are then before it, and dead, or after it.
+ * A {@link BumpArena} for several threads. Each region has one atomic offset; an allocation moves it by a
+ * compare-and-set. What an offset was in between does not matter, since it alone says what is in use: so a reset may
+ * run beside allocations, which are then before it, and dead, or after it.
  *
  * <p>There are no marks: what one thread would roll back, others have allocated. A lock is taken to grow and to reset,
  * never to allocate from a region that has room.

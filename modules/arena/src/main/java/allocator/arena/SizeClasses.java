@@ -1,6 +1,8 @@
 package allocator.arena;
 
-/** Sizes in steps of an eighth: each size up to 16 units, then eight to an octave. Numbered from 1, in order of size. */
+/**
+ * Sizes in steps of an eighth: each size up to 16 units, then eight to an octave. Numbered from 1, in order of size.
+ */
 final class SizeClasses {
     private static final int STEP_BITS = 3;
     private static final int EXACT = 2 << STEP_BITS;

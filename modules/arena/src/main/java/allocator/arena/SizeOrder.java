@@ -8,9 +8,9 @@ package allocator.arena;
  *     6    |       octave         |       56 - octave           bits
  * </pre>
  *
- * <p>The octave is the logarithm of the size in units. Two chunks of one octave cannot start within the same
- * 256 * 2^octave bytes, as each of them is at least that long; so the address loses nothing by the division, and the
- * key of a free chunk is unique over the whole 64-bit address space. It is never negative.
+ * <p>The octave is the logarithm of the size in units. Two chunks of one octave cannot start within the same 256 *
+ * 2^octave bytes, as each of them is at least that long; so the address loses nothing by the division, and the key of a
+ * free chunk is unique over the whole 64-bit address space. It is never negative.
  */
 final class SizeOrder {
     /** The bits below the octave. */

@@ -6,14 +6,14 @@ import java.util.Arrays;
  * B+ trees from unique keys to chunk handles, any number of them over one pool of nodes.
  *
  * <p>A tree is an {@code int}: its root and its height, or {@link #EMPTY}. A node holds up to {@value #FANOUT} keys in
- * descending order with their values, so that nothing moves when the least of all comes or goes, as it does most often. A
- * leaf's values are handles, an inner node's are nodes, each under a key that is at least every key below it and less than
- * every key below the node before. The first key of an inner node is {@link SizeOrder#END}. All leaves are at the same
- * depth.
+ * descending order with their values, so that nothing moves when the least of all comes or goes, as it does most often.
+ * A leaf's values are handles, an inner node's are nodes, each under a key that is at least every key below it and less
+ * than every key below the node before. The first key of an inner node is {@link SizeOrder#END}. All leaves are at the
+ * same depth.
  *
  * <p>A full node is split in the middle, but next to a new first or last key, so that keys that come in order fill
- * their nodes. A node that falls below half is joined with a neighbour if both fit well into one, so two neighbours are always
- * more than {@value #JOINED} together. Every operation visits one node of each level, two when it joins.
+ * their nodes. A node that falls below half is joined with a neighbour if both fit well into one, so two neighbours are
+ * always more than {@value #JOINED} together. Every operation visits one node of each level, two when it joins.
  */
 final class SortedTrees {
     /** The tree without keys. */

@@ -43,8 +43,8 @@ public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareA
     }
 
     /**
-     * Lets any stream use what a stream has freed, as {@link BfcArena#endRun} does: for the provider's streams to call at
-     * run end, once their work is done.
+     * Lets any stream use what a stream has freed, as {@link BfcArena#endRun} does: for the provider's streams to call
+     * at run end, once their work is done.
      *
      * @param stream the stream
      */
@@ -53,8 +53,8 @@ public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareA
     }
 
     /**
-     * Ends the tie between a stream and its memory, as {@link BfcArena#releaseStream} does: for the provider's streams to
-     * call at close, once their work is done.
+     * Ends the tie between a stream and its memory, as {@link BfcArena#releaseStream} does: for the provider's streams
+     * to call at close, once their work is done.
      *
      * @param stream the stream
      */

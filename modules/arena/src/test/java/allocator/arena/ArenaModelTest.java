@@ -21,7 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Random programs, run on the arena and on {@link ModelArena}: every address, failure, chunk and counter is the same. */
+/**
+ * Random programs, run on the arena and on {@link ModelArena}: every address, failure, chunk and counter is the same.
+ */
 class ArenaModelTest {
     private static final int STREAMS = 3;
 

@@ -15,9 +15,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Programs whose every placement and counter was recorded from ONNX Runtime 1.30. A line is an operation, where the memory
- * lies, and after the bar the counters: InUse, RequestedInUse, TotalAllocated, MaxInUse, NumAllocs, NumArenaExtensions,
- * NumArenaShrinkages, MaxAllocSize; {@code .} stands for what was not recorded.
+ * Programs whose every placement and counter was recorded from ONNX Runtime 1.30. A line is an operation, where the
+ * memory lies, and after the bar the counters: InUse, RequestedInUse, TotalAllocated, MaxInUse, NumAllocs,
+ * NumArenaExtensions, NumArenaShrinkages, MaxAllocSize; {@code .} stands for what was not recorded.
  */
 class GoldenTraceTest {
 

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A program for a JVM of its own: the Java heap ends while an arena frees, or while it merges what it keeps. What was not
- * done is as it was, and is done when there is heap again.
+ * A program for a JVM of its own: the Java heap ends while an arena frees, or while it merges what it keeps. What was
+ * not done is as it was, and is done when there is heap again.
  */
 final class HeapExhaustion {
     private static final int BLOCKS = 20_000;

@@ -15,7 +15,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** What commands that work with providers have in common: their options, the environment, and the choice of a device. */
+/**
+ * What commands that work with providers have in common: their options, the environment, and the choice of a device.
+ */
 abstract class DeviceCommand implements Callable<Integer> {
     private static final String OPTION = "--option";
 

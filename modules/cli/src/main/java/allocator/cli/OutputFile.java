@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
 /**
- * A file that a command writes at its end: whole, or not at all. The target is checked before the work, so that long work
- * is not done in vain.
+ * A file that a command writes at its end: whole, or not at all. The target is checked before the work, so that long
+ * work is not done in vain.
  */
 final class OutputFile {
     private final String option;

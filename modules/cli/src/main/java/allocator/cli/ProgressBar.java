@@ -4,8 +4,8 @@ import java.io.PrintWriter;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A bar that is drawn over itself on standard error while a person waits. It shows nothing where standard error is not a
- * terminal, and nothing of work that is done at once. Not safe for use by several threads.
+ * A bar that is drawn over itself on standard error while a person waits. It shows nothing where standard error is not
+ * a terminal, and nothing of work that is done at once. Not safe for use by several threads.
  */
 final class ProgressBar implements AutoCloseable {
     private static final int WIDTH = 24;

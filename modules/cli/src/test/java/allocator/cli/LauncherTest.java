@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The script {@code allocator} at the root, in a tree of stand-ins: a build that writes a line to its log, and a Java that
- * prints its arguments.
+ * The script {@code allocator} at the root, in a tree of stand-ins: a build that writes a line to its log, and a Java
+ * that prints its arguments.
  */
 class LauncherTest {
     private static final Path SCRIPT = script();

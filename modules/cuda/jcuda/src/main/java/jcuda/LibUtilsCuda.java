@@ -15,8 +15,8 @@ public final class LibUtilsCuda {
      * Loads a native library of this module; does nothing if it is loaded already.
      *
      * <p>The library is copied to a new directory that only this user can enter, loaded from there, and the copy
-     * deleted before this method returns: no other user and no other JVM ever sees it. A failure leaves nothing
-     * behind, so that the call can be repeated.
+     * deleted before this method returns: no other user and no other JVM ever sees it. A failure leaves nothing behind,
+     * so that the call can be repeated.
      *
      * @param libraryName the name with platform, as {@link LibUtils#createPlatformLibraryName} gives it
      * @param dependentLibraryNames names of libraries to load first

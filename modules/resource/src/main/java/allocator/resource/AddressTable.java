@@ -4,8 +4,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Live allocations by address, each with a number, such as its size, and, if wanted, an object. Open addressing with linear
- * probing, so that nothing is allocated for an entry.
+ * Live allocations by address, each with a number, such as its size, and, if wanted, an object. Open addressing with
+ * linear probing, so that nothing is allocated for an entry.
  *
  * <p>Use it between {@link #lock} and {@link #unlock}; a slot is valid until the next change. Address 0 is never put.
  *

@@ -7,8 +7,9 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives every block at least one alignment, and any larger one that is asked for, whatever the upstream gives: where that
- * is less, it asks for more bytes and hands out an address inside. What the upstream aligns well enough passes through.
+ * Gives every block at least one alignment, and any larger one that is asked for, whatever the upstream gives: where
+ * that is less, it asks for more bytes and hands out an address inside. What the upstream aligns well enough passes
+ * through.
  */
 public final class AlignedResource extends ResourceDecorator {
     private final long byteAlignment;

@@ -10,13 +10,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Terms. A budget's <em>charge</em> is what was charged to it and not released. A child may have a
  * <em>reservation</em>, bytes that its parent sets aside for it from the start. What a child costs its parent is its
- * <em>share</em>: {@code max(charge, reservation)}. For every budget at every moment
- * {@code charge <= limit}, except after {@link #setLimit} lowered the limit below the charge, and
- * {@code charge == own charges + sum of the children's shares}.
+ * <em>share</em>: {@code max(charge, reservation)}. For every budget at every moment {@code charge <= limit}, except
+ * after {@link #setLimit} lowered the limit below the charge, and {@code charge == own charges + sum of the children's
+ * shares}.
  *
  * <p>All budgets of a tree change under one {@link SpinLock}: a request is checked at every level and then charged at
- * every level, as one step. So no request is ever refused because of another that is itself refused in the end, and none
- * is refused that would fit. A charge costs about one compare-and-set, whatever the depth.
+ * every level, as one step. So no request is ever refused because of another that is itself refused in the end, and
+ * none is refused that would fit. A charge costs about one compare-and-set, whatever the depth.
  */
 public final class Budget implements AutoCloseable {
     /** The limit of a budget that has none. */
@@ -72,8 +72,8 @@ public final class Budget implements AutoCloseable {
     }
 
     /**
-     * The budget of a device's memory for the whole process: everybody who asks gets the same one. It is unlimited until
-     * somebody {@linkplain #setLimit limits} it.
+     * The budget of a device's memory for the whole process: everybody who asks gets the same one. It is unlimited
+     * until somebody {@linkplain #setLimit limits} it.
      *
      * @param location the memory
      * @return its budget
@@ -96,8 +96,8 @@ public final class Budget implements AutoCloseable {
     }
 
     /**
-     * Sets bytes aside: makes a part of this budget that is charged here at once and as a whole, so that requests against
-     * the part, up to as many bytes, cannot fail any more. Closing the part releases what it does not need.
+     * Sets bytes aside: makes a part of this budget that is charged here at once and as a whole, so that requests
+     * against the part, up to as many bytes, cannot fail any more. Closing the part releases what it does not need.
      *
      * @param childName what it is called in messages
      * @param byteSize the reservation, which is also the part's limit, in bytes

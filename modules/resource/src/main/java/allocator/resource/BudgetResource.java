@@ -31,7 +31,9 @@ public final class BudgetResource extends ResourceDecorator {
         this.ladder = ladder;
     }
 
-    /** Refuses a stack that charges the same budget tree below, now or for a request, or asks for more than it charges. */
+    /**
+     * Refuses a stack that charges the same budget tree below, now or for a request, or asks for more than it charges.
+     */
     static void requireChargeable(MemoryResource upstream, Budget budget) {
         requireNoPadding(upstream, "the budget " + budget);
         requireNone(

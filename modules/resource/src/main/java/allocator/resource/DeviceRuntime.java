@@ -14,8 +14,8 @@ public record DeviceRuntime(TrackedMemory memory, StreamPool streams) {
     private static final ConcurrentMap<Integer, DeviceRuntime> OF_DEVICES = new ConcurrentHashMap<>();
 
     /**
-     * The process's only one for a device. The first caller starts it, and others wait for that; a start that fails leaves
-     * nothing behind, so that the next caller tries again.
+     * The process's only one for a device. The first caller starts it, and others wait for that; a start that fails
+     * leaves nothing behind, so that the next caller tries again.
      *
      * @param device the device's ordinal
      * @param start starts it

@@ -7,7 +7,9 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** Lets allocations fail on purpose, to test what stands above. A request that is to fail never reaches the upstream. */
+/**
+ * Lets allocations fail on purpose, to test what stands above. A request that is to fail never reaches the upstream.
+ */
 public final class FaultInjectionResource extends ResourceDecorator {
     private final FaultPlan plan;
     private final AtomicLong requests = new AtomicLong();

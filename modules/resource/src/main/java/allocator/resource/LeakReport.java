@@ -17,17 +17,13 @@ public record LeakReport(List<Site> sites, int samplingInterval) {
      * @param blocks allocations outstanding
      */
     public record Site(List<StackTraceElement> frames, long bytes, long blocks) {
-        /**
-         * Copies the frames.
-         */
+        /** Copies the frames. */
         public Site {
             frames = List.copyOf(frames);
         }
     }
 
-    /**
-     * Copies the sites.
-     */
+    /** Copies the sites. */
     public LeakReport {
         sites = List.copyOf(sites);
     }

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * Remembers who allocated what is not deallocated yet, for all allocations or for a sample of them. {@link #close} logs
  * what is left as a warning.
  *
- * <p>With all of them, a deallocation of an unknown address or of another size is refused. A sample is drawn twice: by the
- * hash of an address, which picks other addresses in every instance, and among those by chance. So for nearly all
+ * <p>With all of them, a deallocation of an unknown address or of another size is refused. A sample is drawn twice: by
+ * the hash of an address, which picks other addresses in every instance, and among those by chance. So for nearly all
  * allocations outside the sample a multiplication is all that it costs when they are made, and again when they end.
  */
 public final class LeakTrackingResource extends ResourceDecorator {
@@ -44,8 +44,8 @@ public final class LeakTrackingResource extends ResourceDecorator {
     private record Allocation(long byteSize, Stack stack) {}
 
     /**
-     * The stack of an allocation, as the JVM keeps it for exceptions: a microsecond to take, a quarter of what walking it
-     * costs, and made readable only for a report.
+     * The stack of an allocation, as the JVM keeps it for exceptions: a microsecond to take, a quarter of what walking
+     * it costs, and made readable only for a report.
      */
     private static final class Stack extends Throwable {
         private static final long serialVersionUID = 1L;
@@ -247,8 +247,8 @@ public final class LeakTrackingResource extends ResourceDecorator {
     }
 
     /**
-     * A sample in a table of fixed size, where an address has one place. An allocation whose place is taken is left out:
-     * with a sample this only makes it a little smaller, and nothing ever searches or grows.
+     * A sample in a table of fixed size, where an address has one place. An allocation whose place is taken is left
+     * out: with a sample this only makes it a little smaller, and nothing ever searches or grows.
      */
     private static final class SampledTracker implements Tracker {
         private static final int PLACES = 1 << 14; // as many as the hash below has

@@ -55,7 +55,8 @@ public enum MemoryKind {
      * The kind of an allocator's memory. The contract of allocators does not tell unified memory from pinned.
      *
      * @param memory what the allocator says of its memory
-     * @return {@link #PINNED} for host-accessible memory, {@link #HOST} for a processor's own, {@link #DEVICE} otherwise
+     * @return {@link #PINNED} for host-accessible memory, {@link #HOST} for a processor's own, {@link #DEVICE}
+     *     otherwise
      */
     public static MemoryKind of(MemoryInfo memory) {
         if (memory.memoryType() == MemoryType.HOST_ACCESSIBLE) {

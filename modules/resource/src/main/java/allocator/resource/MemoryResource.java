@@ -44,15 +44,16 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
-     * Allocates memory that may be used in this resource's {@linkplain #context context} as soon as this method returns.
-     * The bytes are not initialized; they belong to the caller until they are deallocated.
+     * Allocates memory that may be used in this resource's {@linkplain #context context} as soon as this method
+     * returns. The bytes are not initialized; they belong to the caller until they are deallocated.
      *
      * @implSpec Live allocations never overlap. The alignment is honoured or refused, never ignored.
      * @param byteSize size in bytes; {@code 0} yields the empty allocation
      * @param byteAlignment alignment in bytes, a power of two
      * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
      * @throws InvalidSizeException if {@code byteSize} is negative, or so large that rounding it would overflow
-     * @throws InvalidAlignmentException if {@code byteAlignment} is not a power of two, or more than this resource gives
+     * @throws InvalidAlignmentException if {@code byteAlignment} is not a power of two, or more than this resource
+     *     gives
      * @throws OutOfMemoryException if a limit or the device cannot satisfy the request; the only report of exhaustion
      * @throws DeviceException if the driver fails otherwise
      * @throws AllocatorClosedException if this resource is closed
@@ -70,14 +71,14 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
-     * Gives memory back. All work that uses it must be complete, or, with a stream-bound
-     * {@linkplain #context context}, be queued on that stream.
+     * Gives memory back. All work that uses it must be complete, or, with a stream-bound {@linkplain #context context},
+     * be queued on that stream.
      *
      * @param address what the allocation returned; {@code 0} does nothing
      * @param byteSize the size that was asked for
      * @param byteAlignment the alignment that was asked for
-     * @throws InvalidFreeException if {@code address} is not the start of a live allocation, as far as this resource can
-     *     tell; nothing changes then
+     * @throws InvalidFreeException if {@code address} is not the start of a live allocation, as far as this resource
+     *     can tell; nothing changes then
      * @throws InvalidSizeException if {@code byteSize} is not what was asked for, as far as this resource can tell;
      *     nothing changes then
      * @throws DeviceException if the driver fails; the allocation is dead all the same

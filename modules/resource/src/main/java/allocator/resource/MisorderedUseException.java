@@ -2,7 +2,10 @@ package allocator.resource;
 
 import allocator.spi.AllocatorException;
 
-/** Thrown for uses of a block that nothing orders: a use that was not prepared, one beside an open write, or a free during a use. */
+/**
+ * Thrown for uses of a block that nothing orders: a use that was not prepared, one beside an open write, or a free
+ * during a use.
+ */
 public final class MisorderedUseException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 

@@ -6,7 +6,8 @@ import java.util.function.BooleanSupplier;
 
 /**
  * What to try, in order, before a request is refused: reap what is finished, shrink, spill, ask somebody. Each rung is
- * climbed once for a refused request, and the request tried again after each; so the effort is bounded. A request that a rung itself makes does not climb again.
+ * climbed once for a refused request, and the request tried again after each; so the effort is bounded. A request that
+ * a rung itself makes does not climb again.
  *
  * <p>Immutable. Rungs run on the thread of the request, without any lock of this module held.
  */

@@ -7,14 +7,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Charges every allocation to the budget of the request that makes it: the one that {@link #CURRENT} is bound to. What is
- * allocated outside any request is not charged.
+ * Charges every allocation to the budget of the request that makes it: the one that {@link #CURRENT} is bound to. What
+ * is allocated outside any request is not charged.
  *
  * <p>A deallocation releases the budget that was charged, on whichever thread and in whichever request it happens.
  *
- * {@snippet :
- * ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request 7", 64 << 20)).run(() -> serve(resource));
- * }
+ * <p>{@snippet : ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request 7", 64 << 20)).run(() ->
+ * serve(resource)); }
  */
 public final class RequestBudgetResource extends ResourceDecorator {
     /** The budget of the request that the current thread works for. */

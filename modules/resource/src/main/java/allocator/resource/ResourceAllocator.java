@@ -16,8 +16,8 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A resource, as an allocator that a session can use. It remembers size and stream of what is live, which the contract of
- * allocators does not hand back on a free.
+ * A resource, as an allocator that a session can use. It remembers size and stream of what is live, which the contract
+ * of allocators does not hand back on a free.
  *
  * <p>The allocator is stream-aware and shrinkable; where the resource is not stream-ordered, a free of memory that was
  * allocated on a stream waits for the stream. {@link #close} refuses further use and leaves the resource alone.

@@ -4,8 +4,8 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Is told what a {@link LoggingResource} sees. Safe for use by several threads. A log never fails: what it cannot keep it
- * drops and counts, so that logging cannot break what it watches.
+ * Is told what a {@link LoggingResource} sees. Safe for use by several threads. A log never fails: what it cannot keep
+ * it drops and counts, so that logging cannot break what it watches.
  */
 public interface ResourceLog {
     /**

@@ -21,8 +21,9 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A log in the format of the RAPIDS Memory Manager: CSV with the columns {@code Thread,Time,Action,Pointer,Size,Stream},
- * so that its tools read what is logged here, and what it logged is replayed here.
+ * A log in the format of the RAPIDS Memory Manager: CSV with the columns
+ * {@code Thread,Time,Action,Pointer,Size,Stream}, so that its tools read what is logged here, and what it logged is
+ * replayed here.
  *
  * <p>The time is the local time of day to the microsecond; pointers and streams are hexadecimal. Closing the log closes
  * the writer.
@@ -246,8 +247,8 @@ public final class RmmLog extends LineLog {
     }
 
     /**
-     * Repeats a log on a resource, in the log's order. What is live in the end is deallocated; use on the streams is then
-     * the caller's to have finished.
+     * Repeats a log on a resource, in the log's order. What is live in the end is deallocated; use on the streams is
+     * then the caller's to have finished.
      *
      * @param entries the lines of the log
      * @param resource where the memory comes from

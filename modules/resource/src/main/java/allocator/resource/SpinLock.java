@@ -4,8 +4,8 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * A lock for sections of a few instructions that change several counters as one. Taking it costs one compare-and-set and
- * giving it back a plain store, which is what a single atomic counter would cost.
+ * A lock for sections of a few instructions that change several counters as one. Taking it costs one compare-and-set
+ * and giving it back a plain store, which is what a single atomic counter would cost.
  *
  * <p>Nothing that can block, call back or run long may be done while it is held. A thread that has to wait yields soon,
  * so that a holder without a processor gets one.

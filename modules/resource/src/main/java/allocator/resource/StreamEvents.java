@@ -4,8 +4,8 @@ import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 
 /**
- * Events on the streams of one device, as tracked memory needs them: recorded, waited for by streams, and polled. Safe for
- * use by any thread.
+ * Events on the streams of one device, as tracked memory needs them: recorded, waited for by streams, and polled. Safe
+ * for use by any thread.
  */
 public interface StreamEvents {
     /**

@@ -8,8 +8,8 @@ import allocator.spi.SyncStream;
  */
 public interface StreamOrderedMemoryResource extends MemoryResource {
     /**
-     * Allocates memory, ordered on a stream. Work submitted to {@code stream} after this method returns may use it; work
-     * elsewhere must first wait for a point of {@code stream} after that.
+     * Allocates memory, ordered on a stream. Work submitted to {@code stream} after this method returns may use it;
+     * work elsewhere must first wait for a point of {@code stream} after that.
      *
      * @param byteSize size in bytes; {@code 0} yields the empty allocation
      * @param byteAlignment alignment in bytes, a power of two
@@ -34,8 +34,8 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
     void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream);
 
     /**
-     * Sees any resource as a stream-ordered one. Where it is not, an allocation may be used at once on any stream, and a
-     * deallocation first waits until the stream has done its work, and blocks for that time.
+     * Sees any resource as a stream-ordered one. Where it is not, an allocation may be used at once on any stream, and
+     * a deallocation first waits until the stream has done its work, and blocks for that time.
      *
      * @param resource the resource
      * @return {@code resource} itself if it is stream-ordered

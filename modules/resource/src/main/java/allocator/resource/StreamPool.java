@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 
 /**
  * A bounded number of streams that are used again. Creates them when they are needed, and never falls back to another
- * stream when there are no more. Never waits for work: what was queued on a stream by its last user is still before what
- * the next one queues.
+ * stream when there are no more. Never waits for work: what was queued on a stream by its last user is still before
+ * what the next one queues.
  */
 public final class StreamPool implements AutoCloseable {
     private final int capacity;

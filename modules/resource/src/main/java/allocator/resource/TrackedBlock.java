@@ -7,13 +7,13 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory that knows the work which uses it. Its identity is address and generation: a generation is never used again, so
- * that a handle from before a free is told from a new block at the same address.
+ * Memory that knows the work which uses it. Its identity is address and generation: a generation is never used again,
+ * so that a handle from before a free is told from a new block at the same address.
  *
  * <p>State. A block has at most one last write and, for each stream, at most one read since: a later read of a stream
- * stands for its earlier ones, and a write stands for all reads, since it waited for them. A use is <em>open</em> from its
- * preparation until it is finished. While a write is open no other stream's use can be prepared, and while another stream's
- * use is open no write can.
+ * stands for its earlier ones, and a write stands for all reads, since it waited for them. A use is <em>open</em> from
+ * its preparation until it is finished. While a write is open no other stream's use can be prepared, and while another
+ * stream's use is open no write can.
  */
 public final class TrackedBlock {
     private final TrackedMemory owner;
@@ -317,8 +317,8 @@ public final class TrackedBlock {
     }
 
     /**
-     * Whether a freed block's uses are all over; lets go of the events that are. For lost uses it records an event now. One
-     * caller at a time.
+     * Whether a freed block's uses are all over; lets go of the events that are. For lost uses it records an event now.
+     * One caller at a time.
      */
     boolean isDone(StreamEvents events) {
         if (lastWrite != null && lastWrite.isDone()) {

@@ -14,17 +14,17 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Memory for work on several streams: each block knows who uses it, waits are put where they are needed, and a free takes
- * effect when the last use is over.
+ * Memory for work on several streams: each block knows who uses it, waits are put where they are needed, and a free
+ * takes effect when the last use is over.
  *
- * <p>Around each use of a block by work on a stream stand {@link #prepare}, before the work is submitted, which lets the
- * stream wait for earlier uses as needed, and {@link #finish}, after it. {@link #launch} does both for all blocks of one
- * piece of work.
+ * <p>Around each use of a block by work on a stream stand {@link #prepare}, before the work is submitted, which lets
+ * the stream wait for earlier uses as needed, and {@link #finish}, after it. {@link #launch} does both for all blocks
+ * of one piece of work.
  *
  * <p>A freed block is <em>pending</em> until its uses are over and somebody notices: {@link #reap} asks the events and
- * never waits. An allocation that finds no room reaps by itself, and is refused once nothing came back. Memory goes back to
- * the upstream then and not earlier, and only then is the budget released, so that the budget bounds what the device really
- * has out. For every moment {@code live + pending == charge of the budget}.
+ * never waits. An allocation that finds no room reaps by itself, and is refused once nothing came back. Memory goes
+ * back to the upstream then and not earlier, and only then is the budget released, so that the budget bounds what the
+ * device really has out. For every moment {@code live + pending == charge of the budget}.
  */
 public final class TrackedMemory implements AutoCloseable {
     private static final AtomicLong LAST_GENERATION = new AtomicLong();
@@ -141,7 +141,9 @@ public final class TrackedMemory implements AutoCloseable {
         return returned;
     }
 
-    /** Reaps, and tells whether anything went back since, by this thread or another: only then is trying again worth it. */
+    /**
+     * Reaps, and tells whether anything went back since, by this thread or another: only then is trying again worth it.
+     */
     private boolean hasReturnedMoreThan(long returned) {
         reap();
         return returnedBytes() > returned;
@@ -204,7 +206,8 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     /**
-     * Lets a stream wait for the uses of a block that the next one must come after. Call it before the work is submitted.
+     * Lets a stream wait for the uses of a block that the next one must come after. Call it before the work is
+     * submitted.
      *
      * @param block the block
      * @param access what the work does with it
@@ -260,7 +263,8 @@ public final class TrackedMemory implements AutoCloseable {
      * @param stream the stream of the work
      * @throws MisorderedUseException if no such use was prepared
      * @throws ForeignBlockException if the block is not of this memory
-     * @throws DeviceException if the driver fails; the next use of the block then waits for all that the stream was given
+     * @throws DeviceException if the driver fails; the next use of the block then waits for all that the stream was
+     *     given
      */
     public void finish(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
@@ -391,11 +395,11 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     /**
-     * One piece of work and all blocks that it uses. Name the blocks, {@link #prepare}, submit the work, {@link #commit}.
-     * A block that is named twice counts once, with its strongest access. For one thread.
+     * One piece of work and all blocks that it uses. Name the blocks, {@link #prepare}, submit the work,
+     * {@link #commit}. A block that is named twice counts once, with its strongest access. For one thread.
      *
-     * <p>Closing a prepared launch without commit means that the work may or may not have been submitted: the next use of
-     * its blocks then waits for all that the stream was given. {@link #cancel} says that it was not.
+     * <p>Closing a prepared launch without commit means that the work may or may not have been submitted: the next use
+     * of its blocks then waits for all that the stream was given. {@link #cancel} says that it was not.
      */
     public final class Launch implements AutoCloseable {
         private final SyncStream stream;
@@ -458,8 +462,8 @@ public final class TrackedMemory implements AutoCloseable {
         /**
          * Records the use of all blocks with one event, after the work was submitted.
          *
-         * @throws DeviceException if the driver fails; the next use of the blocks then waits for all that the stream was
-         *     given
+         * @throws DeviceException if the driver fails; the next use of the blocks then waits for all that the stream
+         *     was given
          * @throws IllegalStateException if the launch is not prepared, or over
          */
         public void commit() {

@@ -10,10 +10,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An array of one layout that owns its memory, on any resource, and can change its size. New elements are not initialized.
+ * An array of one layout that owns its memory, on any resource, and can change its size. New elements are not
+ * initialized.
  *
- * <p>Over a {@link StreamBoundResource} everything, copies included, is ordered on the resource's stream; otherwise a call
- * that copies returns when the bytes are there, and no work may use the buffer meanwhile. For one thread.
+ * <p>Over a {@link StreamBoundResource} everything, copies included, is ordered on the resource's stream; otherwise a
+ * call that copies returns when the bytes are there, and no work may use the buffer meanwhile. For one thread.
  *
  * @param <L> type of the layout
  */

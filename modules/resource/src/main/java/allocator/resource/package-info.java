@@ -6,8 +6,8 @@
  * failure is an exception after which all that was live still is.
  *
  * <ul>
- *   <li>A {@link allocator.resource.MemoryResource} allocates and deallocates; a {@link
- *       allocator.resource.StreamOrderedMemoryResource} does so in the order of a stream.
+ *   <li>A {@link allocator.resource.MemoryResource} allocates and deallocates; a
+ *       {@link allocator.resource.StreamOrderedMemoryResource} does so in the order of a stream.
  *   <li>A {@link allocator.resource.ResourceDecorator} adds one concern to another resource, its upstream.
  *   <li>{@link allocator.resource.AllocatorResource} and {@link allocator.resource.ResourceAllocator} lead from and to
  *       the allocators of {@link allocator.spi}, {@link allocator.resource.ResourceArena} to

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The allocator instances that an environment holds references to. A provider may give out one instance many times; here
- * all its users are known together.
+ * The allocator instances that an environment holds references to. A provider may give out one instance many times;
+ * here all its users are known together.
  */
 final class AllocatorInstances {
     private final ReentrantLock lock = new ReentrantLock();

@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  * The providers of one application and the allocators that they share: ONNX Runtime's environment. An application may
  * have several, which know nothing of one another.
  *
- * <p>Registering a provider makes a shared allocator for each default and each host-accessible memory of its devices that
- * has none yet. Settings for it come from {@link Builder#option}.
+ * <p>Registering a provider makes a shared allocator for each default and each host-accessible memory of its devices
+ * that has none yet. Settings for it come from {@link Builder#option}.
  *
  * <p>Operations that change something take one lock, also while they call a provider; allocating, freeing, looking an
  * allocator up and running a session take none of it.
@@ -150,16 +150,16 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Registers a provider that the application made itself. From here on the environment owns it, and closes it when it
-     * is unregistered or the environment is closed.
+     * Registers a provider that the application made itself. From here on the environment owns it, and closes it when
+     * it is unregistered or the environment is closed.
      *
      * @param factory the provider
      * @return what was registered
      * @throws ProviderException if the provider breaks the contract
      * @throws InvalidOptionException if a setting of this environment for this provider is not understood
      * @throws IllegalStateException if a provider of that name is registered already, or the environment is closed
-     * @throws allocator.spi.AllocatorException what the provider threw while its shared allocators were made; in all these cases
-     *     nothing is registered, and the factory stays with the caller
+     * @throws allocator.spi.AllocatorException what the provider threw while its shared allocators were made; in all
+     *     these cases nothing is registered, and the factory stays with the caller
      */
     public ProviderReport register(EpFactory factory) {
         final ProviderCandidate candidate = ProviderCandidate.of(factory, ProviderCandidate.APPLICATION);
@@ -309,11 +309,12 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Makes a shared allocator with settings of its own and puts it in place of the one that was there, whoever made that.
+     * Makes a shared allocator with settings of its own and puts it in place of the one that was there, whoever made
+     * that.
      *
-     * <p>The new allocator is made and checked first, as an instance of its own where the provider has shared ones; only
-     * then is the old one let go. Whoever allocated from the old one frees as before; the last free releases it. If this
-     * method throws, the old one is in place and works.
+     * <p>The new allocator is made and checked first, as an instance of its own where the provider has shared ones;
+     * only then is the old one let go. Whoever allocated from the old one frees as before; the last free releases it.
+     * If this method throws, the old one is in place and works.
      *
      * @param device the device
      * @param memory one of the device's memories, not the read-only one
@@ -350,8 +351,8 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Takes a provider's shared allocator away. Live blocks of it can still be freed; the last one releases it. Sessions
-     * that use it keep it.
+     * Takes a provider's shared allocator away. Live blocks of it can still be freed; the last one releases it.
+     * Sessions that use it keep it.
      *
      * @param location where its memory is
      * @throws IllegalStateException if there is none
@@ -365,12 +366,13 @@ public final class Environment implements AutoCloseable {
 
     /**
      * Shares an allocator of the application's own, in place of any other at its location until it is unregistered. The
-     * application keeps it and destroys it after that. If it is a {@link allocator.spi.ShrinkableAllocator} of level 25 it
-     * is an arena like any other.
+     * application keeps it and destroys it after that. If it is a {@link allocator.spi.ShrinkableAllocator} of level 25
+     * it is an arena like any other.
      *
      * @param allocator the allocator
      * @return what {@link #sharedAllocator(MemoryLocation)} answers from here on
-     * @throws IllegalArgumentException if its type is the reserved {@link allocator.spi.AllocatorType#ARENA}, or read-only
+     * @throws IllegalArgumentException if its type is the reserved {@link allocator.spi.AllocatorType#ARENA}, or
+     *     read-only
      * @throws StillInUseException if sessions or memory depend on an allocator that was registered before there
      * @throws IllegalStateException if the environment is closed
      */
@@ -428,7 +430,8 @@ public final class Environment implements AutoCloseable {
      * @throws IllegalArgumentException if a device was asked for that is not there
      * @throws IllegalStateException if there is no device at all, or the environment is closed
      * @throws ProviderException if a provider breaks the contract
-     * @throws allocator.spi.AllocatorException what a provider threw while the allocators were made; nothing is left behind
+     * @throws allocator.spi.AllocatorException what a provider threw while the allocators were made; nothing is left
+     *     behind
      */
     public Session openSession(SessionOptions options) {
         final List<Session.Part> parts = new ArrayList<>();
@@ -612,8 +615,8 @@ public final class Environment implements AutoCloseable {
      * Releases the shared allocators and closes the providers. A second call does nothing.
      *
      * @throws StillInUseException if sessions are open or memory is live; it lists them, and nothing changes
-     * @throws allocator.spi.AllocatorException if a provider failed to release or to close; the environment is closed all
-     *     the same
+     * @throws allocator.spi.AllocatorException if a provider failed to release or to close; the environment is closed
+     *     all the same
      */
     @Override
     public void close() {
@@ -691,8 +694,9 @@ public final class Environment implements AutoCloseable {
 
         /**
          * Searches a directory of jars, which gets a module layer of its own: what is in it sees the modules of the
-         * application, but not those of another directory. May be called several times. Where this project's jars are on the
-         * class path there is no module for those to see; nothing is found then, and {@link Environment#providers} says why.
+         * application, but not those of another directory. May be called several times. Where this project's jars are
+         * on the class path there is no module for those to see; nothing is found then, and
+         * {@link Environment#providers} says why.
          *
          * @param directory a directory
          * @return this builder
@@ -725,8 +729,8 @@ public final class Environment implements AutoCloseable {
         }
 
         /**
-         * Finds and registers the providers. One that is broken is reported by {@link Environment#providers} and disturbs
-         * nobody else.
+         * Finds and registers the providers. One that is broken is reported by {@link Environment#providers} and
+         * disturbs nobody else.
          *
          * @return the environment, which the caller closes
          * @throws InvalidOptionException if a setting is not understood by the provider it is for

@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A provider's allocator in the hands of one owner, a session or the environment: ONNX Runtime's {@code IAllocator}.
  *
- * <p>It adds three things to the provider's own: operations are used only from the {@link SpiLevel} that brought them; a
- * provider that breaks the contract is named; and live blocks are counted, so that the provider is not released before
- * the last one is freed. Memory is freed through the allocator that it came from.
+ * <p>It adds three things to the provider's own: operations are used only from the {@link SpiLevel} that brought them;
+ * a provider that breaks the contract is named; and live blocks are counted, so that the provider is not released
+ * before the last one is freed. Memory is freed through the allocator that it came from.
  *
  * <p>When the owner is closed, allocations throw {@link AllocatorClosedException}; {@link #free} works on, and the last
  * one releases the provider's allocator.
@@ -308,7 +308,8 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Whether the device itself decides when freed memory may go to another stream, although that one waited for nothing.
+     * Whether the device itself decides when freed memory may go to another stream, although that one waited for
+     * nothing.
      *
      * @return what the provider's allocator says; {@code false} unless {@link #isStreamAware}
      * @throws ProviderException if the provider's allocator fails to say it

@@ -26,7 +26,8 @@ import java.util.stream.Stream;
  * A directory of jars with providers. Its modules get one layer above the layer of this module, each a class loader of
  * its own.
  *
- * <p>Which modules provide factories is read from their descriptors, so nothing of a module that may not load is touched.
+ * <p>Which modules provide factories is read from their descriptors, so nothing of a module that may not load is
+ * touched.
  */
 final class ProviderDirectory {
     private final Path directory;
@@ -199,8 +200,8 @@ final class ProviderDirectory {
     }
 
     /**
-     * Makes the factories. The loader gives those of the layer first, each either as a provider or as an error, and then
-     * goes on to the layers below, which are not this directory's.
+     * Makes the factories. The loader gives those of the layer first, each either as a provider or as an error, and
+     * then goes on to the layers below, which are not this directory's.
      */
     private void construct(ModuleLayer layer, Set<String> roots, ProviderSearch.Found found) {
         final Iterator<ServiceLoader.Provider<EpFactory>> providers =

@@ -19,7 +19,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** A factory whose answers were checked, and the only way to it: each call names the provider if it breaks the contract. */
+/**
+ * A factory whose answers were checked, and the only way to it: each call names the provider if it breaks the contract.
+ */
 final class RegisteredProvider {
     private final ProviderCandidate candidate;
     private final AllocatorInstances instances;
@@ -133,7 +135,9 @@ final class RegisteredProvider {
                 name(), vendor, version, candidate.module(), candidate.origin(), devices, notes, Optional.empty());
     }
 
-    /** These options, with an instance of its own asked for where the provider understands that and nobody has decided. */
+    /**
+     * These options, with an instance of its own asked for where the provider understands that and nobody has decided.
+     */
     AllocatorOptions exclusive(AllocatorOptions wanted) {
         return knows(OptionKey.EXCLUSIVE) && wanted.value(OptionKey.EXCLUSIVE.name()) == null
                 ? wanted.with(OptionKey.EXCLUSIVE.name(), OptionKey.EXCLUSIVE.format(true), Settings.RUNTIME)

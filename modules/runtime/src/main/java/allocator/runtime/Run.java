@@ -13,8 +13,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A run of a session: its allocators, and streams that belong to this run until it ends. Memory may outlive the run; its
- * streams may not be used after it.
+ * A run of a session: its allocators, and streams that belong to this run until it ends. Memory may outlive the run;
+ * its streams may not be used after it.
  */
 public final class Run {
     private final Session session;
@@ -67,8 +67,8 @@ public final class Run {
     }
 
     /**
-     * A stream of the session's default device. The same index gives the same stream throughout the run; two runs at one
-     * time never share a stream.
+     * A stream of the session's default device. The same index gives the same stream throughout the run; two runs at
+     * one time never share a stream.
      *
      * @param index which stream, from 0; a stream is made or taken from the session's pool when it is first asked for
      * @return the stream

@@ -7,8 +7,8 @@ import java.util.List;
 /** How a run begins and ends. Immutable. */
 public final class RunOptions {
     /**
-     * The arenas to shrink when the run is over, such as {@code cpu:0;gpu:0}: device types with an ordinal, {@code 0} if
-     * left out, separated by semicolons. All of it is checked before the work begins.
+     * The arenas to shrink when the run is over, such as {@code cpu:0;gpu:0}: device types with an ordinal, {@code 0}
+     * if left out, separated by semicolons. All of it is checked before the work begins.
      */
     public static final String SHRINK_KEY = "memory.enable_memory_arena_shrinkage";
 

@@ -226,8 +226,8 @@ public final class Session implements AutoCloseable {
 
     /**
      * Allocates memory for an initializer on the default device, in the memory of {@link #initializerAllocator}: by
-     * {@link ManagedAllocator#reserve} if {@link SessionOptions#USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS} is set, otherwise
-     * by {@link ManagedAllocator#alloc}.
+     * {@link ManagedAllocator#reserve} if {@link SessionOptions#USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS} is set,
+     * otherwise by {@link ManagedAllocator#alloc}.
      *
      * @param byteSize size in bytes
      * @return the address, to be freed through the same allocator
@@ -406,8 +406,8 @@ public final class Session implements AutoCloseable {
      * if no run is in progress and no block is live, otherwise by the last run that ends or block that is freed. Blocks
      * on the device to close streams and return memory. A second call does nothing.
      *
-     * @throws AllocatorException if a provider failed to close a stream or to take its memory back; the session is closed
-     *     all the same
+     * @throws AllocatorException if a provider failed to close a stream or to take its memory back; the session is
+     *     closed all the same
      */
     @Override
     public void close() {

@@ -150,9 +150,9 @@ public final class SessionOptions {
         }
 
         /**
-         * Sets an option: one of the keys of this class, or {@code ep.<provider name in lower case>.<key of the provider>},
-         * such as {@code ep.cudaarena.arena.max_mem}. A session with keys of a provider gets instances of its own from
-         * it, so that they apply. Provider keys are checked when the session is opened.
+         * Sets an option: one of the keys of this class, or {@code ep.<provider name in lower case>.<key of the
+         * provider>}, such as {@code ep.cudaarena.arena.max_mem}. A session with keys of a provider gets instances of
+         * its own from it, so that they apply. Provider keys are checked when the session is opened.
          *
          * @param key the key
          * @param value its value
@@ -174,8 +174,8 @@ public final class SessionOptions {
 
         /**
          * Lays something between the session and its allocators, such as a recorder or a budget. It is asked once for
-         * each allocator when the session is opened, and answers with one of the same info. What it answers is not closed
-         * by the session.
+         * each allocator when the session is opened, and answers with one of the same info. What it answers is not
+         * closed by the session.
          *
          * @param value makes the decorated allocator from the provider's
          * @return this builder

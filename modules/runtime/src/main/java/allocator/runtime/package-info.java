@@ -10,8 +10,8 @@
  *   <li>Types are safe for use by several threads at once, platform and virtual alike.
  *   <li>What a provider does wrong is an {@link allocator.runtime.ProviderException} that names the provider; the
  *       exceptions of the contract come through as the provider threw them. What an application may not do now, because
- *       something is in use, is a {@link allocator.runtime.StillInUseException} that lists what. An operation that throws
- *       has changed nothing, unless it says otherwise.
+ *       something is in use, is a {@link allocator.runtime.StillInUseException} that lists what. An operation that
+ *       throws has changed nothing, unless it says otherwise.
  * </ul>
  */
 package allocator.runtime;

@@ -25,8 +25,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Defects of ONNX Runtime's core around plug-in allocators, as found in its newest source or seen in its binary, and that
- * they are none of ours. The numbers are those of the list that was made of them; 1, 2 and 10 to 12 are about arenas.
+ * Defects of ONNX Runtime's core around plug-in allocators, as found in its newest source or seen in its binary, and
+ * that they are none of ours. The numbers are those of the list that was made of them; 1, 2 and 10 to 12 are about
+ * arenas.
  */
 class OrtDefectsTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);

@@ -12,8 +12,8 @@ import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
 
 /**
- * An allocator whose allocations and frees a {@link Recorder} writes down. It can do what the allocator beneath can: for
- * each set of abilities there is a class of its own, so that its type tells the truth.
+ * An allocator whose allocations and frees a {@link Recorder} writes down. It can do what the allocator beneath can:
+ * for each set of abilities there is a class of its own, so that its type tells the truth.
  */
 class RecordedAllocator implements Allocator {
     private final Recorder recorder;

@@ -6,32 +6,26 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records what goes through allocators as a {@linkplain allocator.trace trace}, while they are used. To record a session,
- * give it the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the work itself
- * does not change:
+ * Records what goes through allocators as a {@linkplain allocator.trace trace}, while they are used. To record a
+ * session, give it the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the
+ * work itself does not change:
  *
- * {@snippet lang="java" :
- * try (Recorder recorder = new Recorder(Path.of("model.csv.gz"));
- *         Session session = environment.openSession(
- *                 SessionOptions.builder().decorator(recorder::wrap).build())) {
- *     session.run(RunOptions.DEFAULT, run -> {
- *         final long activations = run.allocator().allocOnStream(1 << 20, run.stream(0));
- *         run.allocator().free(activations);
- *     });
- * }
- * }
+ * <p>{@snippet lang="java" : try (Recorder recorder = new Recorder(Path.of("model.csv.gz")); Session session =
+ * environment.openSession( SessionOptions.builder().decorator(recorder::wrap).build())) {
+ * session.run(RunOptions.DEFAULT, run -> { final long activations = run.allocator().allocOnStream(1 << 20,
+ * run.stream(0)); run.allocator().free(activations); }); } }
  *
  * <p>Only what goes through the {@linkplain #wrap wrapped} form of an allocator is recorded. Blocks of all wrapped
  * allocators share one file; their ids count up from 0. Memory that is allocated without a stream is on stream 0; the
- * streams are numbered from 1 in order of appearance. A reserve is recorded as an allocation; a request that fails or has
- * no bytes is not recorded, and neither is the free of a block that was not allocated through the recorder.
+ * streams are numbered from 1 in order of appearance. A reserve is recorded as an allocation; a request that fails or
+ * has no bytes is not recorded, and neither is the free of a block that was not allocated through the recorder.
  *
  * <p>Recording never makes an allocation or a free fail. If the file cannot be written any more, recording stops, and
  * {@link #close} says so.
  *
  * <p>Safe for use by any thread: a free is written before the memory can be handed out again and an allocation after it
- * was, so that the file's order of events is one that can be replayed. One lock is held while an event is written, which
- * now and then waits for the file. It needs memory for the blocks that live, not for those that have lived.
+ * was, so that the file's order of events is one that can be replayed. One lock is held while an event is written,
+ * which now and then waits for the file. It needs memory for the blocks that live, not for those that have lived.
  */
 public final class Recorder implements AutoCloseable {
     private final Object lock = new Object();

@@ -27,11 +27,11 @@ import java.util.function.DoubleSupplier;
  * {@code arena.exclusive}) where the provider can make one, so that the counts are those of a fresh allocator whoever
  * else uses the provider.
  *
- * <p>An allocation that fails for lack of memory is counted and its free skipped. Any other failure ends the replay; what
- * it had allocated is freed then.
+ * <p>An allocation that fails for lack of memory is counted and its free skipped. Any other failure ends the replay;
+ * what it had allocated is freed then.
  *
- * <p>{@link ReplayResult} defines what is measured. Safe for use by any thread, but replays that go on at one time disturb
- * one another's timing.
+ * <p>{@link ReplayResult} defines what is measured. Safe for use by any thread, but replays that go on at one time
+ * disturb one another's timing.
  */
 public final class Replay {
     /** Code counts as warmed up after so many events, or so much time. */

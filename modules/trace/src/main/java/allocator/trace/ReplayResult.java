@@ -3,9 +3,9 @@ package allocator.trace;
 import allocator.runtime.AllocatorReport;
 
 /**
- * What a replay of a trace did and took. Counts and bytes are those of the first replay, which began with an arena of its
- * own that held nothing, so that they depend on the trace and the options only. Bytes and blocks {@code AtEnd} are taken
- * after the last event, before what still lives is freed.
+ * What a replay of a trace did and took. Counts and bytes are those of the first replay, which began with an arena of
+ * its own that held nothing, so that they depend on the trace and the options only. Bytes and blocks {@code AtEnd} are
+ * taken after the last event, before what still lives is freed.
  *
  * @param trace the trace's name
  * @param provider name of the provider
@@ -26,8 +26,8 @@ import allocator.runtime.AllocatorReport;
  * @param extensions device allocations that the arena held at the end
  * @param shrinkages device allocations that went back in the shrink after everything was freed
  * @param bytesHeldAfterShrink what the arena still held after that shrink
- * @param nsPerEventFirst nanoseconds per event of the first replay of this trace in this JVM; if it is also the first of
- *     any trace, loading and interpreting the code is part of it
+ * @param nsPerEventFirst nanoseconds per event of the first replay of this trace in this JVM; if it is also the first
+ *     of any trace, loading and interpreting the code is part of it
  * @param nsPerEventCold nanoseconds per event with an arena that held nothing, code warmed up: the median of several
  *     replays, each in a session of its own; {@link Double#NaN} if not measured
  * @param nsPerEventWarm nanoseconds per event with an arena that held what earlier replays had needed: the median of

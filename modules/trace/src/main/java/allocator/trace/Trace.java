@@ -10,8 +10,8 @@ import java.util.Objects;
 /**
  * A trace in memory, for replaying it again and again: 16 bytes per event and no object per event. Immutable.
  *
- * <p>Blocks are known by their slot (see {@link TraceSink}) and streams by their index in order of appearance, so that a
- * replay needs arrays only.
+ * <p>Blocks are known by their slot (see {@link TraceSink}) and streams by their index in order of appearance, so that
+ * a replay needs arrays only.
  */
 public final class Trace {
     /** The traces that come with this module, the default first. */

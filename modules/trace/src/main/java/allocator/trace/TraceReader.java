@@ -18,8 +18,8 @@ import java.util.zip.ZipException;
 /**
  * Reads a trace from its first to its last event without holding it: plain or gzip, told apart by the first bytes.
  *
- * <p>Beside a fixed buffer it keeps the ids that it has seen, in a few dozen bytes each, so that every free can be checked;
- * it makes no object per line. What is wrong is a {@link TraceException}; events before that line have been
+ * <p>Beside a fixed buffer it keeps the ids that it has seen, in a few dozen bytes each, so that every free can be
+ * checked; it makes no object per line. What is wrong is a {@link TraceException}; events before that line have been
  * delivered by then.
  */
 public final class TraceReader {

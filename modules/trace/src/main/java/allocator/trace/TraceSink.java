@@ -6,8 +6,8 @@ public interface TraceSink {
      * A block is allocated.
      *
      * @param id the block's id in the trace; no live block has it
-     * @param slot a small number for the block as long as it lives: below the largest count of blocks that have lived at
-     *     once so far, and given to another block after the free
+     * @param slot a small number for the block as long as it lives: below the largest count of blocks that have lived
+     *     at once so far, and given to another block after the free
      * @param byteSize size in bytes
      * @param stream the stream's number in the trace
      */

@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * ONNX Runtime's arena in the plainest form: lists that are walked from end to end. It shares nothing with the arena under
- * test but the rules, and counts what a replay reports.
+ * ONNX Runtime's arena in the plainest form: lists that are walked from end to end. It shares nothing with the arena
+ * under test but the rules, and counts what a replay reports.
  */
 final class ArenaModel {
     private static final long GRANULE = 256;

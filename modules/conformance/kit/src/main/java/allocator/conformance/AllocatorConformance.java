@@ -13,14 +13,8 @@ import org.junit.jupiter.api.TestInstance;
 /**
  * Proves a provider: extend this class, and say how to make a factory.
  *
- * {@snippet :
- * class BuddyConformanceTest extends AllocatorConformance {
- *     @Override
- *     protected EpFactory factory() {
- *         return new BuddyFactory();
- *     }
- * }
- * }
+ * <p>{@snippet : class BuddyConformanceTest extends AllocatorConformance { @Override protected EpFactory factory() {
+ * return new BuddyFactory(); } } }
  *
  * <p>Each test runs once for each memory that the factory lists, on a factory of its own and on a thread that is left
  * behind when it hangs. What the provider's types do not offer is skipped, with the reason. The settings are those of
@@ -35,7 +29,8 @@ public abstract class AllocatorConformance {
     protected AllocatorConformance() {}
 
     /**
-     * Makes a factory of the provider, as a service loader does. Called once for each test; the kit closes what it gets.
+     * Makes a factory of the provider, as a service loader does. Called once for each test; the kit closes what it
+     * gets.
      *
      * @return a new factory
      */

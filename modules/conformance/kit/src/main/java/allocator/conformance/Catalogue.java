@@ -8,7 +8,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Which tests the kit has for which rule: read from the suites themselves, and written to {@code docs/conformance.md}. */
+/**
+ * Which tests the kit has for which rule: read from the suites themselves, and written to {@code docs/conformance.md}.
+ */
 final class Catalogue {
     /** Rules that no test can prove from a provider's side. */
     private static final Map<String, String> UNTESTED = Map.of(

@@ -16,8 +16,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * A provider that the runner can prove: one of those of the module path or the class path, or of a directory of
- * jars.
+ * A provider that the runner can prove: one of those of the module path or the class path, or of a directory of jars.
  *
  * @param name the factory's name
  * @param factories makes a new factory on each call
@@ -34,8 +33,8 @@ record FoundProvider(String name, Supplier<EpFactory> factories) {
     /**
      * The providers of a directory, in a layer of their own.
      *
-     * @throws IllegalArgumentException if it is no directory, or its jars do not fit together, or the contract is on the
-     *     class path, where they cannot see it
+     * @throws IllegalArgumentException if it is no directory, or its jars do not fit together, or the contract is on
+     *     the class path, where they cannot see it
      */
     static List<FoundProvider> in(Path directory) {
         if (!Files.isDirectory(directory)) {

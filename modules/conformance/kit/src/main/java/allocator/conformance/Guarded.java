@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Calls that cannot hang the kit: each runs on a thread of its own, which is interrupted and left behind when its time is
- * over.
+ * Calls that cannot hang the kit: each runs on a thread of its own, which is interrupted and left behind when its time
+ * is over.
  */
 final class Guarded {
     private static final int FRAMES = 12;

@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  * Runs a program on an allocator and compares each step with a model of true lifetimes.
  *
  * <p>The model knows which blocks are live, and which freed memory is still in flight: what was allocated on stream
- * {@code p} and freed when {@code p.syncId()} was {@code n} may be in use by queued work. Its bytes may go to {@code p} at
- * any time, and to a stream {@code q} once {@code q.lastWaitedSyncId(p) > n} (T-03). The end of a run, the close of
- * {@code p}, or a host that waited for {@code p} or for a stream that had, ends the flight (T-04, T-05). First invariant: no two blocks, live or in
- * flight, overlap, unless ordered.
+ * {@code p} and freed when {@code p.syncId()} was {@code n} may be in use by queued work. Its bytes may go to {@code p}
+ * at any time, and to a stream {@code q} once {@code q.lastWaitedSyncId(p) > n} (T-03). The end of a run, the close of
+ * {@code p}, or a host that waited for {@code p} or for a stream that had, ends the flight (T-04, T-05). First
+ * invariant: no two blocks, live or in flight, overlap, unless ordered.
  */
 final class ProgramRun {
     private static final long PATTERN_BYTES = 2048;

@@ -36,7 +36,9 @@ abstract class StreamRules extends Chapter {
         }
     }
 
-    /** Allocates on a stream, or without one, until memory other than the freed block must have been used; frees it all. */
+    /**
+     * Allocates on a stream, or without one, until memory other than the freed block must have been used; frees it all.
+     */
     private static void requireNotReused(
             StreamAwareAllocator allocator, long freed, long byteSize, @Nullable SyncStream user, String story) {
         final List<Long> taken = new ArrayList<>();

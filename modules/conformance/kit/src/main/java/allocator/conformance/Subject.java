@@ -24,8 +24,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one test runs on: a factory of its own, the memory to prove, and what the test takes from them, so that all of it
- * goes back afterwards. Asking for what the provider cannot do skips the test and says so.
+ * What one test runs on: a factory of its own, the memory to prove, and what the test takes from them, so that all of
+ * it goes back afterwards. Asking for what the provider cannot do skips the test and says so.
  */
 final class Subject {
     /** The key that limits an arena; what has it can be tested at its limit. */
@@ -204,14 +204,18 @@ final class Subject {
         return allocator;
     }
 
-    /** For what only an allocator that orders memory itself can keep: a device may let memory lie until it looks again. */
+    /**
+     * For what only an allocator that orders memory itself can keep: a device may let memory lie until it looks again.
+     */
     static void requireOwnOrder(StreamAwareAllocator allocator) {
         if (allocator.isOrderedByDevice()) {
             throw Expect.skip("the device orders this memory, and may let it lie for a while");
         }
     }
 
-    /** Whether streams alone say when freed memory may go to another one; a lagging device knows no more than they do. */
+    /**
+     * Whether streams alone say when freed memory may go to another one; a lagging device knows no more than they do.
+     */
     boolean isOrderKnown(Allocator allocator) {
         return probe != null
                 || !(allocator instanceof StreamAwareAllocator streamAware)

@@ -153,7 +153,10 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
         }
     }
 
-    /** A lock that is spun for, held by one who sleeps: carriers of virtual threads all spin, and the sleeper never wakes. */
+    /**
+     * A lock that is spun for, held by one who sleeps: carriers of virtual threads all spin, and the sleeper never
+     * wakes.
+     */
     private void spinThenSleep() {
         while (!spin.compareAndSet(false, true)) {
             if (Thread.currentThread().isInterrupted()) {

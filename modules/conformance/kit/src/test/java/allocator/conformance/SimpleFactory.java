@@ -32,8 +32,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A provider that is right but for one fault: a device whose memory the host does not reach, with streams and copies, and
- * memory that both reach.
+ * A provider that is right but for one fault: a device whose memory the host does not reach, with streams and copies,
+ * and memory that both reach.
  */
 final class SimpleFactory implements EpFactory {
     static final OptionKey<Long> LIMIT = OptionKey.bytes("arena.max_mem", Long.MAX_VALUE, "the most that may be held");

@@ -9,8 +9,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A session of ONNX Runtime whose memory comes from an allocator of this project: the {@link OrtSession} itself, and what
- * is to be known and set about its memory.
+ * A session of ONNX Runtime whose memory comes from an allocator of this project: the {@link OrtSession} itself, and
+ * what is to be known and set about its memory.
  *
  * <p>{@link #run(Map)} is the session's own, but where memory was refused, ONNX Runtime's exception has the allocator's
  * {@link allocator.spi.OutOfMemoryException} as its cause. The session still works then.

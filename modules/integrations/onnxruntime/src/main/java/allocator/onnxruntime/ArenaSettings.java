@@ -9,15 +9,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Settings of ONNX Runtime's own arena, checked here because there they are not: a size of zero hangs it, one that is no
- * multiple of 256 makes it leak, and one above 2<sup>31</sup>-1 is cut off.
+ * Settings of ONNX Runtime's own arena, checked here because there they are not: a size of zero hangs it, one that is
+ * no multiple of 256 makes it leak, and one above 2<sup>31</sup>-1 is cut off.
  *
  * @param maxMemory the most that its regions may take from the system, 0 for no limit. ONNX Runtime does not count
  *     reserves against it
  * @param strategy how it grows
  * @param initialChunkBytes size of its first region
- * @param maxDeadBytesPerChunk a chunk that is larger than asked for by less than this is not split, unless it is twice as
- *     large
+ * @param maxDeadBytesPerChunk a chunk that is larger than asked for by less than this is not split, unless it is twice
+ *     as large
  * @param initialGrowthChunkBytes size of the region after a shrink
  * @param maxPowerOfTwoExtendBytes the size at which regions stop doubling
  */

@@ -9,9 +9,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * The sizes of live blocks by their addresses. No objects are made for a block.
  *
  * <p>Open addressing with linear probing in two parallel arrays, of which no more than half is full; address 0 marks an
- * empty place. A removal moves the entries behind it up, so that none is marked as deleted and none is ever unreachable:
- * between an entry's own place and where it stands there is no empty place. Several such tables, each with a lock, are
- * chosen by a hash of the address.
+ * empty place. A removal moves the entries behind it up, so that none is marked as deleted and none is ever
+ * unreachable: between an entry's own place and where it stands there is no empty place. Several such tables, each with
+ * a lock, are chosen by a hash of the address.
  */
 final class BlockSizes {
     /** What {@link #remove} returns for an address that is not live. */

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bytes in use against a limit, within those of a larger budget if there is one. The limit is never passed, not even for
- * a moment; lowered below what is in use, it refuses everything until enough is freed.
+ * Bytes in use against a limit, within those of a larger budget if there is one. The limit is never passed, not even
+ * for a moment; lowered below what is in use, it refuses everything until enough is freed.
  */
 final class Budget {
     private final @Nullable Budget parent;
@@ -61,8 +61,8 @@ final class Budget {
     }
 
     /**
-     * Says that what was taken has become memory, which the peak is of: what the allocator refuses is given back and was
-     * never there.
+     * Says that what was taken has become memory, which the peak is of: what the allocator refuses is given back and
+     * was never there.
      */
     void granted() {
         final long value = used.get();

@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * An allocator of ours as ONNX Runtime sees it: accounts for what one session, or one environment, has of it.
  *
- * <p>Its methods are called from native code, from any thread. What the allocator throws becomes a refusal, a line in the
- * log and an {@link AllocationFailure}, which the next Java call fetches. Where a refusal cannot be told to ONNX Runtime
- * (see {@link ThrowingThunk}), the session is lent system memory instead, beyond every limit, and the failure is reported
- * all the same; such memory goes back as soon as it is freed.
+ * <p>Its methods are called from native code, from any thread. What the allocator throws becomes a refusal, a line in
+ * the log and an {@link AllocationFailure}, which the next Java call fetches. Where a refusal cannot be told to ONNX
+ * Runtime (see {@link ThrowingThunk}), the session is lent system memory instead, beyond every limit, and the failure
+ * is reported all the same; such memory goes back as soon as it is freed.
  *
  * <p>A free of something that is not live here is reported and goes no further.
  */

@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * that they point to.
  *
  * <p>Both live for ever, so that nothing that ONNX Runtime does too late, from whatever thread, meets freed memory. The
- * functions are the same for all structs; behind the members that ONNX Runtime knows, a struct has a number, which is the
- * place of its {@link ExportedAllocator} in a table. Of an allocator that is closed the place is empty: an allocation is
- * then refused and a free ignored.
+ * functions are the same for all structs; behind the members that ONNX Runtime knows, a struct has a number, which is
+ * the place of its {@link ExportedAllocator} in a table. Of an allocator that is closed the place is empty: an
+ * allocation is then refused and a free ignored.
  *
  * <p>Nothing is thrown out of an upcall: the JVM would end the process. Each catches everything, and what it calls has
  * reported the failure before.

@@ -6,8 +6,8 @@ import static allocator.onnxruntime.Protobuf.number;
 import static allocator.onnxruntime.Protobuf.text;
 
 /**
- * The smallest useful ONNX model, {@code y = Identity(x)} on one float: it has no weights, so that a session of it leaves
- * its allocator untouched.
+ * The smallest useful ONNX model, {@code y = Identity(x)} on one float: it has no weights, so that a session of it
+ * leaves its allocator untouched.
  */
 final class IdentityModel {
     private static final int IR_VERSION = 8;

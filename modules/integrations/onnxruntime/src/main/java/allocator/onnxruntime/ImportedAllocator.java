@@ -29,8 +29,9 @@ import org.jspecify.annotations.Nullable;
  * An allocator of ONNX Runtime's, called through its C API: {@code AllocatorAlloc}, {@code AllocatorFree},
  * {@code AllocatorGetStats}, and the struct's {@code Reserve}.
  *
- * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. Unless told
- * otherwise this class therefore remembers which addresses are live, and refuses others before ONNX Runtime sees them.
+ * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. Unless
+ * told otherwise this class therefore remembers which addresses are live, and refuses others before ONNX Runtime sees
+ * them.
  */
 final class ImportedAllocator implements HostAccessibleAllocator {
     /** Sizes above this are refused here: ONNX Runtime rounds up without looking. */

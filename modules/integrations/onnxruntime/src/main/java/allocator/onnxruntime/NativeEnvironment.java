@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * made, and keeps it. So each session can get an allocator of its own: it is registered while that session is made.
  * Registrations that are made here exclude one another and restore what was installed before.
  *
- * <p>The environment is counted by its users. The count taken here is never given back, so that the environment outlives
- * everything that Java code may close.
+ * <p>The environment is counted by its users. The count taken here is never given back, so that the environment
+ * outlives everything that Java code may close.
  */
 final class NativeEnvironment {
     /** The memory that ONNX Runtime's CPU provider uses, named as there, so that registrations replace one another. */
@@ -54,8 +54,8 @@ final class NativeEnvironment {
     }
 
     /**
-     * ONNX Runtime 1.29 puts the command line through a regular expression when it makes its environment, and that takes
-     * some frames of stack for each character: on a usual thread four thousand of them end the process.
+     * ONNX Runtime 1.29 puts the command line through a regular expression when it makes its environment, and that
+     * takes some frames of stack for each character: on a usual thread four thousand of them end the process.
      */
     private static void onRoomyThread(Runnable work) {
         final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();

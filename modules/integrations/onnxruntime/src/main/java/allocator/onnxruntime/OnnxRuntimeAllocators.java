@@ -27,21 +27,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * An allocator of this project, installed on ONNX Runtime's environment: sessions take their CPU memory from it.
  *
- * {@snippet lang="java" :
- * try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
- *                 .provider("cpu-reference")
- *                 .option("arena.max_mem", "67108864")
- *                 .install();
- *         AllocatorSession session = memory.openSession(Path.of("model.onnx"));
- *         OrtSession.Result result = session.run(inputs)) {
- *     use(result);
- *     System.out.println(memory.stats());
- * }
- * }
+ * <p>{@snippet lang="java" : try (OnnxRuntimeAllocators memory =
+ * OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment()) .provider("cpu-reference") .option("arena.max_mem",
+ * "67108864") .install(); AllocatorSession session = memory.openSession(Path.of("model.onnx")); OrtSession.Result
+ * result = session.run(inputs)) { use(result); System.out.println(memory.stats()); } }
  *
  * <p>Sessions that are opened here are told apart: each has its own statistics, budget and failures, over one allocator
- * that they share. Sessions that are made with {@link OrtEnvironment#createSession} use the allocator too if their options
- * set {@code session.use_env_allocators} to {@code 1}; they count as the environment's own.
+ * that they share. Sessions that are made with {@link OrtEnvironment#createSession} use the allocator too if their
+ * options set {@code session.use_env_allocators} to {@code 1}; they count as the environment's own.
  *
  * <p>Only memory of the CPU is provided. A process has one environment, and at most one installation at a time.
  */
@@ -248,8 +241,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Sets the most that all sessions together may have in use from now on, in bytes that they ask for. The most that may
-     * be taken from the system is the allocator's own limit, such as the option {@code arena.max_mem}.
+     * Sets the most that all sessions together may have in use from now on, in bytes that they ask for. The most that
+     * may be taken from the system is the allocator's own limit, such as the option {@code arena.max_mem}.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
@@ -268,8 +261,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     /**
      * Calls the allocator as ONNX Runtime does until the JVM has compiled what is on the way. Without this the first
-     * thousands of calls are interpreted, at some ten microseconds each; a model that allocates twice in a run meets that
-     * for thousands of runs. Takes some ten milliseconds; the allocations count as the environment's.
+     * thousands of calls are interpreted, at some ten microseconds each; a model that allocates twice in a run meets
+     * that for thousands of runs. Takes some ten milliseconds; the allocations count as the environment's.
      *
      * @throws OnnxRuntimeException if the allocator refuses
      */
@@ -294,8 +287,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * <p>A session that was made with {@link OrtEnvironment#createSession} and is still open is not known here; memory
      * that it asks for later is refused, which ends its run with an exception.
      *
-     * @throws IllegalStateException if sessions are open or ONNX Runtime holds memory of the allocator; it says which, and
-     *     nothing changes
+     * @throws IllegalStateException if sessions are open or ONNX Runtime holds memory of the allocator; it says which,
+     *     and nothing changes
      */
     @Override
     public synchronized void close() {

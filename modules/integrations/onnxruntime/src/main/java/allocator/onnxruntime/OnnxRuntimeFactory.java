@@ -22,12 +22,12 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * ONNX Runtime's own allocators of CPU memory as a provider, so that its arena can be used, tested and measured like any
- * other.
+ * ONNX Runtime's own allocators of CPU memory as a provider, so that its arena can be used, tested and measured like
+ * any other.
  *
- * <p>Every create makes a new instance. {@link #SOURCE} chooses which allocator it is; the keys of {@link ArenaSettings}
- * are for {@link Source#ARENA} alone. Known to break the contract, as ONNX Runtime does: a reserve passes the limit
- * (R-01, S-03); and of statistics there is no peak of what is held and no largest free chunk.
+ * <p>Every create makes a new instance. {@link #SOURCE} chooses which allocator it is; the keys of
+ * {@link ArenaSettings} are for {@link Source#ARENA} alone. Known to break the contract, as ONNX Runtime does: a
+ * reserve passes the limit (R-01, S-03); and of statistics there is no peak of what is held and no largest free chunk.
  */
 public final class OnnxRuntimeFactory implements EpFactory {
     /** Which of ONNX Runtime's allocators is meant. */

@@ -3,8 +3,9 @@ package allocator.onnxruntime;
 /**
  * The native library of ONNX Runtime that the Java binding has loaded into this process.
  *
- * <p>It is opened on first use. With the system property {@code onnxruntime.native.path} set to a folder, the binding and
- * this module open the library there; otherwise the binding extracts its own, and this module finds it already loaded.
+ * <p>It is opened on first use. With the system property {@code onnxruntime.native.path} set to a folder, the binding
+ * and this module open the library there; otherwise the binding extracts its own, and this module finds it already
+ * loaded.
  */
 public final class OnnxRuntimeLibrary {
     private OnnxRuntimeLibrary() {}

@@ -1,8 +1,9 @@
 package allocator.onnxruntime;
 
 /**
- * The struct {@code OrtAllocator}: its version, and then pointers to functions. Offsets in bytes. A member is there from
- * a version on; the struct of an older allocator is shorter, so that reading beyond its version reads what is not its own.
+ * The struct {@code OrtAllocator}: its version, and then pointers to functions. Offsets in bytes. A member is there
+ * from a version on; the struct of an older allocator is shorter, so that reading beyond its version reads what is not
+ * its own.
  */
 final class OrtAllocatorLayout {
     static final int VERSION = 0;

@@ -19,8 +19,8 @@ import java.util.TreeMap;
 /**
  * The functions of ONNX Runtime's C API that this module calls, in the very library that the Java binding has loaded.
  *
- * <p>{@code OrtGetApiBase} yields {@code GetApi(version)} and {@code GetVersionString}; {@code GetApi} yields a table of
- * function pointers, in which {@link Function} says the position of each. Handles and pointers are {@code long}s; an
+ * <p>{@code OrtGetApiBase} yields {@code GetApi(version)} and {@code GetVersionString}; {@code GetApi} yields a table
+ * of function pointers, in which {@link Function} says the position of each. Handles and pointers are {@code long}s; an
  * {@code int} parameter is passed as a {@code long} too, of which the callee reads the lower half.
  */
 final class OrtApi {

@@ -45,7 +45,8 @@ public final class SessionSettings {
     }
 
     /**
-     * These settings with something between the session and the allocator: what a recorder of traces needs, for instance.
+     * These settings with something between the session and the allocator: what a recorder of traces needs, for
+     * instance.
      *
      * @param wrapper makes the allocator that the session uses from the one that it would have used; called once
      * @return the settings

@@ -17,8 +17,8 @@ import java.util.Optional;
  * A native function of the form of {@code Alloc} that calls an upcall and, where that yields null, throws a C++
  * exception into its caller.
  *
- * <p>ONNX Runtime does not look at what {@code OrtAllocator::Alloc} returns before it makes a tensor of it: null ends the
- * process. Its own allocators throw, and every function of its API turns exceptions into statuses. Java code cannot
+ * <p>ONNX Runtime does not look at what {@code OrtAllocator::Alloc} returns before it makes a tensor of it: null ends
+ * the process. Its own allocators throw, and every function of its API turns exceptions into statuses. Java code cannot
  * throw one, since no exception may pass through the JVM's frames; but once the upcall has returned, those are gone. So
  * this function, some thirty bytes of machine code, does it then: it leaves its own frame and <em>jumps</em> to the C++
  * library's function that throws, so that to the unwinder the exception comes from ONNX Runtime's own call.
@@ -72,8 +72,8 @@ final class ThrowingThunk {
     }
 
     /**
-     * The function in x86-64 code, with the calling convention of System V: the struct is in {@code rdi} and the size in
-     * {@code rsi}, the result in {@code rax}.
+     * The function in x86-64 code, with the calling convention of System V: the struct is in {@code rdi} and the size
+     * in {@code rsi}, the result in {@code rax}.
      */
     private static byte[] code(MemorySegment upcall, MemorySegment thrower) {
         return ByteBuffer.allocate(64)

@@ -112,7 +112,9 @@ class ProcessEndTest {
         assertTrue(output.contains("cpu-reference"), output);
     }
 
-    /** ONNX Runtime 1.29 searches the command line with an expression that takes a frame of stack for each character. */
+    /**
+     * ONNX Runtime 1.29 searches the command line with an expression that takes a frame of stack for each character.
+     */
     @Test
     void aLongCommandLineEndsNoProcess() throws IOException, InterruptedException {
         final String path = OtherProcess.path() + File.pathSeparator + "/" + "x".repeat(8000);

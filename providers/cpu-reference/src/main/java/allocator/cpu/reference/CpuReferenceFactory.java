@@ -33,9 +33,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The provider {@code cpu-reference}: one device, the host's processor, with default and read-only memory.
  *
- * <p>Default memory is served by one arena that all users share, unless a user asks for one of its own, by best fit or, with
- * {@code arena.kind=bump}, by bump allocation. Read-only memory
- * is served block by block, since an arena gains nothing where memory is taken once and kept.
+ * <p>Default memory is served by one arena that all users share, unless a user asks for one of its own, by best fit or,
+ * with {@code arena.kind=bump}, by bump allocation. Read-only memory is served block by block, since an arena gains
+ * nothing where memory is taken once and kept.
  *
  * <p>One lock guards what is out: allocators with their references, and streams. It is never held while memory is
  * allocated or freed.

@@ -9,10 +9,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Memory of the host, by address: small blocks from the C library's {@code aligned_alloc} and {@code free}, large ones
- * mapped. The C library keeps what it is given back, often up to 64 MiB of it; of what is unmapped nothing stays resident.
+ * mapped. The C library keeps what it is given back, often up to 64 MiB of it; of what is unmapped nothing stays
+ * resident.
  *
- * <p>The class is initialized, and the library looked up, when the first block is asked for, and not before (F-01).
- * A {@link java.lang.foreign.Arena} for each block would be simpler, but costs microseconds and zeroes the memory.
+ * <p>The class is initialized, and the library looked up, when the first block is asked for, and not before (F-01). A
+ * {@link java.lang.foreign.Arena} for each block would be simpler, but costs microseconds and zeroes the memory.
  */
 @SuppressWarnings("restricted") // the module is named on --enable-native-access
 final class HostMemory {

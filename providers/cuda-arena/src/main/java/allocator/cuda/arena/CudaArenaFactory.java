@@ -17,8 +17,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * The provider {@code cuda-arena}: for each GPU an arena of device memory and one of pinned memory, which all users share
- * unless one asks for an arena of his own. Read-only memory comes block by block.
+ * The provider {@code cuda-arena}: for each GPU an arena of device memory and one of pinned memory, which all users
+ * share unless one asks for an arena of his own. Read-only memory comes block by block.
  *
  * <p>With {@code arena.use_cuda_mempool=1} device memory comes from a pool of the driver instead; arena and pool of one
  * device can be in use at once. A device without pools is served by the arena, and the settings in force say so.

@@ -24,8 +24,8 @@ import java.util.function.Supplier;
 
 /**
  * A random but well-behaved user of the provider, on a simulated device with lagging streams: two streams, an arena, a
- * pool, pinned and read-only memory. It works its memory on streams, frees it while work is queued, hands it from stream
- * to stream by notifications, copies, shrinks and ends runs; and keeps its own account of what is live.
+ * pool, pinned and read-only memory. It works its memory on streams, frees it while work is queued, hands it from
+ * stream to stream by notifications, copies, shrinks and ends runs; and keeps its own account of what is live.
  *
  * <p>It may be told that one call to the driver fails. Then one of its own calls may throw, and it carries on.
  */

@@ -18,8 +18,8 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * The provider {@code cuda-mempool}: for each GPU a memory pool of the driver, which all users share unless one asks for
- * a pool of his own. Pinned and read-only memory come block by block.
+ * The provider {@code cuda-mempool}: for each GPU a memory pool of the driver, which all users share unless one asks
+ * for a pool of his own. Pinned and read-only memory come block by block.
  */
 public final class CudaMempoolFactory extends CudaEpFactory {
     private static final List<OptionKey<?>> OPTION_KEYS = Stream.<OptionKey<?>>concat(

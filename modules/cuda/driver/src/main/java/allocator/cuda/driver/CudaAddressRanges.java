@@ -3,9 +3,9 @@ package allocator.cuda.driver;
 /**
  * Address ranges apart from the memory behind them.
  *
- * <p>A range is reserved, physical memory is created, and mapped into the range; access must be granted before a
- * device may touch it. All sizes and addresses are multiples of {@link #memGetAllocationGranularity}. None of these
- * calls is ordered on a stream: before memory is unmapped, its users must be done.
+ * <p>A range is reserved, physical memory is created, and mapped into the range; access must be granted before a device
+ * may touch it. All sizes and addresses are multiples of {@link #memGetAllocationGranularity}. None of these calls is
+ * ordered on a stream: before memory is unmapped, its users must be done.
  */
 public interface CudaAddressRanges {
     /**

@@ -35,8 +35,8 @@ public interface CudaDevices {
     void primaryContextRetain(int device);
 
     /**
-     * Gives back one {@link #primaryContextRetain}. With the last one in the process the context and all that lives
-     * in it is destroyed.
+     * Gives back one {@link #primaryContextRetain}. With the last one in the process the context and all that lives in
+     * it is destroyed.
      *
      * @param device device ordinal
      * @throws CudaException if there is no such device, or {@code CUDA_ERROR_INVALID_CONTEXT} if this driver does not

@@ -4,8 +4,8 @@ package allocator.cuda.driver;
  * Device, managed and pinned host memory, and copies between them.
  *
  * <p>No allocation is zeroed. An asynchronous operation is ordered on its stream; the memory it touches must stay
- * allocated and unchanged until the stream has come past it. Pinned and managed addresses are valid on host and
- * device alike.
+ * allocated and unchanged until the stream has come past it. Pinned and managed addresses are valid on host and device
+ * alike.
  */
 public interface CudaMemory {
     /**

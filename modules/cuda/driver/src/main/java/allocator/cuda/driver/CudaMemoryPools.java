@@ -4,8 +4,8 @@ package allocator.cuda.driver;
  * Stream-ordered allocation from the driver's memory pools.
  *
  * <p>Memory from a pool may be used by work that its stream does after the allocation, and by work elsewhere that is
- * ordered after that. A free takes effect when its stream comes to it. Between them the pool may hand freed memory
- * out again without giving it back to the device; how much it keeps over the next synchronization is its
+ * ordered after that. A free takes effect when its stream comes to it. Between them the pool may hand freed memory out
+ * again without giving it back to the device; how much it keeps over the next synchronization is its
  * {@link PoolAttribute#RELEASE_THRESHOLD}, which is {@code 0} in a new pool.
  */
 public interface CudaMemoryPools {
@@ -19,8 +19,7 @@ public interface CudaMemoryPools {
     long memPoolCreate(int device);
 
     /**
-     * Destroys a pool. Memory that is still allocated from it stays valid and goes back to the device when it is
-     * freed.
+     * Destroys a pool. Memory that is still allocated from it stays valid and goes back to the device when it is freed.
      *
      * @param device device ordinal
      * @param pool the pool

@@ -10,9 +10,9 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 /**
  * Native memory of one call: where the driver writes its results, and where it reads small structures.
  *
- * <p>A fixed table of cells of one cache line each. A call takes a cell and gives it back; a thread tries the same
- * cell first each time, so that threads rarely meet. Not a {@code ThreadLocal}: there would be one per virtual thread,
- * and a cell is needed only between two instructions of a thread that cannot be unmounted there.
+ * <p>A fixed table of cells of one cache line each. A call takes a cell and gives it back; a thread tries the same cell
+ * first each time, so that threads rarely meet. Not a {@code ThreadLocal}: there would be one per virtual thread, and a
+ * cell is needed only between two instructions of a thread that cannot be unmounted there.
  */
 final class OutCell {
     private static final int BYTE_SIZE = 64;

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The live blocks of a pool, by address: size and stream of each. Not safe for use by several threads.
  *
- * <p>Open addressing in parallel arrays with linear probing, at most half full. Removing closes the gap at once, so that
- * there are no marks of the dead to probe past. Nothing is allocated except to grow.
+ * <p>Open addressing in parallel arrays with linear probing, at most half full. Removing closes the gap at once, so
+ * that there are no marks of the dead to probe past. Nothing is allocated except to grow.
  *
  * <p>Address {@code 0} is an empty slot. A handle is the index of a slot, valid until the next change.
  */

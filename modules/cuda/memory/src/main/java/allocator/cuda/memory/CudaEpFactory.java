@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  * references, streams and context.
  *
  * <p>Lock order: the factory's lifecycle (shared by all calls, exclusive in {@link #close}), then one device's
- * references, then an allocator's own locks. Allocators are destroyed and streams closed outside the references' lock, and no
- * allocator calls back.
+ * references, then an allocator's own locks. Allocators are destroyed and streams closed outside the references' lock,
+ * and no allocator calls back.
  */
 public abstract class CudaEpFactory implements EpFactory {
     private final Supplier<CudaAvailability> probe;

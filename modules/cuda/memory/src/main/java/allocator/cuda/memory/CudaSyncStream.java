@@ -12,8 +12,8 @@ import java.util.function.Consumer;
  * A CUDA stream that does not wait for the legacy default stream.
  *
  * <p>Closing it waits for its work, on its own device whatever thread calls. Only then is what was freed on it given to
- * others. If the device cannot say that the work is done, memory stays tied to the stream until its allocator is closed:
- * lost for a while, but never used by two.
+ * others. If the device cannot say that the work is done, memory stays tied to the stream until its allocator is
+ * closed: lost for a while, but never used by two.
  */
 public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
@@ -85,8 +85,8 @@ public final class CudaSyncStream extends SyncStream {
     }
 
     /**
-     * Whether {@link #close} has begun. What is allocated on the stream before this answers {@code true} is untied by the
-     * close.
+     * Whether {@link #close} has begun. What is allocated on the stream before this answers {@code true} is untied by
+     * the close.
      *
      * @return whether the stream takes no more calls
      */

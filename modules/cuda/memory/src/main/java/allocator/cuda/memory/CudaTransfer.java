@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Copies between host memory, pinned or not, and the memory of GPUs.
  *
- * <p>With a stream the copy is queued there. The driver reads pageable host memory before the call returns, and does not
- * return before it has written to it, so that such memory can be let go at once; it pays for that by waiting for the
- * stream. Copies between pinned and other host memory are made by the host, after the stream's work.
+ * <p>With a stream the copy is queued there. The driver reads pageable host memory before the call returns, and does
+ * not return before it has written to it, so that such memory can be let go at once; it pays for that by waiting for
+ * the stream. Copies between pinned and other host memory are made by the host, after the stream's work.
  *
  * <p>Without a stream the copy is queued on the device's default stream, and waited for. The driver's synchronous calls
  * would not do: they return from a copy within a device, and from one of little pageable memory, before it is done.

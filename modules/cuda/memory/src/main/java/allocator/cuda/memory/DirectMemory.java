@@ -20,8 +20,8 @@ import java.util.TreeMap;
  * <p>The driver's free may wait for the device, but nothing says that it does. So before memory goes back, all work of
  * the device is waited for: no queued work ever meets memory that another process may have got by then (K-03).
  *
- * <p>Calls to the driver are made outside the lock. What is live is counted after memory is taken and before it is given
- * back, so that an address that comes again at once finds no old entry.
+ * <p>Calls to the driver are made outside the lock. What is live is counted after memory is taken and before it is
+ * given back, so that an address that comes again at once finds no old entry.
  */
 abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory, PinnedMemory {
     private final CudaDevice device;

@@ -33,15 +33,15 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Without a stream.</b> Such memory comes from a stream of the pool's own, which is synchronized before the
  * address is handed out, so that any stream may use it.
  *
- * <p><b>Closed streams.</b> Memory of a stream that is closed by the time it is freed is freed on the pool's own stream,
- * as all its work is done. If it is not known to be done, the memory is set aside until the pool is closed.
+ * <p><b>Closed streams.</b> Memory of a stream that is closed by the time it is freed is freed on the pool's own
+ * stream, as all its work is done. If it is not known to be done, the memory is set aside until the pool is closed.
  *
  * <p><b>Exhaustion.</b> Frees that are still queued hold memory. So when the driver has none left, the device is
  * synchronized, and the driver asked once more.
  *
  * <p><b>The limit.</b> The driver takes memory in large pieces. What it holds is compared after it has taken more, and
- * given back at once if that is too much; the limit is rounded up to a multiple of a piece, as a smaller one could never
- * be kept. Under a limit one thread allocates at a time.
+ * given back at once if that is too much; the limit is rounded up to a multiple of a piece, as a smaller one could
+ * never be kept. Under a limit one thread allocates at a time.
  */
 public final class DriverPool implements CudaAllocator, StreamAwareAllocator, ShrinkableAllocator {
     private static final int RECENT = 64;
@@ -426,8 +426,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     /**
      * {@inheritDoc}
      *
-     * <p>Held and its peak are the driver's own counters. A pool maps its pages where it needs them, so all that is free
-     * counts as one piece.
+     * <p>Held and its peak are the driver's own counters. A pool maps its pages where it needs them, so all that is
+     * free counts as one piece.
      */
     @Override
     public AllocatorStats stats() {

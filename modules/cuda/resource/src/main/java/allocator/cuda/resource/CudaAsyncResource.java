@@ -15,10 +15,10 @@ import allocator.spi.SyncStream;
  * Device memory of a pool of its own, allocated and deallocated in the order of a stream: the proposal's
  * {@code cuda_async_resource}.
  *
- * <p>The pool keeps what is freed, whatever is synchronized, until {@link #shrink}; with the driver's default it would give
- * everything back at each synchronization. Without a stream, an allocation is usable at once anywhere and a deallocation
- * needs all work done; both use a stream of this resource, and the allocation waits for it, which is empty but for them.
- * What is deallocated is not checked but by the driver.
+ * <p>The pool keeps what is freed, whatever is synchronized, until {@link #shrink}; with the driver's default it would
+ * give everything back at each synchronization. Without a stream, an allocation is usable at once anywhere and a
+ * deallocation needs all work done; both use a stream of this resource, and the allocation waits for it, which is empty
+ * but for them. What is deallocated is not checked but by the driver.
  */
 public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final CudaDriver driver;
@@ -131,8 +131,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Gives back to the device what the pool holds and nobody uses. Memory whose deallocation its stream has not come to
-     * yet stays.
+     * Gives back to the device what the pool holds and nobody uses. Memory whose deallocation its stream has not come
+     * to yet stays.
      */
     @Override
     public ShrinkReport shrink() {
@@ -151,8 +151,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Destroys the pool. Memory that is still allocated stays valid until it is deallocated by other means. A second call
-     * does nothing.
+     * Destroys the pool. Memory that is still allocated stays valid until it is deallocated by other means. A second
+     * call does nothing.
      *
      * @throws DeviceException if the driver fails
      */

@@ -4,7 +4,9 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.resource.MemoryKind;
 import allocator.spi.MemoryType;
 
-/** Device memory by {@code cuMemAlloc}: the proposal's {@code cuda_resource}. A deallocation may wait for the device. */
+/**
+ * Device memory by {@code cuMemAlloc}: the proposal's {@code cuda_resource}. A deallocation may wait for the device.
+ */
 public final class CudaDeviceResource extends DriverResource {
     /**
      * Makes a resource with nothing allocated.

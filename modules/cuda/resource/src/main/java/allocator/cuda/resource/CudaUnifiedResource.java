@@ -4,7 +4,10 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.resource.MemoryKind;
 import allocator.spi.MemoryType;
 
-/** Managed memory by {@code cuMemAllocManaged}: the proposal's {@code unified_resource}. It may exceed the device's memory. */
+/**
+ * Managed memory by {@code cuMemAllocManaged}: the proposal's {@code unified_resource}. It may exceed the device's
+ * memory.
+ */
 public final class CudaUnifiedResource extends DriverResource {
     /**
      * Makes a resource with nothing allocated.

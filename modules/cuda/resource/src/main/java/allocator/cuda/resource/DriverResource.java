@@ -11,8 +11,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * Memory that the driver allocates and frees block by block. A call takes microseconds, next to which remembering what is
- * live costs nothing: so a bad deallocation is refused here and never reaches the driver.
+ * Memory that the driver allocates and frees block by block. A call takes microseconds, next to which remembering what
+ * is live costs nothing: so a bad deallocation is refused here and never reaches the driver.
  */
 abstract class DriverResource implements MemoryResource {
     private final CudaDriver driver;

@@ -22,10 +22,10 @@ import java.util.function.Supplier;
  * <p>It answers as a real driver does, checked by one suite of tests on both, and beyond that:
  *
  * <ul>
- *   <li>{@linkplain Builder#withLaggingStreams Streams may lag}: work is then done only by {@link #advance}, {@link
- *       #advanceAll}, or by a call that waits for it. Otherwise each piece is done when it is given.
- *   <li>Work on memory that other work still has in flight, with no event between their streams, is a {@link
- *       StreamHazardException}. Streams that do not lag have nothing in flight.
+ *   <li>{@linkplain Builder#withLaggingStreams Streams may lag}: work is then done only by {@link #advance},
+ *       {@link #advanceAll}, or by a call that waits for it. Otherwise each piece is done when it is given.
+ *   <li>Work on memory that other work still has in flight, with no event between their streams, is a
+ *       {@link StreamHazardException}. Streams that do not lag have nothing in flight.
  *   <li>Any call {@linkplain #failOnCall(long, int) can be made to fail}, and calls are counted.
  *   <li>A destroyed handle or a wrong device is always noticed. Handles and addresses are used again at once, stream
  *       ids never.

@@ -15,8 +15,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All streams, and the clock that moves them: work is done when the clock is told to, when somebody waits for it, or
- * at once.
+ * All streams, and the clock that moves them: work is done when the clock is told to, when somebody waits for it, or at
+ * once.
  *
  * <p>Every method is called with the lock held once; only while a host function runs is it given up.
  */

@@ -1,4 +1,2 @@
-/**
- * A simulated CUDA device, for tests and for proving a provider on a machine without a GPU.
- */
+/** A simulated CUDA device, for tests and for proving a provider on a machine without a GPU. */
 package allocator.cuda.simulated;
