@@ -2,14 +2,12 @@ package allocator.testkit;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorType;
 import allocator.spi.DeviceDiscovery;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.HardwareDevice;
 import allocator.spi.MemoryInfo;
-import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
@@ -74,7 +72,8 @@ public class FakeFactory implements EpFactory {
      * @return the provider
      */
     public static FakeFactory cpu(String name) {
-        return new FakeFactory(name).with(DeviceType.CPU, 0, memory("Cpu", DeviceType.CPU, 0, MemoryType.DEFAULT));
+        return new FakeFactory(name)
+                .with(DeviceType.CPU, 0, FakeMemory.memory("Cpu", DeviceType.CPU, 0, MemoryType.DEFAULT));
     }
 
     /**
@@ -97,9 +96,9 @@ public class FakeFactory implements EpFactory {
         return with(
                 DeviceType.GPU,
                 ordinal,
-                memory("Cuda", DeviceType.GPU, ordinal, MemoryType.DEFAULT),
-                memory("CudaPinned", DeviceType.GPU, ordinal, MemoryType.HOST_ACCESSIBLE),
-                readOnly("CudaReadOnly", DeviceType.GPU, ordinal));
+                FakeMemory.memory("Cuda", DeviceType.GPU, ordinal, MemoryType.DEFAULT),
+                FakeMemory.memory("CudaPinned", DeviceType.GPU, ordinal, MemoryType.HOST_ACCESSIBLE),
+                FakeMemory.readOnly("CudaReadOnly", DeviceType.GPU, ordinal));
     }
 
     /**
@@ -116,42 +115,6 @@ public class FakeFactory implements EpFactory {
         List.of(memories).forEach(device::memory);
         devices.add(device.build());
         return this;
-    }
-
-    /**
-     * Returns an info with an alignment of 256 bytes.
-     *
-     * @param name the name of the memory
-     * @param type the kind of the device
-     * @param ordinal the device's ordinal
-     * @param memoryType the kind of the memory
-     * @return the info
-     */
-    public static MemoryInfo memory(String name, DeviceType type, int ordinal, MemoryType memoryType) {
-        return new MemoryInfo(name, new MemoryLocation(type, 0, ordinal, memoryType), 256, AllocatorType.DEVICE);
-    }
-
-    /**
-     * Returns the info of read-only memory, with an alignment of 256 bytes.
-     *
-     * @param name the name of the memory
-     * @param type the kind of the device
-     * @param ordinal the device's ordinal
-     * @return the info
-     */
-    public static MemoryInfo readOnly(String name, DeviceType type, int ordinal) {
-        return new MemoryInfo(name, location(type, ordinal), 256, AllocatorType.READ_ONLY);
-    }
-
-    /**
-     * Returns the location of a device's default memory.
-     *
-     * @param type the kind of the device
-     * @param ordinal the device's ordinal
-     * @return the location
-     */
-    public static MemoryLocation location(DeviceType type, int ordinal) {
-        return new MemoryLocation(type, 0, ordinal, MemoryType.DEFAULT);
     }
 
     /**

@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 class FakeFactoryTest {
-    private static final MemoryInfo CUDA = FakeFactory.memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
-    private static final MemoryInfo READ_ONLY = FakeFactory.readOnly("CudaReadOnly", DeviceType.GPU, 0);
+    private static final MemoryInfo CUDA = FakeMemory.memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
+    private static final MemoryInfo READ_ONLY = FakeMemory.readOnly("CudaReadOnly", DeviceType.GPU, 0);
 
     private final FakeFactory factory = FakeFactory.gpu("Fake");
 
