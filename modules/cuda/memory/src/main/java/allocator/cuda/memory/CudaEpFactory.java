@@ -188,8 +188,8 @@ public abstract class CudaEpFactory implements EpFactory {
         final List<Entry> entries = new ArrayList<>();
         final List<EpDevice> devices = new ArrayList<>();
         final List<String> notes = new ArrayList<>();
-        for (int ordinal = 0; ordinal < driver.deviceCount(); ordinal++) {
-            final CudaDevice device = new CudaDevice(driver, driver.deviceInfo(ordinal));
+        for (int ordinal = 0; ordinal < driver.devices().count(); ordinal++) {
+            final CudaDevice device = new CudaDevice(driver, driver.devices().info(ordinal));
             final Optional<String> obstacle = obstacle(device.info());
             if (obstacle.isPresent()) {
                 notes.add(device + ": " + obstacle.get());

@@ -1,7 +1,7 @@
 package allocator.cuda.memory;
 
-import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaStreams;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -17,6 +17,7 @@ import java.util.function.Consumer;
  */
 public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
+    private final CudaStreams streams;
     private final long handle;
     private final Consumer<CudaSyncStream> onRunEnd;
     private final Consumer<CudaSyncStream> release;
@@ -43,7 +44,8 @@ public final class CudaSyncStream extends SyncStream {
         this.onRunEnd = onRunEnd;
         this.release = release;
         this.onClose = onClose;
-        handle = device.driver().streamCreate(device.ordinal());
+        streams = device.driver().streams();
+        handle = streams.streamCreate(device.ordinal());
     }
 
     /**
@@ -131,7 +133,7 @@ public final class CudaSyncStream extends SyncStream {
     public void flush() {
         use();
         try {
-            device.driver().streamSynchronize(device.ordinal(), handle);
+            streams.streamSynchronize(device.ordinal(), handle);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -150,15 +152,14 @@ public final class CudaSyncStream extends SyncStream {
         if (!guard.close()) {
             return;
         }
-        final CudaDriver driver = device.driver();
         final DriverCalls.All calls = new DriverCalls.All();
         try {
-            isDrained = calls.insist(() -> driver.streamSynchronize(device.ordinal(), handle));
+            isDrained = calls.insist(() -> streams.streamSynchronize(device.ordinal(), handle));
             if (isDrained) {
                 setEnded();
                 release.accept(this);
             }
-            calls.insist(() -> driver.streamDestroy(device.ordinal(), handle));
+            calls.insist(() -> streams.streamDestroy(device.ordinal(), handle));
         } finally {
             ended.countDown();
             onClose.accept(this);

@@ -16,11 +16,11 @@ public final class DeviceMemory extends DirectMemory {
 
     @Override
     long take(long byteSize) {
-        return device().driver().memAlloc(device().ordinal(), byteSize);
+        return device().driver().memory().memAlloc(device().ordinal(), byteSize);
     }
 
     @Override
     void giveBack(long address) {
-        device().driver().memFree(device().ordinal(), address);
+        device().driver().memory().memFree(device().ordinal(), address);
     }
 }

@@ -117,7 +117,7 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
         try {
             final long byteSize = forget(address);
             final DriverCalls.All calls = new DriverCalls.All();
-            calls.insist(() -> device.driver().ctxSynchronize(device.ordinal()));
+            calls.insist(() -> device.driver().devices().ctxSynchronize(device.ordinal()));
             final boolean isReturned = calls.insist(() -> giveBack(address));
             synchronized (lock) {
                 if (isReturned) {
@@ -205,7 +205,7 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
             return;
         }
         final DriverCalls.All calls = new DriverCalls.All();
-        calls.insist(() -> device.driver().ctxSynchronize(device.ordinal()));
+        calls.insist(() -> device.driver().devices().ctxSynchronize(device.ordinal()));
         addresses.forEach(address -> calls.insist(() -> giveBack(address)));
         calls.throwIfFailed();
     }

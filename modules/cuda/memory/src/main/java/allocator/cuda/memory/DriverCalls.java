@@ -32,7 +32,7 @@ final class DriverCalls {
     /** What the device has free, {@link OutOfMemoryException#UNKNOWN} if it does not say. */
     static long freeBytes(CudaDriver driver, int ordinal) {
         try {
-            return driver.memGetInfo(ordinal).freeByteSize();
+            return driver.memory().memGetInfo(ordinal).freeByteSize();
         } catch (CudaException e) {
             return OutOfMemoryException.UNKNOWN;
         }

@@ -2,6 +2,8 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaPools;
+import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
@@ -48,6 +50,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
 
     private final CudaDevice device;
     private final CudaDriver driver;
+    private final CudaPools pools;
+    private final CudaStreams streams;
     private final int ordinal;
     private final MemoryInfo info;
     private final AllocatorOptions effectiveOptions;
@@ -89,6 +93,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         this.pool = pool;
         this.limit = limit;
         driver = device.driver();
+        pools = driver.pools();
+        streams = driver.streams();
         ordinal = device.ordinal();
         info = device.defaultMemory();
         bytesToKeepOnShrink = settings.bytesToKeepOnShrink();
@@ -110,34 +116,36 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     public static DriverPool create(CudaDevice device, PoolSettings settings, AllocatorOptions options) {
         final CudaDriver driver = device.driver();
         final int ordinal = device.ordinal();
-        final long home = driver.streamCreate(ordinal);
+        final long home = driver.streams().streamCreate(ordinal);
         try {
-            final long pool = driver.memPoolCreate(ordinal);
+            final long pool = driver.pools().memPoolCreate(ordinal);
             try {
-                driver.memPoolSetAttribute(ordinal, pool, PoolAttribute.RELEASE_THRESHOLD, settings.releaseThreshold());
+                driver.pools()
+                        .memPoolSetAttribute(
+                                ordinal, pool, PoolAttribute.RELEASE_THRESHOLD, settings.releaseThreshold());
                 final long limit = settings.maxMem() == 0
                         ? AllocatorStats.UNLIMITED
                         : roundUp(settings.maxMem(), pieceSize(driver, ordinal, pool, home));
                 return new DriverPool(device, home, pool, limit, settings, options);
             } catch (CudaException e) {
-                DriverCalls.insist(() -> driver.memPoolDestroy(ordinal, pool));
+                DriverCalls.insist(() -> driver.pools().memPoolDestroy(ordinal, pool));
                 throw e;
             }
         } catch (CudaException e) {
-            DriverCalls.insist(() -> driver.streamDestroy(ordinal, home));
+            DriverCalls.insist(() -> driver.streams().streamDestroy(ordinal, home));
             throw e;
         }
     }
 
     /** How much the driver takes for the smallest block. */
     private static long pieceSize(CudaDriver driver, int ordinal, long pool, long home) {
-        final long address = driver.memAllocFromPoolAsync(ordinal, pool, 1, home);
+        final long address = driver.pools().memAllocFromPoolAsync(ordinal, pool, 1, home);
         try {
-            return driver.memPoolGetAttribute(ordinal, pool, PoolAttribute.RESERVED_MEM_CURRENT);
+            return driver.pools().memPoolGetAttribute(ordinal, pool, PoolAttribute.RESERVED_MEM_CURRENT);
         } finally {
-            DriverCalls.insist(() -> driver.memFreeAsync(ordinal, address, home));
-            DriverCalls.insist(() -> driver.streamSynchronize(ordinal, home));
-            DriverCalls.insist(() -> driver.memPoolTrimTo(ordinal, pool, 0));
+            DriverCalls.insist(() -> driver.pools().memFreeAsync(ordinal, address, home));
+            DriverCalls.insist(() -> driver.streams().streamSynchronize(ordinal, home));
+            DriverCalls.insist(() -> driver.pools().memPoolTrimTo(ordinal, pool, 0));
         }
     }
 
@@ -166,9 +174,9 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             }
             final long address = take(byteSize, home);
             try {
-                driver.streamSynchronize(ordinal, home);
+                streams.streamSynchronize(ordinal, home);
             } catch (CudaException e) {
-                DriverCalls.insist(() -> driver.memFreeAsync(ordinal, address, home));
+                DriverCalls.insist(() -> pools.memFreeAsync(ordinal, address, home));
                 throw e;
             }
             enroll(address, byteSize, null, reserves);
@@ -223,7 +231,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
 
     private long takeOrRetry(long byteSize, long stream) {
         try {
-            return driver.memAllocFromPoolAsync(ordinal, pool, byteSize, stream);
+            return pools.memAllocFromPoolAsync(ordinal, pool, byteSize, stream);
         } catch (CudaException e) {
             if (!e.isOutOfMemory()) {
                 throw e;
@@ -232,9 +240,9 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
                 throw outOfMemory("The device is not that large", byteSize, e);
             }
         }
-        driver.ctxSynchronize(ordinal);
+        driver.devices().ctxSynchronize(ordinal);
         try {
-            return driver.memAllocFromPoolAsync(ordinal, pool, byteSize, stream);
+            return pools.memAllocFromPoolAsync(ordinal, pool, byteSize, stream);
         } catch (CudaException e) {
             throw e.isOutOfMemory()
                     ? outOfMemory("The device refused memory, also after it was synchronized", byteSize, e)
@@ -249,8 +257,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             }
             long address = tryWithinLimit(byteSize, stream);
             if (address == 0) {
-                driver.ctxSynchronize(ordinal);
-                driver.memPoolTrimTo(ordinal, pool, 0);
+                driver.devices().ctxSynchronize(ordinal);
+                pools.memPoolTrimTo(ordinal, pool, 0);
                 address = tryWithinLimit(byteSize, stream);
             }
             if (address == 0) {
@@ -272,9 +280,9 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             isWithinLimit = noteHeld(attribute(PoolAttribute.RESERVED_MEM_CURRENT)) <= limit;
         } finally {
             if (!isWithinLimit) {
-                DriverCalls.insist(() -> driver.memFreeAsync(ordinal, address, stream));
-                DriverCalls.insist(() -> driver.streamSynchronize(ordinal, stream));
-                DriverCalls.insist(() -> driver.memPoolTrimTo(ordinal, pool, 0));
+                DriverCalls.insist(() -> pools.memFreeAsync(ordinal, address, stream));
+                DriverCalls.insist(() -> streams.streamSynchronize(ordinal, stream));
+                DriverCalls.insist(() -> pools.memPoolTrimTo(ordinal, pool, 0));
             }
         }
         return isWithinLimit ? address : 0;
@@ -291,7 +299,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     }
 
     private long attribute(PoolAttribute attribute) {
-        return driver.memPoolGetAttribute(ordinal, pool, attribute);
+        return pools.memPoolGetAttribute(ordinal, pool, attribute);
     }
 
     private long bytesInUse() {
@@ -377,10 +385,10 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
 
     private void giveBack(long address, long stream) {
         try {
-            driver.memFreeAsync(ordinal, address, stream);
+            pools.memFreeAsync(ordinal, address, stream);
         } catch (CudaException first) {
             try {
-                driver.memFreeAsync(ordinal, address, stream);
+                pools.memFreeAsync(ordinal, address, stream);
             } catch (CudaException second) {
                 second.addSuppressed(first);
                 throw second;
@@ -409,8 +417,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         enter();
         try {
             final long before = attribute(PoolAttribute.RESERVED_MEM_CURRENT);
-            driver.streamSynchronize(ordinal, home);
-            driver.memPoolTrimTo(ordinal, pool, bytesToKeepOnShrink);
+            streams.streamSynchronize(ordinal, home);
+            pools.memPoolTrimTo(ordinal, pool, bytesToKeepOnShrink);
             synchronized (lock) {
                 numShrinkages++;
             }
@@ -488,16 +496,16 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             return;
         }
         final DriverCalls.All calls = new DriverCalls.All();
-        calls.insist(() -> driver.ctxSynchronize(ordinal));
+        calls.insist(() -> driver.devices().ctxSynchronize(ordinal));
         synchronized (lock) {
             for (long address : blocks.all()) {
-                calls.insist(() -> driver.memFreeAsync(ordinal, address, home));
+                calls.insist(() -> pools.memFreeAsync(ordinal, address, home));
             }
-            quarantine.forEach(address -> calls.insist(() -> driver.memFreeAsync(ordinal, address, home)));
+            quarantine.forEach(address -> calls.insist(() -> pools.memFreeAsync(ordinal, address, home)));
         }
-        calls.insist(() -> driver.streamSynchronize(ordinal, home));
-        calls.insist(() -> driver.memPoolDestroy(ordinal, pool));
-        calls.insist(() -> driver.streamDestroy(ordinal, home));
+        calls.insist(() -> streams.streamSynchronize(ordinal, home));
+        calls.insist(() -> pools.memPoolDestroy(ordinal, pool));
+        calls.insist(() -> streams.streamDestroy(ordinal, home));
         calls.throwIfFailed();
     }
 

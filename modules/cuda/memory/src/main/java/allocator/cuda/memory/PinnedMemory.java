@@ -20,12 +20,12 @@ public final class PinnedMemory extends DirectMemory implements HostAccessibleAl
 
     @Override
     long take(long byteSize) {
-        return device().driver().memHostAlloc(device().ordinal(), byteSize, true);
+        return device().driver().memory().memHostAlloc(device().ordinal(), byteSize, true);
     }
 
     @Override
     void giveBack(long address) {
-        device().driver().memFreeHost(device().ordinal(), address);
+        device().driver().memory().memFreeHost(device().ordinal(), address);
     }
 
     @Override
