@@ -54,21 +54,6 @@ class CpuReferenceFactoryTest {
         return factory.createAllocator(info, options);
     }
 
-    @Test
-    void testsRunInTheNamedModule() {
-        assertThat(CpuReferenceFactory.class.getModule().getName()).isEqualTo("java.allocator.cpu.reference");
-    }
-
-    @Test
-    void theModuleDeclaresTheService() {
-        assertThat(CpuReferenceFactory.class.getModule().getDescriptor().provides())
-                .singleElement()
-                .satisfies(provides -> {
-                    assertThat(provides.service()).isEqualTo(EpFactory.class.getName());
-                    assertThat(provides.providers()).containsExactly(CpuReferenceFactory.class.getName());
-                });
-    }
-
     /** The C library would keep the second and third block of such a size for itself. */
     @Test
     void whatIsFreedIsTheSystemsAgain() throws IOException {

@@ -1,11 +1,12 @@
 package allocator.cuda.mempool;
 
 import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.testkit.GpuDriver;
 
 /** On this machine's GPU. */
-class GpuMempoolTest extends MempoolContract {
+class GpuCudaMempoolTest extends CudaMempoolContract {
     @Override
     CudaDriver openDriver() {
-        return Gpu.require();
+        return GpuDriver.require();
     }
 }

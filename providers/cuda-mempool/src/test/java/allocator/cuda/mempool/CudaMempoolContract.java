@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * ONNX Runtime's tests of its memory pool allocator, and what a pool must survive beyond them: threshold 1 MiB, and 4
  * MiB to keep on shrink.
  */
-abstract class MempoolContract {
+abstract class CudaMempoolContract {
     private static final long MIB = 1 << 20;
 
     private CudaDriver driver;

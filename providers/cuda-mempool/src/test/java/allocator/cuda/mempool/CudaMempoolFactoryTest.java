@@ -7,17 +7,7 @@ import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.EpFactory;
 import org.junit.jupiter.api.Test;
 
-class DiscoveryTest {
-    @Test
-    void theModuleProvidesTheFactory() {
-        assertThat(CudaMempoolFactory.class.getModule().getDescriptor().provides())
-                .singleElement()
-                .satisfies(service -> {
-                    assertThat(service.service()).isEqualTo(EpFactory.class.getName());
-                    assertThat(service.providers()).containsExactly(CudaMempoolFactory.class.getName());
-                });
-    }
-
+class CudaMempoolFactoryTest {
     @Test
     void withoutADriverThereIsNoDeviceAndAReason() {
         try (EpFactory factory = new CudaMempoolFactory(
@@ -41,7 +31,7 @@ class DiscoveryTest {
     }
 
     @Test
-    void nothingIsTouchedBeforeDevicesAreAskedFor() {
+    void theDriverIsProbedByDiscoveryOnly() {
         try (EpFactory factory = new CudaMempoolFactory(() -> {
             throw new AssertionError("probed");
         })) {

@@ -16,8 +16,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** An arena of device memory whose streams are worked by several threads at once: it divides as it likes. */
-class LanesTest {
+/** An arena of device memory that several threads use at once, each with a stream; it may create lanes. */
+class DeviceArenaConcurrencyTest {
     private static final long MIB = 1 << 20;
     private static final long CAPACITY = 64 * MIB;
 

@@ -11,17 +11,7 @@ import allocator.spi.MemoryInfo;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-class DiscoveryTest {
-    @Test
-    void theModuleProvidesTheFactory() {
-        assertThat(CudaArenaFactory.class.getModule().getDescriptor().provides())
-                .singleElement()
-                .satisfies(service -> {
-                    assertThat(service.service()).isEqualTo(EpFactory.class.getName());
-                    assertThat(service.providers()).containsExactly(CudaArenaFactory.class.getName());
-                });
-    }
-
+class CudaArenaFactoryTest {
     @Test
     void withoutADriverThereIsNoDeviceAndAReason() {
         try (EpFactory factory = new CudaArenaFactory(
@@ -53,7 +43,7 @@ class DiscoveryTest {
     }
 
     @Test
-    void nothingIsTouchedBeforeDevicesAreAskedFor() {
+    void theDriverIsProbedByDiscoveryOnly() {
         try (EpFactory factory = new CudaArenaFactory(() -> {
             throw new AssertionError("probed");
         })) {
