@@ -144,7 +144,7 @@ abstract class CudaMempoolContract {
     }
 
     @Test
-    void moreThanTheDeviceHasIsATypedErrorAndHarmsNobody() {
+    void requestsForMoreThanTheDeviceHasFailAndLeaveOthersAlone() {
         final long live = pool.alloc(MIB);
         driver.memory().memsetD8(0, live, (byte) 7, MIB);
         driver.devices().ctxSynchronize(0);
