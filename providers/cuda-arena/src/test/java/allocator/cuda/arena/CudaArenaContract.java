@@ -103,8 +103,8 @@ abstract class CudaArenaContract {
     }
 
     private void fill(long address, int value, long byteSize) {
-        driver.memsetD8(0, address, (byte) value, byteSize);
-        driver.ctxSynchronize(0);
+        driver.memory().memsetD8(0, address, (byte) value, byteSize);
+        driver.devices().ctxSynchronize(0);
     }
 
     private void assertFilled(MemoryInfo info, long address, int value, long byteSize) {
@@ -519,7 +519,7 @@ abstract class CudaArenaContract {
             final StreamAwareAllocator arena = (StreamAwareAllocator) device();
             try (SyncStream stream = factory.createSyncStream(deviceMemory)) {
                 final long address = arena.allocOnStream(MIB, stream);
-                driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+                driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
                 arena.reserve(MIB);
                 final Allocator released = allocator;
                 allocator = null;
@@ -534,7 +534,7 @@ abstract class CudaArenaContract {
             final Allocator arena = device();
             final long live = arena.alloc(4096);
             fill(live, 7, 4096);
-            final long total = driver.memGetInfo(0).totalByteSize();
+            final long total = driver.memory().memGetInfo(0).totalByteSize();
             final long largestRegion = 1L << 44;
             for (long tooMuch : new long[] {total, 2 * total, largestRegion, 1L << 50}) {
                 assertThatExceptionOfType(OutOfMemoryException.class)
@@ -586,7 +586,7 @@ abstract class CudaArenaContract {
                     final SyncStream stream = streams.get(streamIndex);
                     for (int i = 0; i < 10; i++) {
                         final long address = arena.allocOnStream(3 * MIB, stream);
-                        driver.memsetD8Async(0, address, (byte) i, 3 * MIB, stream.handle());
+                        driver.memory().memsetD8Async(0, address, (byte) i, 3 * MIB, stream.handle());
                         arena.free(address);
                     }
                     stream.onSessionRunEnd();
@@ -605,14 +605,14 @@ abstract class CudaArenaContract {
             final SyncStream first = factory.createSyncStream(deviceMemory);
             final long freed = arena.allocOnStream(512 << 10, first);
             final long live = arena.allocOnStream(256 << 10, first);
-            driver.memsetD8Async(0, freed, (byte) 1, 512 << 10, first.handle());
-            driver.memsetD8Async(0, live, (byte) 1, 256 << 10, first.handle());
+            driver.memory().memsetD8Async(0, freed, (byte) 1, 512 << 10, first.handle());
+            driver.memory().memsetD8Async(0, live, (byte) 1, 256 << 10, first.handle());
             arena.free(freed);
             first.close();
             try (SyncStream second = factory.createSyncStream(deviceMemory)) {
                 final long again = arena.allocOnStream(512 << 10, second);
                 assertThat(again).isEqualTo(freed);
-                driver.memsetD8Async(0, again, (byte) 2, 512 << 10, second.handle());
+                driver.memory().memsetD8Async(0, again, (byte) 2, 512 << 10, second.handle());
                 arena.free(again);
                 arena.free(live);
                 second.onSessionRunEnd();
@@ -639,12 +639,12 @@ abstract class CudaArenaContract {
                     (StreamAwareAllocator) device("arena.initial_chunk_size_bytes", Long.toString(MIB));
             try (SyncStream stream = factory.createSyncStream(deviceMemory)) {
                 final long freed = arena.allocOnStream(MIB, stream);
-                driver.memsetD8Async(0, freed, (byte) 1, MIB, stream.handle());
+                driver.memory().memsetD8Async(0, freed, (byte) 1, MIB, stream.handle());
                 arena.free(freed);
                 final long other = arena.alloc(MIB);
                 assertThat(other).isNotEqualTo(freed);
-                driver.memsetD8(0, other, (byte) 2, MIB);
-                driver.ctxSynchronize(0);
+                driver.memory().memsetD8(0, other, (byte) 2, MIB);
+                driver.devices().ctxSynchronize(0);
                 arena.free(other);
             }
         }

@@ -61,7 +61,7 @@ class LanesTest {
         passedOn.forEach(arena::free);
         assertThat(arena.stats().bytesInUse()).isZero();
         assertThat(arena.shrink().bytesHeld()).isZero();
-        assertThat(driver.memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
+        assertThat(driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
     }
 
     private void work(Random random, SyncStream stream, ConcurrentLinkedQueue<Long> passedOn) {

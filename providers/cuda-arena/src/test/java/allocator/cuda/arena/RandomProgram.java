@@ -136,7 +136,7 @@ final class RandomProgram {
     }
 
     private void work(long address, long byteSize, SyncStream stream) {
-        driver.memsetD8Async(0, address, (byte) 1, byteSize, stream.handle());
+        driver.memory().memsetD8Async(0, address, (byte) 1, byteSize, stream.handle());
     }
 
     /** A free that fails has freed all the same. */

@@ -46,7 +46,7 @@ final class Worker {
                 if (live.size() < 64) {
                     final long byteSize = 1L + random.nextInt(MAX_BYTES);
                     final long address = allocator.alloc(byteSize);
-                    driver.memsetD8(0, address, value, byteSize);
+                    driver.memory().memsetD8(0, address, value, byteSize);
                     live.add(new MemoryRange(memory, address, byteSize));
                 } else {
                     final MemoryRange block = live.remove(random.nextInt(live.size()));

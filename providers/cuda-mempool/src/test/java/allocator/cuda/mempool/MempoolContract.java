@@ -61,7 +61,7 @@ abstract class MempoolContract {
     }
 
     private void touch(long address, long byteSize, SyncStream stream) {
-        driver.memsetD8Async(0, address, (byte) 0x5A, byteSize, stream.handle());
+        driver.memory().memsetD8Async(0, address, (byte) 0x5A, byteSize, stream.handle());
     }
 
     @Test
@@ -76,8 +76,8 @@ abstract class MempoolContract {
     @Test
     void allocAndFreeOnTheDefaultStream() {
         final long address = pool.alloc(MIB);
-        driver.memsetD8(0, address, (byte) 1, MIB);
-        driver.ctxSynchronize(0);
+        driver.memory().memsetD8(0, address, (byte) 1, MIB);
+        driver.devices().ctxSynchronize(0);
         assertThat(pool.stats().numAllocs()).isPositive();
         pool.free(address);
         assertThat(pool.stats().bytesInUse()).isZero();
@@ -96,7 +96,7 @@ abstract class MempoolContract {
             first.onSessionRunEnd();
             second.onSessionRunEnd();
         }
-        driver.ctxSynchronize(0);
+        driver.devices().ctxSynchronize(0);
     }
 
     @Test
@@ -140,19 +140,19 @@ abstract class MempoolContract {
         }
         stream.close();
         factory.releaseAllocator(own);
-        driver.ctxSynchronize(0);
+        driver.devices().ctxSynchronize(0);
     }
 
     @Test
     void moreThanTheDeviceHasIsATypedErrorAndHarmsNobody() {
         final long live = pool.alloc(MIB);
-        driver.memsetD8(0, live, (byte) 7, MIB);
-        driver.ctxSynchronize(0);
-        final long tooMuch = driver.memGetInfo(0).totalByteSize() * 2;
+        driver.memory().memsetD8(0, live, (byte) 7, MIB);
+        driver.devices().ctxSynchronize(0);
+        final long tooMuch = driver.memory().memGetInfo(0).totalByteSize() * 2;
         assertThatExceptionOfType(OutOfMemoryException.class)
                 .isThrownBy(() -> pool.alloc(tooMuch))
                 .satisfies(e -> assertThat(e.shortage().deviceFree()).isPositive());
-        final long justTooMuch = driver.memGetInfo(0).totalByteSize();
+        final long justTooMuch = driver.memory().memGetInfo(0).totalByteSize();
         assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> pool.alloc(justTooMuch));
         assertThat(pool.stats().numFailedAllocs()).isEqualTo(2);
         pool.free(live);

@@ -14,7 +14,7 @@ public interface CudaDevices {
      *
      * @return the number of devices; ordinals run from {@code 0} to one less
      */
-    int deviceCount();
+    int count();
 
     /**
      * Returns what a device is. Needs no context.
@@ -23,7 +23,7 @@ public interface CudaDevices {
      * @return its name, identity, memory and abilities
      * @throws CudaException if there is no such device
      */
-    CudaDeviceInfo deviceInfo(int device);
+    CudaDeviceInfo info(int device);
 
     /**
      * Retains the device's primary context, which is created if nobody in the process uses it yet.

@@ -32,7 +32,7 @@ import jcuda.driver.JCudaDriver;
  *
  * <p>Results of a call are read only when it succeeded.
  */
-final class NativeCudaDriver implements CudaDriver {
+final class NativeCudaDriver implements CudaDriver, CudaDevices, CudaMemory, CudaPools, CudaAddressRanges, CudaStreams {
     private static final int MAX_NAME = 256;
     private static final int MAX_PCI_BUS_ID = 32;
     private static final int HOST_ALLOC_PORTABLE = 1;
@@ -72,6 +72,33 @@ final class NativeCudaDriver implements CudaDriver {
         retained = new int[devices.length];
     }
 
+    // Rooms
+
+    @Override
+    public CudaDevices devices() {
+        return this;
+    }
+
+    @Override
+    public CudaMemory memory() {
+        return this;
+    }
+
+    @Override
+    public CudaPools pools() {
+        return this;
+    }
+
+    @Override
+    public CudaAddressRanges addressRanges() {
+        return this;
+    }
+
+    @Override
+    public CudaStreams streams() {
+        return this;
+    }
+
     // Devices
 
     @Override
@@ -80,12 +107,12 @@ final class NativeCudaDriver implements CudaDriver {
     }
 
     @Override
-    public int deviceCount() {
+    public int count() {
         return devices.length;
     }
 
     @Override
-    public CudaDeviceInfo deviceInfo(int device) {
+    public CudaDeviceInfo info(int device) {
         requireDevice(device, CudaFunction.DEVICE_GET);
         return infos[device];
     }

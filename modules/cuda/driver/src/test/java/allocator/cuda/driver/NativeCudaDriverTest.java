@@ -22,7 +22,7 @@ class NativeCudaDriverTest {
     @BeforeEach
     void retainContext() {
         driver = requireGpu();
-        driver.primaryContextRetain(DEVICE);
+        driver.devices().primaryContextRetain(DEVICE);
     }
 
     private static CudaDriver requireGpu() {
@@ -40,7 +40,7 @@ class NativeCudaDriverTest {
     @AfterEach
     void releaseContext() {
         if (driver != null) {
-            driver.primaryContextRelease(DEVICE);
+            driver.devices().primaryContextRelease(DEVICE);
         }
     }
 
@@ -51,12 +51,12 @@ class NativeCudaDriverTest {
         JCudaDriver.cuDeviceGet(device, DEVICE);
         assertThat(JCudaDriver.cuCtxCreate(foreign, 0, device)).isZero();
         try {
-            final long address = driver.memAlloc(DEVICE, 1);
+            final long address = driver.memory().memAlloc(DEVICE, 1);
             assertThat(current()).isEqualTo(foreign);
-            driver.memGetInfo(DEVICE);
+            driver.memory().memGetInfo(DEVICE);
             assertThat(current()).isEqualTo(foreign);
-            driver.memFree(DEVICE, address);
-            assertThatThrownBy(() -> driver.memFree(DEVICE, address)).isInstanceOf(CudaException.class);
+            driver.memory().memFree(DEVICE, address);
+            assertThatThrownBy(() -> driver.memory().memFree(DEVICE, address)).isInstanceOf(CudaException.class);
             assertThat(current()).isEqualTo(foreign);
         } finally {
             JCudaDriver.cuCtxDestroy(foreign);
@@ -73,7 +73,7 @@ class NativeCudaDriverTest {
     void exceptionsThatJCudaWasAskedToThrowComeAsOurs() {
         JCudaDriver.setExceptionsEnabled(true);
         try {
-            assertThatThrownBy(() -> driver.memAddressReserve(DEVICE, Long.MAX_VALUE))
+            assertThatThrownBy(() -> driver.addressRanges().memAddressReserve(DEVICE, Long.MAX_VALUE))
                     .isInstanceOfSatisfying(CudaException.class, e -> {
                         assertThat(e.function()).isEqualTo(CudaFunction.MEM_ADDRESS_RESERVE);
                         assertThat(e.result()).isIn(CudaResult.INVALID_VALUE, CudaResult.OUT_OF_MEMORY);
@@ -86,33 +86,34 @@ class NativeCudaDriverTest {
     @Test
     void pinnedMemoryMayBeLargerThanABuffer() {
         final long byteSize = (2L << 30) + 4096;
-        driver.memFreeHost(DEVICE, driver.memHostAlloc(DEVICE, byteSize, true));
+        driver.memory().memFreeHost(DEVICE, driver.memory().memHostAlloc(DEVICE, byteSize, true));
     }
 
     @Test
     void hotCallsCreateNoObjects() throws ReflectiveOperationException {
-        final long stream = driver.streamCreate(DEVICE);
-        final long other = driver.streamCreate(DEVICE);
-        final long event = driver.eventCreate(DEVICE);
-        final long pool = driver.memPoolCreate(DEVICE);
-        driver.memPoolSetAttribute(DEVICE, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
+        final long stream = driver.streams().streamCreate(DEVICE);
+        final long other = driver.streams().streamCreate(DEVICE);
+        final long event = driver.streams().eventCreate(DEVICE);
+        final long pool = driver.pools().memPoolCreate(DEVICE);
+        driver.pools().memPoolSetAttribute(DEVICE, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
         final Runnable calls = () -> {
-            driver.memFree(DEVICE, driver.memAlloc(DEVICE, 4096));
-            driver.memFreeAsync(DEVICE, driver.memAllocFromPoolAsync(DEVICE, pool, 4096, stream), stream);
-            driver.eventRecord(DEVICE, event, stream);
-            driver.streamWaitEvent(DEVICE, other, event);
-            driver.eventQuery(DEVICE, event);
+            driver.memory().memFree(DEVICE, driver.memory().memAlloc(DEVICE, 4096));
+            driver.pools()
+                    .memFreeAsync(DEVICE, driver.pools().memAllocFromPoolAsync(DEVICE, pool, 4096, stream), stream);
+            driver.streams().eventRecord(DEVICE, event, stream);
+            driver.streams().streamWaitEvent(DEVICE, other, event);
+            driver.streams().eventQuery(DEVICE, event);
         };
         final int count = 10_000;
         repeat(calls, count);
         final long before = allocatedBytes();
         repeat(calls, count);
         assertThat((allocatedBytes() - before) / count).isZero();
-        driver.ctxSynchronize(DEVICE);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.eventDestroy(DEVICE, event);
-        driver.streamDestroy(DEVICE, stream);
-        driver.streamDestroy(DEVICE, other);
+        driver.devices().ctxSynchronize(DEVICE);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().eventDestroy(DEVICE, event);
+        driver.streams().streamDestroy(DEVICE, stream);
+        driver.streams().streamDestroy(DEVICE, other);
     }
 
     private static void repeat(Runnable calls, int count) {

@@ -98,10 +98,10 @@ class CudaEpFactoryTest {
         final Allocator second = gpu.createAllocator(gpu.device(1), AllocatorOptions.EMPTY);
         assertThat(first).isNotSameAs(second);
         final long address = second.alloc(1 << 20);
-        assertThat(gpu.driver.memGetInfo(0).freeByteSize())
-                .isEqualTo(gpu.driver.memGetInfo(0).totalByteSize());
-        assertThat(gpu.driver.memGetInfo(1).freeByteSize())
-                .isLessThan(gpu.driver.memGetInfo(1).totalByteSize());
+        assertThat(gpu.driver.memory().memGetInfo(0).freeByteSize())
+                .isEqualTo(gpu.driver.memory().memGetInfo(0).totalByteSize());
+        assertThat(gpu.driver.memory().memGetInfo(1).freeByteSize())
+                .isLessThan(gpu.driver.memory().memGetInfo(1).totalByteSize());
         gpu.releaseAllocator(first);
         second.free(address);
         gpu.releaseAllocator(second);

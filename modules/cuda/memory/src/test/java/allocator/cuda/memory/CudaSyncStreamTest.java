@@ -30,15 +30,15 @@ class CudaSyncStreamTest {
                 SyncStream second = gpu.stream();
                 SyncNotification done = first.createNotification()) {
             final long address = pool.allocOnStream(4096, first);
-            gpu.driver.memsetD8Async(0, address, (byte) 1, 4096, first.handle());
+            gpu.driver.memory().memsetD8Async(0, address, (byte) 1, 4096, first.handle());
             done.activate();
             done.waitOnDevice(second);
             assertThat(second.lastWaitedSyncId(first)).isEqualTo(first.syncId());
-            gpu.driver.memsetD8Async(0, address, (byte) 2, 4096, second.handle());
+            gpu.driver.memory().memsetD8Async(0, address, (byte) 2, 4096, second.handle());
             assertThat(gpu.driver.advance(second.handle())).isZero();
             done.waitOnHost();
             second.flush();
-            assertThat(gpu.driver.streamQuery(0, second.handle())).isTrue();
+            assertThat(gpu.driver.streams().streamQuery(0, second.handle())).isTrue();
             pool.free(address);
         }
         gpu.releaseAllocator(pool);
@@ -59,7 +59,7 @@ class CudaSyncStreamTest {
     void closeDrainsOnItsOwnDevice() {
         final SyncStream stream = gpu.createSyncStream(gpu.device(1));
         final boolean[] isDone = new boolean[1];
-        gpu.driver.launchHostFunction(1, stream.handle(), () -> isDone[0] = true);
+        gpu.driver.streams().launchHostFunction(1, stream.handle(), () -> isDone[0] = true);
         stream.close();
         stream.close();
         assertThat(isDone[0]).isTrue();

@@ -93,10 +93,10 @@ class DirectMemoryTest {
     void memoryGoesBackOnlyAfterAllWorkOnIt() {
         final SyncStream stream = gpu.stream();
         final long address = memory.alloc(4096);
-        gpu.driver.memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
-        assertThat(gpu.driver.streamQuery(0, stream.handle())).isFalse();
+        gpu.driver.memory().memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
+        assertThat(gpu.driver.streams().streamQuery(0, stream.handle())).isFalse();
         memory.free(address);
-        assertThat(gpu.driver.streamQuery(0, stream.handle())).isTrue();
+        assertThat(gpu.driver.streams().streamQuery(0, stream.handle())).isTrue();
         stream.close();
     }
 
@@ -128,7 +128,7 @@ class DirectMemoryTest {
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.alloc(1));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.free(1));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(other::stats);
-        assertThat(gpu.driver.memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
+        assertThat(gpu.driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
     }
 
     @Test

@@ -2,6 +2,8 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaPools;
+import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
@@ -22,6 +24,8 @@ import allocator.spi.SyncStream;
  */
 public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final CudaDriver driver;
+    private final CudaPools pools;
+    private final CudaStreams streams;
     private final int device;
     private final MemoryInfo memory;
     private final long pool;
@@ -37,10 +41,12 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
      */
     public CudaAsyncResource(CudaDriver driver, int device) {
         this.driver = driver;
+        this.pools = driver.pools();
+        this.streams = driver.streams();
         this.device = device;
         this.memory = CudaCalls.memory("CudaAsync", device, MemoryType.DEFAULT);
         try {
-            pool = driver.memPoolCreate(device);
+            pool = pools.memPoolCreate(device);
             ownStream = createStream(driver, device, pool);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
@@ -50,13 +56,13 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private static long createStream(CudaDriver driver, int device, long pool) {
         boolean isCreated = false;
         try {
-            driver.memPoolSetAttribute(device, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
-            final long stream = driver.streamCreate(device);
+            driver.pools().memPoolSetAttribute(device, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
+            final long stream = driver.streams().streamCreate(device);
             isCreated = true;
             return stream;
         } finally {
             if (!isCreated) {
-                driver.memPoolDestroy(device, pool);
+                driver.pools().memPoolDestroy(device, pool);
             }
         }
     }
@@ -76,7 +82,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         final long address = take(byteSize, byteAlignment, ownStream);
         if (address != 0) {
             try {
-                driver.streamSynchronize(device, ownStream);
+                streams.streamSynchronize(device, ownStream);
             } catch (CudaException e) {
                 free(address, ownStream);
                 throw CudaCalls.failure(e);
@@ -96,7 +102,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
             return 0;
         }
         try {
-            return driver.memAllocFromPoolAsync(device, pool, byteSize, stream);
+            return pools.memAllocFromPoolAsync(device, pool, byteSize, stream);
         } catch (CudaException e) {
             throw CudaCalls.refusal(driver, memory, byteSize, e);
         }
@@ -118,7 +124,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     private void free(long address, long stream) {
         try {
-            driver.memFreeAsync(device, address, stream);
+            pools.memFreeAsync(device, address, stream);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }
@@ -138,7 +144,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     public ShrinkReport shrink() {
         try {
             final long before = held();
-            driver.memPoolTrimTo(device, pool, 0);
+            pools.memPoolTrimTo(device, pool, 0);
             final long after = held();
             return new ShrinkReport(before - after, 0, after, 0, 0);
         } catch (CudaException e) {
@@ -147,7 +153,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     private long held() {
-        return driver.memPoolGetAttribute(device, pool, PoolAttribute.RESERVED_MEM_CURRENT);
+        return pools.memPoolGetAttribute(device, pool, PoolAttribute.RESERVED_MEM_CURRENT);
     }
 
     /**
@@ -163,9 +169,9 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         }
         isClosed = true;
         try {
-            driver.streamSynchronize(device, ownStream);
-            driver.streamDestroy(device, ownStream);
-            driver.memPoolDestroy(device, pool);
+            streams.streamSynchronize(device, ownStream);
+            streams.streamDestroy(device, ownStream);
+            pools.memPoolDestroy(device, pool);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }

@@ -62,7 +62,7 @@ final class CudaCalls {
             return OutOfMemoryException.UNKNOWN; // the host's, which the driver does not tell
         }
         try {
-            return driver.memGetInfo(memory.deviceOrdinal()).freeByteSize();
+            return driver.memory().memGetInfo(memory.deviceOrdinal()).freeByteSize();
         } catch (CudaException e) {
             return OutOfMemoryException.UNKNOWN;
         }

@@ -1,6 +1,7 @@
 package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaMemory;
 import allocator.resource.MemoryKind;
 import allocator.spi.MemoryType;
 
@@ -19,12 +20,12 @@ public final class CudaDeviceResource extends DriverResource {
     }
 
     @Override
-    long allocate(CudaDriver from, int device, long byteSize) {
+    long allocate(CudaMemory from, int device, long byteSize) {
         return from.memAlloc(device, byteSize);
     }
 
     @Override
-    void free(CudaDriver from, int device, long address) {
+    void free(CudaMemory from, int device, long address) {
         from.memFree(device, address);
     }
 }

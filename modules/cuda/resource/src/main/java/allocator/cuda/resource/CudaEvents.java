@@ -2,6 +2,7 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaStreams;
 import allocator.resource.StreamEvents;
 import allocator.spi.SyncStream;
 import java.util.ArrayDeque;
@@ -9,7 +10,7 @@ import java.util.Deque;
 
 /** The events of one device's streams. Events that come back are used again. */
 public final class CudaEvents implements StreamEvents, AutoCloseable {
-    private final CudaDriver driver;
+    private final CudaStreams streams;
     private final int device;
     private final Deque<Long> idle = new ArrayDeque<>();
     private boolean isClosed;
@@ -21,7 +22,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
      * @param device the device's ordinal, its context retained
      */
     public CudaEvents(CudaDriver driver, int device) {
-        this.driver = driver;
+        this.streams = driver.streams();
         this.device = device;
     }
 
@@ -31,7 +32,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
             final long event = take();
             boolean isRecorded = false;
             try {
-                driver.eventRecord(device, event, stream.handle());
+                streams.eventRecord(device, event, stream.handle());
                 isRecorded = true;
             } finally {
                 if (!isRecorded) {
@@ -51,13 +52,13 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
                 return event;
             }
         }
-        return driver.eventCreate(device);
+        return streams.eventCreate(device);
     }
 
     @Override
     public void await(SyncStream stream, long event) {
         try {
-            driver.streamWaitEvent(device, stream.handle(), event);
+            streams.streamWaitEvent(device, stream.handle(), event);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }
@@ -66,7 +67,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     @Override
     public boolean isDone(long event) {
         try {
-            return driver.eventQuery(device, event);
+            return streams.eventQuery(device, event);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }
@@ -80,7 +81,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
                 return;
             }
         }
-        driver.eventDestroy(device, event);
+        streams.eventDestroy(device, event);
     }
 
     /** Destroys the events that are not in use; the others as they come back. A second call does nothing. */
@@ -89,7 +90,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         synchronized (idle) {
             isClosed = true;
             while (!idle.isEmpty()) {
-                driver.eventDestroy(device, idle.removeLast());
+                streams.eventDestroy(device, idle.removeLast());
             }
         }
     }

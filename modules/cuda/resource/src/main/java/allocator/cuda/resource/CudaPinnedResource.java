@@ -1,6 +1,7 @@
 package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaMemory;
 import allocator.resource.MemoryKind;
 import allocator.spi.MemoryType;
 
@@ -17,12 +18,12 @@ public final class CudaPinnedResource extends DriverResource {
     }
 
     @Override
-    long allocate(CudaDriver from, int device, long byteSize) {
+    long allocate(CudaMemory from, int device, long byteSize) {
         return from.memHostAlloc(device, byteSize, true);
     }
 
     @Override
-    void free(CudaDriver from, int device, long address) {
+    void free(CudaMemory from, int device, long address) {
         from.memFreeHost(device, address);
     }
 }

@@ -2,6 +2,7 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaMemory;
 import allocator.resource.MemoryKind;
 import allocator.resource.MemoryResource;
 import allocator.spi.ForeignAddressException;
@@ -16,21 +17,23 @@ import java.util.concurrent.ConcurrentMap;
  */
 abstract class DriverResource implements MemoryResource {
     private final CudaDriver driver;
+    private final CudaMemory driverMemory;
     private final MemoryInfo memory;
     private final MemoryKind kind;
     private final ConcurrentMap<Long, Long> liveSizes = new ConcurrentHashMap<>();
 
     DriverResource(CudaDriver driver, MemoryInfo memory, MemoryKind kind) {
         this.driver = driver;
+        this.driverMemory = driver.memory();
         this.memory = memory;
         this.kind = kind;
     }
 
     /** One call of the driver that allocates. */
-    abstract long allocate(CudaDriver from, int device, long byteSize);
+    abstract long allocate(CudaMemory from, int device, long byteSize);
 
     /** One call of the driver that frees. */
-    abstract void free(CudaDriver from, int device, long address);
+    abstract void free(CudaMemory from, int device, long address);
 
     @Override
     public final MemoryInfo memory() {
@@ -49,7 +52,7 @@ abstract class DriverResource implements MemoryResource {
             return 0;
         }
         try {
-            final long address = allocate(driver, memory.deviceOrdinal(), byteSize);
+            final long address = allocate(driverMemory, memory.deviceOrdinal(), byteSize);
             liveSizes.put(address, byteSize);
             return address;
         } catch (CudaException e) {
@@ -71,7 +74,7 @@ abstract class DriverResource implements MemoryResource {
                     byteSize, "is not the " + live + " allocated at 0x" + Long.toHexString(address));
         }
         try {
-            free(driver, memory.deviceOrdinal(), address);
+            free(driverMemory, memory.deviceOrdinal(), address);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }

@@ -60,12 +60,12 @@ class CudaResourcesTest {
 
     @BeforeEach
     void retain() {
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
     }
 
     @AfterEach
     void nothingIsLeft() {
-        driver.primaryContextRelease(0);
+        driver.devices().primaryContextRelease(0);
         driver.close();
     }
 
@@ -146,7 +146,7 @@ class CudaResourcesTest {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0);
                 DriverStream stream = new DriverStream(driver, async.memory())) {
             long address = async.allocate(MIB);
-            driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+            driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
             stream.flush();
             async.deallocate(address, MIB);
             assertThat(driver.hazards()).isEmpty();
@@ -171,7 +171,7 @@ class CudaResourcesTest {
             BudgetResource stack = new BudgetResource(counted, Budget.of("device", 10 * MIB));
             try (DriverStream stream = new DriverStream(driver, async.memory())) {
                 long address = stack.allocate(MIB, 256, stream);
-                driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+                driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
                 stack.deallocate(address, MIB, 256, stream);
                 assertThat(counted.statistics().bytes()).isZero();
             }

@@ -13,7 +13,7 @@ final class DriverStream extends SyncStream {
     DriverStream(CudaDriver driver, MemoryInfo memory) {
         super(memory);
         this.driver = driver;
-        this.handle = driver.streamCreate(0);
+        this.handle = driver.streams().streamCreate(0);
     }
 
     @Override
@@ -28,7 +28,7 @@ final class DriverStream extends SyncStream {
 
     @Override
     public void flush() {
-        driver.streamSynchronize(0, handle);
+        driver.streams().streamSynchronize(0, handle);
     }
 
     @Override
@@ -39,6 +39,6 @@ final class DriverStream extends SyncStream {
     @Override
     public void close() {
         flush();
-        driver.streamDestroy(0, handle);
+        driver.streams().streamDestroy(0, handle);
     }
 }

@@ -61,7 +61,7 @@ class ExamplesTest {
         StreamOfDriver(CudaDriver driver, MemoryInfo memory) {
             super(memory);
             this.driver = driver;
-            this.handle = driver.streamCreate(0);
+            this.handle = driver.streams().streamCreate(0);
         }
 
         @Override
@@ -71,19 +71,19 @@ class ExamplesTest {
 
         @Override
         public void close() {
-            driver.streamDestroy(0, handle);
+            driver.streams().streamDestroy(0, handle);
         }
     }
 
     @BeforeEach
     void retain() {
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
     }
 
     @AfterEach
     void nothingIsLeft() {
         host.close();
-        driver.primaryContextRelease(0);
+        driver.devices().primaryContextRelease(0);
         driver.close();
     }
 
@@ -156,7 +156,7 @@ class ExamplesTest {
         long scores = floats.allocate(1000); // for work on the stream from here on
         floats.deallocate(scores, 1000); // behind the work that is queued there now
         try (var buffer = new TypedBuffer<>(new StreamBoundResource(async, stream), ValueLayout.JAVA_INT, 1000)) {
-            driver.memsetD8Async(0, buffer.address(), (byte) 0, 4000, stream.handle());
+            driver.memory().memsetD8Async(0, buffer.address(), (byte) 0, 4000, stream.handle());
         }
         stream.close();
         async.close();
@@ -190,7 +190,7 @@ class ExamplesTest {
     @Test
     void runtime() {
         CudaDriver cuda = SimulatedCudaDriver.builder().build(); // stays with the process, as its runtime does
-        cuda.primaryContextRetain(0);
+        cuda.devices().primaryContextRetain(0);
         DeviceRuntime runtime = DeviceRuntime.of(0, ordinal -> {
             CudaAsyncResource async = new CudaAsyncResource(cuda, 0);
             Budget budget = Budget.ofDevice(async.memory().location()).child("tracked", 1 << 30);
@@ -259,7 +259,7 @@ class ExamplesTest {
             TrackedBlock scores = memory.allocate(4096, stream, "scores");
             try (TrackedMemory.Launch launch = memory.launch(stream).uses(scores, Access.WRITE)) {
                 launch.prepare();
-                driver.memsetD8Async(0, scores.address(), (byte) 0, 4096, stream.handle());
+                driver.memory().memsetD8Async(0, scores.address(), (byte) 0, 4096, stream.handle());
                 launch.commit();
             }
             memory.free(scores);

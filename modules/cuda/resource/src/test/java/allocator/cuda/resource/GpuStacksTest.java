@@ -50,13 +50,13 @@ class GpuStacksTest {
                 yield abort(unavailable.reason());
             }
         };
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
     }
 
     @AfterEach
     void release() {
         if (driver != null) {
-            driver.primaryContextRelease(0);
+            driver.devices().primaryContextRelease(0);
         }
     }
 
@@ -67,8 +67,8 @@ class GpuStacksTest {
                 new CudaUnifiedResource(driver, 0), new CudaAsyncResource(driver, 0))) {
             try (resource) {
                 long address = resource.allocate(MIB);
-                driver.memsetD8(0, address, (byte) 7, MIB);
-                driver.ctxSynchronize(0);
+                driver.memory().memsetD8(0, address, (byte) 7, MIB);
+                driver.devices().ctxSynchronize(0);
                 resource.deallocate(address, MIB);
             }
         }
@@ -86,7 +86,7 @@ class GpuStacksTest {
             StreamOrderedMemoryResource stack = new BudgetResource(tracked, Budget.of("device", 100 * MIB));
             for (int i = 1; i <= 1000; i++) {
                 long address = stack.allocate(i * 1000L, 256, stream);
-                driver.memsetD8Async(0, address, (byte) i, i * 1000L, stream.handle());
+                driver.memory().memsetD8Async(0, address, (byte) i, i * 1000L, stream.handle());
                 stack.deallocate(address, i * 1000L, 256, stream);
             }
             assertThatThrownBy(() -> stack.allocate(101 * MIB, 256, stream)).isInstanceOf(OutOfMemoryException.class);
@@ -187,7 +187,7 @@ class GpuStacksTest {
 
     private void write(TrackedMemory memory, TrackedBlock block, int value, DriverStream stream) {
         memory.prepare(block, Access.WRITE, stream);
-        driver.memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle());
+        driver.memory().memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle());
         memory.finish(block, Access.WRITE, stream);
     }
 
@@ -195,7 +195,7 @@ class GpuStacksTest {
         try (TrackedMemory.Launch launch =
                 memory.launch(stream).uses(source, Access.READ).uses(target, Access.WRITE)) {
             launch.prepare();
-            driver.memcpyDtoDAsync(0, target.address(), source.address(), MIB, stream.handle());
+            driver.memory().memcpyDtoDAsync(0, target.address(), source.address(), MIB, stream.handle());
             launch.commit();
         }
     }
@@ -204,7 +204,7 @@ class GpuStacksTest {
         try (Arena arena = Arena.ofConfined()) {
             var host = arena.allocate(MIB);
             memory.prepare(block, Access.READ, stream);
-            driver.memcpyDtoHAsync(0, host.address(), block.address(), MIB, stream.handle());
+            driver.memory().memcpyDtoHAsync(0, host.address(), block.address(), MIB, stream.handle());
             memory.finish(block, Access.READ, stream);
             stream.flush();
             assertThat(host.get(ValueLayout.JAVA_BYTE, 0)).isEqualTo((byte) value);

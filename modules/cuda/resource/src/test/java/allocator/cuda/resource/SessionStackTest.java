@@ -48,12 +48,12 @@ class SessionStackTest {
 
     @BeforeEach
     void retain() {
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
     }
 
     @AfterEach
     void nothingIsLeft() {
-        driver.primaryContextRelease(0);
+        driver.devices().primaryContextRelease(0);
         driver.close();
     }
 
@@ -144,8 +144,13 @@ class SessionStackTest {
                 try (Session session = environment.openSession(options)) {
                     session.run(RunOptions.builder().build(), run -> {
                         long address = run.allocator().allocOnStream(8 * MIB, run.stream(0));
-                        driver.memsetD8Async(
-                                0, address, (byte) 1, 8 * MIB, run.stream(0).handle());
+                        driver.memory()
+                                .memsetD8Async(
+                                        0,
+                                        address,
+                                        (byte) 1,
+                                        8 * MIB,
+                                        run.stream(0).handle());
                         assertThatThrownBy(() -> run.allocator().allocOnStream(3 * MIB, run.stream(0)))
                                 .isInstanceOf(OutOfMemoryException.class)
                                 .hasMessageContaining("The budget tenant has no");

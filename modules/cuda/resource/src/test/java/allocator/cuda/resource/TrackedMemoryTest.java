@@ -62,7 +62,7 @@ class TrackedMemoryTest {
         private final List<DriverStream> streams = new ArrayList<>();
 
         Device(boolean isAsync, int streamCount) {
-            driver.primaryContextRetain(0);
+            driver.devices().primaryContextRetain(0);
             events = new CudaEvents(driver, 0);
             resource = isAsync ? new CudaAsyncResource(driver, 0) : new CudaDeviceResource(driver, 0);
             memory = new TrackedMemory(resource, events, budget);
@@ -73,7 +73,7 @@ class TrackedMemoryTest {
 
         void write(TrackedBlock block, int value, DriverStream stream) {
             memory.prepare(block, Access.WRITE, stream);
-            driver.memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle());
+            driver.memory().memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle());
             memory.finish(block, Access.WRITE, stream);
         }
 
@@ -83,7 +83,7 @@ class TrackedMemoryTest {
                     .uses(target, Access.WRITE)
                     .uses(target, Access.READ)) {
                 launch.prepare();
-                driver.memcpyDtoDAsync(0, target.address(), source.address(), 16, stream.handle());
+                driver.memory().memcpyDtoDAsync(0, target.address(), source.address(), 16, stream.handle());
                 launch.commit();
             }
         }
@@ -91,7 +91,7 @@ class TrackedMemoryTest {
         int valueOf(TrackedBlock block) {
             try (Arena arena = Arena.ofConfined()) {
                 var host = arena.allocate(16);
-                driver.memcpyDtoH(0, host.address(), block.address(), 16);
+                driver.memory().memcpyDtoH(0, host.address(), block.address(), 16);
                 return host.get(ValueLayout.JAVA_BYTE, 15);
             }
         }
@@ -106,7 +106,7 @@ class TrackedMemoryTest {
             streams.forEach(DriverStream::close);
             events.close();
             resource.close();
-            driver.primaryContextRelease(0);
+            driver.devices().primaryContextRelease(0);
             driver.close(); // throws if there was a hazard or is a leak
         }
     }
@@ -294,7 +294,7 @@ class TrackedMemoryTest {
             try (TrackedMemory.Launch launch =
                     device.memory.launch(one).uses(first, Access.WRITE).uses(second, Access.WRITE)) {
                 launch.prepare();
-                device.driver.memsetD8Async(0, first.address(), (byte) 9, MIB, one.handle());
+                device.driver.memory().memsetD8Async(0, first.address(), (byte) 9, MIB, one.handle());
                 assertThatThrownBy(launch::commit).isInstanceOf(DeviceException.class);
                 assertThatThrownBy(launch::commit).isInstanceOf(IllegalStateException.class);
             }
@@ -310,7 +310,7 @@ class TrackedMemoryTest {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             try (TrackedMemory.Launch launch = device.memory.launch(two).uses(block, Access.WRITE)) {
                 launch.prepare();
-                device.driver.memsetD8Async(0, block.address(), (byte) 9, MIB, two.handle());
+                device.driver.memory().memsetD8Async(0, block.address(), (byte) 9, MIB, two.handle());
             }
             device.memory.free(block);
             assertThat(device.memory.reap()).isZero();
@@ -325,7 +325,7 @@ class TrackedMemoryTest {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             try (TrackedMemory.Launch launch = device.memory.launch(one).uses(block, Access.WRITE)) {
                 launch.prepare();
-                device.driver.memsetD8Async(0, block.address(), (byte) 9, MIB, one.handle());
+                device.driver.memory().memsetD8Async(0, block.address(), (byte) 9, MIB, one.handle());
             }
             long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
             TrackedMemory.Launch cancelled = device.memory.launch(two).uses(block, Access.WRITE);
@@ -414,7 +414,7 @@ class TrackedMemoryTest {
             device.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, CudaResult.INVALID_HANDLE);
             assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
             assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
-            device.driver.memFreeAsync(0, block.address(), one.handle());
+            device.driver.pools().memFreeAsync(0, block.address(), one.handle());
         }
 
         @Test
@@ -489,19 +489,19 @@ class TrackedMemoryTest {
                 .withMemory(64 * MIB)
                 .withLaggingStreams()
                 .build();
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
         DriverStream one = new DriverStream(driver, async.memory());
         DriverStream two = new DriverStream(driver, async.memory());
         long address = async.allocate(1000, 256, one);
-        assertThatThrownBy(() -> driver.memsetD8Async(0, address, (byte) 1, 1000, two.handle()))
+        assertThatThrownBy(() -> driver.memory().memsetD8Async(0, address, (byte) 1, 1000, two.handle()))
                 .isInstanceOf(StreamHazardException.class);
         async.deallocate(address, 1000, 256, one);
         driver.advance(one.handle());
         two.close();
         one.close();
         async.close();
-        driver.primaryContextRelease(0);
+        driver.devices().primaryContextRelease(0);
         assertThat(driver.hazards()).hasSize(1);
     }
 
@@ -552,7 +552,7 @@ class TrackedMemoryTest {
                 failures++;
                 assertThat(e).hasMessageContaining("CUDA_ERROR_ILLEGAL_ADDRESS");
                 if (String.valueOf(e.getMessage()).startsWith("cuMemFree")) {
-                    device.driver.memFree(0, freed.getFirst());
+                    device.driver.memory().memFree(0, freed.getFirst());
                 }
             } catch (NoSuchElementException e) {
                 assertThat(failures).isPositive(); // there is nothing to copy or to free
@@ -624,7 +624,7 @@ class TrackedMemoryTest {
     void noThreadIsRefusedWhatReapsOfOthersGiveBack() throws Exception {
         SimulatedCudaDriver driver =
                 SimulatedCudaDriver.builder().withMemory(64 * MIB).build();
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
         CudaEvents events = new CudaEvents(driver, 0);
         TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 8 * MIB));
@@ -647,7 +647,7 @@ class TrackedMemoryTest {
         memory.close();
         events.close();
         async.close();
-        driver.primaryContextRelease(0);
+        driver.devices().primaryContextRelease(0);
         driver.close();
     }
 
@@ -657,12 +657,12 @@ class TrackedMemoryTest {
 
         @BeforeEach
         void retain() {
-            driver.primaryContextRetain(0);
+            driver.devices().primaryContextRetain(0);
         }
 
         @AfterEach
         void close() {
-            driver.primaryContextRelease(0);
+            driver.devices().primaryContextRelease(0);
             driver.close();
         }
 

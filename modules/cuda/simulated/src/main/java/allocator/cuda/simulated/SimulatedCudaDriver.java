@@ -1,11 +1,16 @@
 package allocator.cuda.simulated;
 
+import allocator.cuda.driver.CudaAddressRanges;
 import allocator.cuda.driver.CudaDeviceInfo;
+import allocator.cuda.driver.CudaDevices;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaMemoryUsage;
+import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaResult;
+import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.cuda.simulated.StreamQueue.Span;
@@ -36,7 +41,8 @@ import java.util.function.Supplier;
  * something was written. Pinned and managed memory is memory of this process. Copies from pageable host memory read it
  * when they are given, copies to it wait for the stream. No device address is ever a host address.
  */
-public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
+public final class SimulatedCudaDriver
+        implements CudaDriver, CudaDevices, CudaMemory, CudaPools, CudaAddressRanges, CudaStreams, AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final int driverVersion;
     private final boolean hasContents;
@@ -410,17 +416,42 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
     // Devices
 
     @Override
+    public CudaDevices devices() {
+        return this;
+    }
+
+    @Override
+    public CudaMemory memory() {
+        return this;
+    }
+
+    @Override
+    public CudaPools pools() {
+        return this;
+    }
+
+    @Override
+    public CudaAddressRanges addressRanges() {
+        return this;
+    }
+
+    @Override
+    public CudaStreams streams() {
+        return this;
+    }
+
+    @Override
     public int driverVersion() {
         return driverVersion;
     }
 
     @Override
-    public int deviceCount() {
+    public int count() {
         return devices.length;
     }
 
     @Override
-    public CudaDeviceInfo deviceInfo(int device) {
+    public CudaDeviceInfo info(int device) {
         try {
             requireDevice(device);
             return devices[device].info;

@@ -8,7 +8,7 @@ package allocator.cuda.driver;
  * again without giving it back to the device; how much it keeps over the next synchronization is its
  * {@link PoolAttribute#RELEASE_THRESHOLD}, which is {@code 0} in a new pool.
  */
-public interface CudaMemoryPools {
+public interface CudaPools {
     /**
      * Creates a pool of device memory.
      *
