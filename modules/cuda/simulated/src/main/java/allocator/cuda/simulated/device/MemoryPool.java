@@ -1,32 +1,32 @@
-package allocator.cuda.simulated;
+package allocator.cuda.simulated.device;
 
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.PoolAttribute;
+import allocator.cuda.simulated.device.PoolSegment.Tile;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A memory pool with the driver's rules.
+ * A memory pool that follows the rules of the driver.
  *
- * <p>A pool holds <em>segments</em> of device memory, each cut into <em>tiles</em> without gaps. An allocation is
- * looked for, in this order: among tiles that its stream may use as it is; in a new segment; among tiles that it may
- * use after waiting for another stream. Of several places the smallest is taken. A synchronization gives wholly free
- * segments back until no more than the release threshold is reserved.
+ * <p>A pool holds <em>segments</em> of device memory, each divided into <em>tiles</em> without gaps. An allocation is
+ * served, in this order, (1) from tiles that its stream may use now, (2) from a new segment, (3) from tiles that its
+ * stream may use once it waits for another stream; the smallest fit wins. A synchronization returns wholly free
+ * segments to the device until at most the release threshold is reserved.
  *
  * <p>{@code sum of segment sizes == reserved}.
  */
-final class Pool {
-    /** Seen on a real device: what a pool takes for a small allocation. */
+final class MemoryPool {
+    /** What a pool of a real device takes for a small allocation. */
     private static final long SEGMENT_GRANULARITY = 32L << 20;
 
     final long handle;
-    private final SimulatedDevice device;
-    private final List<Segment> segments = new ArrayList<>();
+    private final Device device;
+    private final List<PoolSegment> segments = new ArrayList<>();
     private boolean followsEvents = true;
     private boolean isOpportunistic = true;
     private boolean addsDependencies = true;
@@ -37,51 +37,15 @@ final class Pool {
     private long usedHigh;
     private boolean isDestroyed;
 
-    Pool(long handle, SimulatedDevice device) {
+    MemoryPool(long handle, Device device) {
         this.handle = handle;
         this.device = device;
     }
 
-    /** Device memory that belongs to a pool. */
-    static final class Segment {
-        final Pool pool;
-        final long address;
-        final long byteSize;
-        final Bytes bytes;
-        final TreeMap<Long, Tile> tiles = new TreeMap<>();
-
-        Segment(Pool pool, long address, long byteSize, Bytes bytes) {
-            this.pool = pool;
-            this.address = address;
-            this.byteSize = byteSize;
-            this.bytes = bytes;
-            tiles.put(address, new Tile(this, address, byteSize));
-        }
-
-        /** Settles frees, and joins what is nobody's. */
-        void settle() {
-            Tile before = null;
-            for (Iterator<Tile> all = tiles.values().iterator(); all.hasNext(); ) {
-                final Tile tile = all.next();
-                tile.settle();
-                if (before != null && before.isSettled() && tile.isSettled()) {
-                    before.byteSize += tile.byteSize;
-                    all.remove();
-                } else {
-                    before = tile;
-                }
-            }
-        }
-
-        boolean isUnused() {
-            return tiles.size() == 1 && tiles.firstEntry().getValue().isSettled();
-        }
-    }
-
     /**
-     * Allocates.
+     * Allocates memory, ordered on a stream.
      *
-     * @param addDependency called for each free that the stream must wait for
+     * @param addDependency called with each free that the stream must wait for
      */
     Tile allocate(long requestedSize, StreamQueue stream, BiConsumer<StreamQueue, Long> addDependency) {
         final long byteSize = Sizes.roundRequest(requestedSize, Sizes.POOL_ALIGNMENT);
@@ -93,7 +57,7 @@ final class Pool {
             run = bestRun(byteSize, tile -> tile.isFree);
         }
         if (run == null) {
-            throw new Refused(CudaResult.OUT_OF_MEMORY);
+            throw new CallFailure(CudaResult.OUT_OF_MEMORY);
         }
         for (Tile tile : run) {
             if (tile.freedOn != null && !mayUse(tile, stream)) {
@@ -116,11 +80,11 @@ final class Pool {
                 || (followsEvents && stream.isOrderedAfter(freedOn, tile.freedAt));
     }
 
-    /** The shortest run of neighbouring tiles that suffice, cut off where it does. */
+    /** Returns the leading tiles of the smallest run of adjacent usable tiles that has the size, or null. */
     private @Nullable List<Tile> bestRun(long byteSize, Predicate<Tile> isUsable) {
         List<Tile> best = null;
         long bestSize = Long.MAX_VALUE;
-        for (Segment segment : segments) {
+        for (PoolSegment segment : segments) {
             List<Tile> run = new ArrayList<>();
             long runSize = 0;
             for (Tile tile : segment.tiles.values()) {
@@ -180,7 +144,7 @@ final class Pool {
         }
         final long address = device.addresses.take(byteSize, Sizes.PHYSICAL_GRANULARITY);
         device.takeMemory(byteSize);
-        segments.add(new Segment(this, address, byteSize, device.newBytes(byteSize)));
+        segments.add(new PoolSegment(this, address, byteSize, device.newContents(byteSize)));
         reserved += byteSize;
         reservedHigh = Math.max(reservedHigh, reserved);
         return true;
@@ -196,24 +160,24 @@ final class Pool {
 
     /** The host has synchronized with this device. */
     void synchronize() {
-        segments.forEach(Segment::settle);
+        segments.forEach(PoolSegment::settle);
         releaseDownTo(isDestroyed ? 0 : unsigned(releaseThreshold));
     }
 
-    /** Gives unused segments back until no more than this is reserved; returns whether any went. */
+    /** Returns unused segments to the device until at most this is reserved; returns whether there were any. */
     boolean releaseDownTo(long minBytesToKeep) {
-        boolean anyWent = false;
-        for (Iterator<Segment> all = segments.iterator(); all.hasNext() && reserved > minBytesToKeep; ) {
-            final Segment segment = all.next();
+        boolean hasReleased = false;
+        for (Iterator<PoolSegment> all = segments.iterator(); all.hasNext() && reserved > minBytesToKeep; ) {
+            final PoolSegment segment = all.next();
             if (segment.isUnused()) {
                 all.remove();
                 reserved -= segment.byteSize;
-                device.giveBackMemory(segment.byteSize);
+                device.returnMemory(segment.byteSize);
                 device.addresses.giveBack(segment.address, segment.byteSize);
-                anyWent = true;
+                hasReleased = true;
             }
         }
-        return anyWent;
+        return hasReleased;
     }
 
     void destroy() {
@@ -224,10 +188,6 @@ final class Pool {
     boolean holds(long address) {
         return segments.stream()
                 .anyMatch(segment -> address >= segment.address && address < segment.address + segment.byteSize);
-    }
-
-    boolean isEmpty() {
-        return segments.isEmpty();
     }
 
     long get(PoolAttribute attribute) {
@@ -257,7 +217,7 @@ final class Pool {
                 requireZero(value);
                 usedHigh = used;
             }
-            case RESERVED_MEM_CURRENT, USED_MEM_CURRENT -> throw new Refused(CudaResult.INVALID_VALUE);
+            case RESERVED_MEM_CURRENT, USED_MEM_CURRENT -> throw new CallFailure(CudaResult.INVALID_VALUE);
         }
     }
 
@@ -267,7 +227,7 @@ final class Pool {
 
     private static void requireZero(long value) {
         if (value != 0) {
-            throw new Refused(CudaResult.INVALID_VALUE);
+            throw new CallFailure(CudaResult.INVALID_VALUE);
         }
     }
 }

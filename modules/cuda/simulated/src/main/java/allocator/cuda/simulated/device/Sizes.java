@@ -1,4 +1,4 @@
-package allocator.cuda.simulated;
+package allocator.cuda.simulated.device;
 
 import allocator.cuda.driver.CudaResult;
 
@@ -14,24 +14,24 @@ final class Sizes {
         return (byteSize + powerOfTwo - 1) & -powerOfTwo;
     }
 
-    /** Rounds a request up; one that is too large for any device is out of memory, not an overflow. */
+    /** Rounds a request up; a request too large for any device is out of memory, not an overflow. */
     static long roundRequest(long byteSize, long powerOfTwo) {
         requirePositive(byteSize);
         if (byteSize > Long.MAX_VALUE / 2) {
-            throw new Refused(CudaResult.OUT_OF_MEMORY);
+            throw new CallFailure(CudaResult.OUT_OF_MEMORY);
         }
         return roundUp(byteSize, powerOfTwo);
     }
 
     static void requirePositive(long byteSize) {
         if (byteSize <= 0) {
-            throw new Refused(CudaResult.INVALID_VALUE);
+            throw new CallFailure(CudaResult.INVALID_VALUE);
         }
     }
 
     static void requireMultiple(long value, long powerOfTwo) {
         if ((value & (powerOfTwo - 1)) != 0) {
-            throw new Refused(CudaResult.INVALID_VALUE);
+            throw new CallFailure(CudaResult.INVALID_VALUE);
         }
     }
 }

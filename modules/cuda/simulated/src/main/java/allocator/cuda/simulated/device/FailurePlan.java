@@ -1,11 +1,11 @@
-package allocator.cuda.simulated;
+package allocator.cuda.simulated.device;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import java.util.EnumMap;
 import java.util.Map;
 
-/** Counts calls and says which of them fail. */
+/** Counts calls, and holds which of them are to fail. */
 final class FailurePlan {
     private final Map<CudaFunction, Long> calls = new EnumMap<>(CudaFunction.class);
     private final Map<CudaFunction, Failure> byFunction = new EnumMap<>(CudaFunction.class);
@@ -14,16 +14,16 @@ final class FailurePlan {
     private Failure any = Failure.NEVER;
 
     /**
-     * A call that will fail.
+     * A call that is to fail.
      *
      * @param call its number
-     * @param result what it fails with
+     * @param result the result it fails with
      */
     private record Failure(long call, int result) {
         static final Failure NEVER = new Failure(-1, CudaResult.SUCCESS);
     }
 
-    /** Counts a call, and refuses it if it is to fail. */
+    /** Counts a call, and throws if it is to fail. */
     void count(CudaFunction function) {
         final long call = ++total;
         final long ofFunction = calls.merge(function, 1L, Long::sum);
@@ -38,7 +38,7 @@ final class FailurePlan {
             byFunction.remove(function);
         }
         if (result != CudaResult.SUCCESS) {
-            throw new Refused(result);
+            throw new CallFailure(result);
         }
     }
 

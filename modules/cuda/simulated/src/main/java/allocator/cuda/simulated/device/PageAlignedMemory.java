@@ -1,4 +1,4 @@
-package allocator.cuda.simulated;
+package allocator.cuda.simulated.device;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
@@ -11,15 +11,15 @@ import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
-/** Pinned and managed memory: page-aligned memory of this process, neither zeroed nor touched. */
-@SuppressWarnings("restricted") // the C library's allocator gives memory without touching it
-final class HostMemory {
+/** Page-aligned memory of this process, for pinned and managed memory; neither zeroed nor touched. */
+@SuppressWarnings("restricted") // the C library's allocator returns memory without touching it
+final class PageAlignedMemory {
     private static final long PAGE = 4096;
     private static final MethodHandle POSIX_MEMALIGN =
             bind("posix_memalign", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG));
     private static final MethodHandle FREE = bind("free", FunctionDescriptor.ofVoid(JAVA_LONG));
 
-    private HostMemory() {}
+    private PageAlignedMemory() {}
 
     private static MethodHandle bind(String name, FunctionDescriptor descriptor) {
         final Linker linker = Linker.nativeLinker();
@@ -37,7 +37,7 @@ final class HostMemory {
         } catch (Throwable e) {
             throw new IllegalStateException(e);
         }
-        throw new Refused(CudaResult.OUT_OF_MEMORY);
+        throw new CallFailure(CudaResult.OUT_OF_MEMORY);
     }
 
     static void free(long address) {

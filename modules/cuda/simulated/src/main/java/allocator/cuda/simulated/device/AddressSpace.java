@@ -1,4 +1,4 @@
-package allocator.cuda.simulated;
+package allocator.cuda.simulated.device;
 
 import allocator.cuda.driver.CudaResult;
 import java.util.ArrayDeque;
@@ -7,9 +7,8 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * A device's addresses, above all that a process of a 48-bit machine has, so that no device address is ever a host
- * address. Addresses that are given back are the first to be given out again for the same size, as a real driver often
- * does.
+ * Addresses of a device. They lie above the 48 bits that a process can use, so no device address is a host address. The
+ * address returned last is the first to be used again for the same size, as a real driver often does.
  */
 final class AddressSpace {
     private static final int HOST_ADDRESS_BITS = 48;
@@ -24,7 +23,7 @@ final class AddressSpace {
         end = next + (1L << DEVICE_ADDRESS_BITS);
     }
 
-    /** Sizes are multiples of the alignment that they need, so one alignment per size will do. */
+    /** Sizes are multiples of the alignment that they need, so one alignment for each size is enough. */
     long take(long byteSize, long byteAlignment) {
         final Deque<Long> sameSize = returned.get(byteSize);
         if (sameSize != null && !sameSize.isEmpty() && sameSize.peek() % byteAlignment == 0) {
@@ -32,7 +31,7 @@ final class AddressSpace {
         }
         final long address = Sizes.roundUp(next, byteAlignment);
         if (byteSize > end - address) {
-            throw new Refused(CudaResult.OUT_OF_MEMORY);
+            throw new CallFailure(CudaResult.OUT_OF_MEMORY);
         }
         next = address + byteSize;
         return address;

@@ -1,4 +1,4 @@
-package allocator.cuda.simulated;
+package allocator.cuda.simulated.device;
 
 import java.util.ArrayDeque;
 import java.util.HashMap;
@@ -7,21 +7,25 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stream: work in the order in which it was given, each piece at a position that counts from 1.
+ * A stream: operations in the order in which they were submitted, each at a position that counts from 1.
  *
- * <p>{@link #follows} says up to which position of another stream this stream's next work is ordered behind it, by
- * events. It is how far unordered work on the same memory is told from ordered work.
+ * <p>{@link #follows} holds up to which position of another stream the next operation of this stream is ordered behind
+ * it, by events. It tells ordered accesses to the same memory from unordered ones.
  */
 final class StreamQueue {
     final long handle;
     final long id;
     final int device;
-    final ArrayDeque<Work> waiting = new ArrayDeque<>();
+    final ArrayDeque<Operation> waiting = new ArrayDeque<>();
     final Map<StreamQueue, Long> follows = new HashMap<>();
-    long given;
+
+    /** Position of the operation submitted last. */
+    long submitted;
+
+    /** Position of the operation completed last. */
     long done;
 
-    /** A thread is in the host function at the head, without the lock. */
+    /** A thread runs the host function at the head, without the lock. */
     boolean isInHostFunction;
 
     StreamQueue(long handle, long id, int device) {
@@ -35,12 +39,7 @@ final class StreamQueue {
     }
 
     boolean isIdle() {
-        return done == given;
-    }
-
-    /** Whether this stream's next work comes after another's work at a position, or that is done anyway. */
-    boolean comesAfter(StreamQueue other, long position) {
-        return other == this || other.hasDone(position) || isOrderedAfter(other, position);
+        return done == submitted;
     }
 
     boolean isOrderedAfter(StreamQueue other, long position) {
@@ -58,20 +57,20 @@ final class StreamQueue {
     }
 
     /**
-     * A piece of work.
+     * An operation on a stream.
      *
-     * @param position its place in the stream
-     * @param name what it is
-     * @param touched memory that it reads or writes
-     * @param action what it does, in the lock
+     * @param position its position in the stream
+     * @param name the function that submitted it
+     * @param accessed memory that it reads or writes
+     * @param action what it does, under the lock
      * @param hostFunction what it calls, without the lock
-     * @param waitsFor the stream that must have come to {@code waitsForPosition} first
+     * @param waitsFor the stream that must have completed {@code waitsForPosition} first
      * @param waitsForPosition see {@code waitsFor}
      */
-    record Work(
+    record Operation(
             long position,
             String name,
-            List<Span> touched,
+            List<Span> accessed,
             @Nullable Runnable action,
             @Nullable Runnable hostFunction,
             @Nullable StreamQueue waitsFor,
@@ -82,11 +81,11 @@ final class StreamQueue {
     }
 
     /**
-     * Memory that work touches.
+     * Memory that an operation accesses.
      *
      * @param address first byte
      * @param byteSize number of bytes
-     * @param isWritten whether it changes
+     * @param isWritten whether it is written
      */
     record Span(long address, long byteSize, boolean isWritten) {
         boolean conflictsWith(Span other) {

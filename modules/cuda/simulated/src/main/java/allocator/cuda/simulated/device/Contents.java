@@ -1,20 +1,21 @@
-package allocator.cuda.simulated;
+package allocator.cuda.simulated.device;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
-/** The contents of a piece of memory. */
-interface Bytes {
+/** Contents of memory. */
+interface Contents {
     void fill(long offset, long byteSize, byte value);
 
     void read(long offset, byte[] target, int byteSize);
 
     void write(long offset, byte[] source, int byteSize);
 
-    static void copy(Bytes source, long sourceOffset, Bytes target, long targetOffset, long byteSize) {
+    static void copy(Contents source, long sourceOffset, Contents target, long targetOffset, long byteSize) {
         final byte[] buffer = new byte[(int) Math.min(byteSize, Sparse.PAGE)];
         for (long done = 0; done < byteSize; done += buffer.length) {
             final int part = (int) Math.min(byteSize - done, buffer.length);
@@ -23,8 +24,46 @@ interface Bytes {
         }
     }
 
-    /** Forgets everything, for speed. */
-    enum None implements Bytes {
+    /**
+     * Part of some contents.
+     *
+     * @param contents the whole
+     * @param offset where the part begins
+     * @param byteSize size of the part
+     */
+    record Slice(Contents contents, long offset, long byteSize) {
+        void fill(byte value) {
+            contents.fill(offset, byteSize, value);
+        }
+
+        /** Copies from slices to slices, which need not be of the same sizes. */
+        static void copy(List<Slice> source, List<Slice> target, long byteSize) {
+            int from = 0;
+            int to = 0;
+            long fromDone = 0;
+            long toDone = 0;
+            for (long done = 0; done < byteSize; ) {
+                final Slice read = source.get(from);
+                final Slice written = target.get(to);
+                final long part = Math.min(read.byteSize - fromDone, written.byteSize - toDone);
+                Contents.copy(read.contents, read.offset + fromDone, written.contents, written.offset + toDone, part);
+                done += part;
+                fromDone += part;
+                toDone += part;
+                if (fromDone == read.byteSize) {
+                    from++;
+                    fromDone = 0;
+                }
+                if (toDone == written.byteSize) {
+                    to++;
+                    toDone = 0;
+                }
+            }
+        }
+    }
+
+    /** Stores nothing, for speed. */
+    enum None implements Contents {
         INSTANCE;
 
         @Override
@@ -38,7 +77,7 @@ interface Bytes {
     }
 
     /** Memory of this process. */
-    record Host(MemorySegment segment) implements Bytes {
+    record Host(MemorySegment segment) implements Contents {
         @SuppressWarnings("restricted") // the caller of a copy names memory by its address
         static Host at(long address, long byteSize) {
             return new Host(MemorySegment.ofAddress(address).reinterpret(byteSize));
@@ -61,10 +100,10 @@ interface Bytes {
     }
 
     /**
-     * Pages that exist once they are written in part; filling all costs nothing, whatever the size. Not zeroed at
-     * first, as on a device.
+     * Pages that are created when they are first written; filling all of the memory costs nothing, whatever the size.
+     * Not zeroed at first, as on a device.
      */
-    final class Sparse implements Bytes {
+    final class Sparse implements Contents {
         static final int PAGE = 1 << 16;
         static final byte FRESH = (byte) 0xA5;
 
