@@ -40,14 +40,14 @@ class CudaMempoolConformanceTest extends AllocatorConformance {
 
         @Override
         public long calls() {
-            return driver.calls();
+            return driver.controls().calls();
         }
 
         @Override
         public void failCall(long number) {
-            driver.clearFailures();
-            if (number > driver.calls()) {
-                driver.failOnCall(number - driver.calls(), CudaResult.NOT_PERMITTED);
+            driver.controls().clearFailures();
+            if (number > driver.controls().calls()) {
+                driver.controls().failOnCall(number - driver.controls().calls(), CudaResult.NOT_PERMITTED);
             }
         }
 
@@ -58,12 +58,12 @@ class CudaMempoolConformanceTest extends AllocatorConformance {
 
         @Override
         public List<String> faults() {
-            return driver.hazards();
+            return driver.controls().hazards();
         }
 
         @Override
         public List<String> leaks() {
-            return driver.leaks();
+            return driver.controls().leaks();
         }
     }
 }

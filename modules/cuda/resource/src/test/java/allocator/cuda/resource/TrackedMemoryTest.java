@@ -98,9 +98,9 @@ class TrackedMemoryTest {
 
         @Override
         public void close() {
-            driver.advanceAll();
+            driver.controls().advanceAll();
             memory.reap();
-            driver.advanceAll(); // events that the reap recorded for lost uses
+            driver.controls().advanceAll(); // events that the reap recorded for lost uses
             assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
             memory.close();
             streams.forEach(DriverStream::close);
@@ -119,7 +119,7 @@ class TrackedMemoryTest {
 
         @AfterEach
         void close() {
-            device.driver.clearFailures();
+            device.driver.controls().clearFailures();
             device.close();
         }
 
@@ -127,7 +127,8 @@ class TrackedMemoryTest {
         void theFirstUseOnAnotherStreamWaitsForTheAllocation() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             device.write(block, 7, two);
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(1);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isEqualTo(1);
             device.memory.free(block);
         }
 
@@ -137,7 +138,8 @@ class TrackedMemoryTest {
             for (int i = 0; i < 10; i++) {
                 device.write(block, i, one);
             }
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isZero();
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isZero();
             device.memory.free(block);
         }
 
@@ -148,7 +150,8 @@ class TrackedMemoryTest {
             for (int i = 0; i < 10; i++) {
                 device.copy(block, target, two);
             }
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(1);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isEqualTo(1);
             device.memory.free(block);
             device.memory.free(target);
         }
@@ -158,12 +161,14 @@ class TrackedMemoryTest {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             device.memory.prepare(block, Access.READ, two);
             device.memory.finish(block, Access.READ, two);
-            long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            long waits = device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT);
             device.memory.prepare(block, Access.READ, one);
             device.memory.finish(block, Access.READ, one);
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isEqualTo(waits);
             device.write(block, 1, one);
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits + 1);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isEqualTo(waits + 1);
             device.memory.free(block);
         }
 
@@ -174,7 +179,8 @@ class TrackedMemoryTest {
                 device.memory.prepare(block, Access.READ, two);
                 device.memory.finish(block, Access.READ, two);
             }
-            assertThat(device.driver.calls(CudaFunction.EVENT_CREATE)).isLessThanOrEqualTo(3);
+            assertThat(device.driver.controls().calls(CudaFunction.EVENT_CREATE))
+                    .isLessThanOrEqualTo(3);
             device.memory.free(block);
         }
 
@@ -187,7 +193,7 @@ class TrackedMemoryTest {
             assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 3 * MIB, 5 * MIB));
             assertThat(device.memory.reap()).isZero();
             assertThat(device.memory.reap(Duration.ofMillis(1))).isFalse();
-            device.driver.advance(one.handle());
+            device.driver.controls().advance(one.handle());
             assertThat(device.memory.reap()).isEqualTo(3 * MIB);
             assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
         }
@@ -200,7 +206,7 @@ class TrackedMemoryTest {
                     .isInstanceOfSatisfying(
                             OutOfMemoryException.class,
                             e -> assertThat(e.dump()).isEqualTo("0 bytes live, 8388608 pending, 0 available"));
-            device.driver.advance(one.handle());
+            device.driver.controls().advance(one.handle());
             device.memory.free(device.memory.allocate(8 * MIB, one, "again"));
             assertThatThrownBy(() -> device.memory.allocate(8 * MIB + 1, one, "too much"))
                     .isInstanceOf(OutOfMemoryException.class);
@@ -239,9 +245,9 @@ class TrackedMemoryTest {
         void anAddressThatIsUsedAgainHasANewGeneration() {
             TrackedBlock old = device.memory.allocate(MIB, one, "old");
             device.memory.free(old);
-            device.driver.advanceAll();
+            device.driver.controls().advanceAll();
             device.memory.reap();
-            device.driver.advanceAll(); // the pool's free takes effect
+            device.driver.controls().advanceAll(); // the pool's free takes effect
             TrackedBlock young = device.memory.allocate(MIB, one, "young");
             assertThat(young.address()).isEqualTo(old.address());
             assertThat(young.generation()).isGreaterThan(old.generation());
@@ -268,7 +274,7 @@ class TrackedMemoryTest {
         @Test
         void aWaitThatFailsCanBeTriedAgain() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
-            device.driver.failOnCall(CudaFunction.STREAM_WAIT_EVENT, 1, CudaResult.INVALID_HANDLE);
+            device.driver.controls().failOnCall(CudaFunction.STREAM_WAIT_EVENT, 1, CudaResult.INVALID_HANDLE);
             assertThatThrownBy(() -> device.memory.prepare(block, Access.WRITE, two))
                     .isInstanceOf(DeviceException.class);
             device.write(block, 3, two);
@@ -290,7 +296,7 @@ class TrackedMemoryTest {
         void aCommitThatFailsPoisonsAllAndTheNextUseWaitsForAllOfTheStream() {
             TrackedBlock first = device.memory.allocate(MIB, one, "first");
             TrackedBlock second = device.memory.allocate(MIB, one, "second");
-            device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
+            device.driver.controls().failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
             try (TrackedMemory.Launch launch =
                     device.memory.launch(one).uses(first, Access.WRITE).uses(second, Access.WRITE)) {
                 launch.prepare();
@@ -300,7 +306,7 @@ class TrackedMemoryTest {
             }
             device.copy(first, second, two);
             device.memory.free(first);
-            device.driver.advanceAll();
+            device.driver.controls().advanceAll();
             assertThat(device.valueOf(second)).isEqualTo(9);
             device.memory.free(second);
         }
@@ -314,9 +320,9 @@ class TrackedMemoryTest {
             }
             device.memory.free(block);
             assertThat(device.memory.reap()).isZero();
-            device.driver.advance(one.handle());
+            device.driver.controls().advance(one.handle());
             assertThat(device.memory.reap()).isZero();
-            device.driver.advance(two.handle());
+            device.driver.controls().advance(two.handle());
             assertThat(device.memory.reap()).isEqualTo(MIB);
         }
 
@@ -327,17 +333,20 @@ class TrackedMemoryTest {
                 launch.prepare();
                 device.driver.memory().memsetD8Async(0, block.address(), (byte) 9, MIB, one.handle());
             }
-            long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            long waits = device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT);
             TrackedMemory.Launch cancelled = device.memory.launch(two).uses(block, Access.WRITE);
             cancelled.prepare();
             cancelled.cancel();
             device.write(block, 3, two);
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isGreaterThanOrEqualTo(waits + 2);
-            waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isGreaterThanOrEqualTo(waits + 2);
+            waits = device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT);
             device.write(block, 4, two);
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
-            assertThat(device.driver.calls(CudaFunction.STREAM_SYNCHRONIZE)).isZero();
-            device.driver.advanceAll();
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isEqualTo(waits);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_SYNCHRONIZE))
+                    .isZero();
+            device.driver.controls().advanceAll();
             assertThat(device.valueOf(block)).isEqualTo(4);
             device.memory.free(block);
         }
@@ -356,7 +365,7 @@ class TrackedMemoryTest {
 
         @Test
         void anAllocationWhoseEventFailsLeavesNothing() {
-            device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
+            device.driver.controls().failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
             assertThatThrownBy(() -> device.memory.allocate(MIB, one, "test")).isInstanceOf(DeviceException.class);
             assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
         }
@@ -389,7 +398,7 @@ class TrackedMemoryTest {
             assertThat(device.memory.reap(Duration.ofMillis(2))).isFalse();
             for (CudaFunction function : List.of(
                     CudaFunction.STREAM_SYNCHRONIZE, CudaFunction.EVENT_SYNCHRONIZE, CudaFunction.CTX_SYNCHRONIZE)) {
-                assertThat(device.driver.calls(function)).isZero();
+                assertThat(device.driver.controls().calls(function)).isZero();
             }
         }
 
@@ -399,8 +408,8 @@ class TrackedMemoryTest {
             TrackedBlock second = device.memory.allocate(MIB, one, "second");
             device.memory.free(first);
             device.memory.free(second);
-            device.driver.advanceAll();
-            device.driver.failOnCall(CudaFunction.EVENT_QUERY, 1, CudaResult.INVALID_HANDLE);
+            device.driver.controls().advanceAll();
+            device.driver.controls().failOnCall(CudaFunction.EVENT_QUERY, 1, CudaResult.INVALID_HANDLE);
             assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
             assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 2 * MIB, 6 * MIB));
             assertThat(device.memory.reap()).isEqualTo(2 * MIB);
@@ -410,8 +419,8 @@ class TrackedMemoryTest {
         void aBlockThatTheDriverFailsToTakeBackIsDead() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             device.memory.free(block);
-            device.driver.advanceAll();
-            device.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, CudaResult.INVALID_HANDLE);
+            device.driver.controls().advanceAll();
+            device.driver.controls().failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, CudaResult.INVALID_HANDLE);
             assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
             assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
             device.driver.pools().memFreeAsync(0, block.address(), one.handle());
@@ -429,9 +438,10 @@ class TrackedMemoryTest {
             assertThatThrownBy(() -> device.memory.prepare(block, Access.READ, two))
                     .isInstanceOf(MisorderedUseException.class);
             assertThatThrownBy(() -> launch.uses(block, Access.READ)).isInstanceOf(IllegalStateException.class);
-            long records = device.driver.calls(CudaFunction.EVENT_RECORD);
+            long records = device.driver.controls().calls(CudaFunction.EVENT_RECORD);
             launch.commit();
-            assertThat(device.driver.calls(CudaFunction.EVENT_RECORD)).isEqualTo(records + 1);
+            assertThat(device.driver.controls().calls(CudaFunction.EVENT_RECORD))
+                    .isEqualTo(records + 1);
             device.memory.free(block);
         }
 
@@ -441,12 +451,12 @@ class TrackedMemoryTest {
             TrackedMemory memory = new TrackedMemory(
                     new BudgetResource(device.resource, Budget.of("small", MIB)), device.events, wide);
             memory.free(memory.allocate(MIB, one, "first"));
-            device.driver.advanceAll();
+            device.driver.controls().advanceAll();
             TrackedBlock second = memory.allocate(MIB, one, "second");
             assertThatThrownBy(() -> memory.allocate(MIB, one, "third")).isInstanceOf(OutOfMemoryException.class);
             assertThat(memory.status().live()).isEqualTo(MIB);
             memory.free(second);
-            device.driver.advanceAll();
+            device.driver.controls().advanceAll();
             assertThat(memory.reap()).isEqualTo(MIB);
         }
 
@@ -469,7 +479,7 @@ class TrackedMemoryTest {
                             TrackedBlock block = device.memory.allocate(1000, stream, "worker");
                             device.write(block, i, stream);
                             device.memory.free(block);
-                            device.driver.advance(stream.handle());
+                            device.driver.controls().advance(stream.handle());
                         }
                     }));
                 }
@@ -497,12 +507,12 @@ class TrackedMemoryTest {
         assertThatThrownBy(() -> driver.memory().memsetD8Async(0, address, (byte) 1, 1000, two.handle()))
                 .isInstanceOf(StreamHazardException.class);
         async.deallocate(address, 1000, 256, one);
-        driver.advance(one.handle());
+        driver.controls().advance(one.handle());
         two.close();
         one.close();
         async.close();
         driver.devices().primaryContextRelease(0);
-        assertThat(driver.hazards()).hasSize(1);
+        assertThat(driver.controls().hazards()).hasSize(1);
     }
 
     /** Whichever call of the driver fails: nothing is lost, and in the end everything is back. */
@@ -513,9 +523,9 @@ class TrackedMemoryTest {
         for (int call = 1; hasFailed; call++) {
             try (Device device = new Device(isAsync, 2)) {
                 List<TrackedBlock> live = new ArrayList<>();
-                device.driver.failOnCall(call, CudaResult.ILLEGAL_ADDRESS);
+                device.driver.controls().failOnCall(call, CudaResult.ILLEGAL_ADDRESS);
                 int failures = runUnderFailures(device, live);
-                device.driver.clearFailures();
+                device.driver.controls().clearFailures();
                 TrackedMemory.Status status = device.memory.status();
                 assertThat(status.live() + status.pending() + status.available())
                         .isEqualTo(8 * MIB);
@@ -539,9 +549,9 @@ class TrackedMemoryTest {
                     freed.add(live.getFirst().address());
                     device.memory.free(live.removeFirst());
                 },
-                device.driver::advanceAll,
+                device.driver.controls()::advanceAll,
                 device.memory::reap,
-                device.driver::advanceAll,
+                device.driver.controls()::advanceAll,
                 device.memory::reap,
                 () -> live.add(device.memory.allocate(1000, two, "third")));
         int failures = 0;
@@ -604,14 +614,14 @@ class TrackedMemoryTest {
                             values.remove(/* index */ freed);
                         }
                     }
-                    case 6 -> device.driver.advance(stream.handle());
+                    case 6 -> device.driver.controls().advance(stream.handle());
                     default -> device.memory.reap();
                 }
                 TrackedMemory.Status status = device.memory.status();
                 assertThat(status.live() + status.pending() + status.available())
                         .isEqualTo(8 * MIB);
             }
-            device.driver.advanceAll();
+            device.driver.controls().advanceAll();
             for (int i = 0; i < blocks.size(); i++) {
                 assertThat(device.valueOf(blocks.get(i))).isEqualTo(values.get(i));
             }
