@@ -5,12 +5,20 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 
 /** A stream without a device that counts what is asked of it. */
-class CountingStream extends SyncStream {
-    int flushes;
-    int waits;
+public class CountingStream extends SyncStream {
+    private int flushes;
+    private int waits;
 
-    CountingStream(MemoryInfo memory) {
+    public CountingStream(MemoryInfo memory) {
         super(memory);
+    }
+
+    public int flushes() {
+        return flushes;
+    }
+
+    public int waits() {
+        return waits;
     }
 
     @Override

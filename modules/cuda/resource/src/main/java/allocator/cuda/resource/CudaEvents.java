@@ -3,7 +3,7 @@ package allocator.cuda.resource;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
-import allocator.resource.StreamEvents;
+import allocator.resource.tracked.StreamEvents;
 import allocator.spi.SyncStream;
 import java.util.ArrayDeque;
 import java.util.Deque;

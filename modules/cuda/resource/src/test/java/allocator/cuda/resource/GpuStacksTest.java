@@ -8,17 +8,18 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaDrivers;
-import allocator.resource.Access;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
 import allocator.resource.LeakTrackingResource;
-import allocator.resource.LoggingResource;
 import allocator.resource.MemoryResource;
-import allocator.resource.RmmLog;
 import allocator.resource.StatisticsResource;
 import allocator.resource.StreamOrderedMemoryResource;
-import allocator.resource.TrackedBlock;
-import allocator.resource.TrackedMemory;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.log.LoggingResource;
+import allocator.resource.log.RmmLog;
+import allocator.resource.tracked.Access;
+import allocator.resource.tracked.TrackedBlock;
+import allocator.resource.tracked.TrackedLaunch;
+import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.OutOfMemoryException;
 import java.io.StringWriter;
 import java.lang.foreign.Arena;
@@ -192,7 +193,7 @@ class GpuStacksTest {
     }
 
     private void copy(TrackedMemory memory, TrackedBlock source, TrackedBlock target, DriverStream stream) {
-        try (TrackedMemory.Launch launch =
+        try (TrackedLaunch launch =
                 memory.launch(stream).uses(source, Access.READ).uses(target, Access.WRITE)) {
             launch.prepare();
             driver.memory().memcpyDtoDAsync(0, target.address(), source.address(), MIB, stream.handle());

@@ -6,14 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.resource.AllocatorResource;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
-import allocator.resource.LoggingResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
-import allocator.resource.RmmLog;
-import allocator.resource.RmmLog.Action;
 import allocator.resource.StatisticsResource;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.log.LoggingResource;
+import allocator.resource.log.RmmLog;
+import allocator.resource.log.RmmLog.Action;
 import allocator.runtime.Environment;
 import allocator.runtime.RunOptions;
 import allocator.runtime.Session;
@@ -153,7 +153,7 @@ class SessionStackTest {
                                         run.stream(0).handle());
                         assertThatThrownBy(() -> run.allocator().allocOnStream(3 * MIB, run.stream(0)))
                                 .isInstanceOf(OutOfMemoryException.class)
-                                .hasMessageContaining("The budget tenant has no");
+                                .hasMessageContaining("The budget tenant cannot grant");
                         run.allocator().free(address);
                     });
                     assertThat(tenant.status().peakCharge()).isEqualTo(8 * MIB);

@@ -8,20 +8,21 @@ import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.cuda.simulated.StreamHazardException;
-import allocator.resource.Access;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
-import allocator.resource.DeviceRuntime;
-import allocator.resource.ForeignBlockException;
 import allocator.resource.MemoryResource;
-import allocator.resource.MisorderedUseException;
 import allocator.resource.StackOrderException;
-import allocator.resource.StaleBlockException;
 import allocator.resource.StreamBoundResource;
-import allocator.resource.StreamCapacityException;
-import allocator.resource.StreamPool;
-import allocator.resource.TrackedBlock;
-import allocator.resource.TrackedMemory;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.tracked.Access;
+import allocator.resource.tracked.DeviceRuntime;
+import allocator.resource.tracked.ForeignBlockException;
+import allocator.resource.tracked.MisorderedUseException;
+import allocator.resource.tracked.StaleBlockException;
+import allocator.resource.tracked.StreamCapacityException;
+import allocator.resource.tracked.StreamPool;
+import allocator.resource.tracked.TrackedBlock;
+import allocator.resource.tracked.TrackedLaunch;
+import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import java.lang.foreign.Arena;
@@ -78,7 +79,7 @@ class TrackedMemoryTest {
         }
 
         void copy(TrackedBlock source, TrackedBlock target, DriverStream stream) {
-            try (TrackedMemory.Launch launch = memory.launch(stream)
+            try (TrackedLaunch launch = memory.launch(stream)
                     .uses(source, Access.READ)
                     .uses(target, Access.WRITE)
                     .uses(target, Access.READ)) {
@@ -280,7 +281,7 @@ class TrackedMemoryTest {
             TrackedBlock good = device.memory.allocate(MIB, one, "good");
             TrackedBlock freed = device.memory.allocate(MIB, one, "freed");
             device.memory.free(freed);
-            TrackedMemory.Launch launch =
+            TrackedLaunch launch =
                     device.memory.launch(two).uses(good, Access.WRITE).uses(freed, Access.READ);
             assertThatThrownBy(launch::prepare).isInstanceOf(StaleBlockException.class);
             device.memory.free(good);
@@ -291,7 +292,7 @@ class TrackedMemoryTest {
             TrackedBlock first = device.memory.allocate(MIB, one, "first");
             TrackedBlock second = device.memory.allocate(MIB, one, "second");
             device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
-            try (TrackedMemory.Launch launch =
+            try (TrackedLaunch launch =
                     device.memory.launch(one).uses(first, Access.WRITE).uses(second, Access.WRITE)) {
                 launch.prepare();
                 device.driver.memory().memsetD8Async(0, first.address(), (byte) 9, MIB, one.handle());
@@ -308,7 +309,7 @@ class TrackedMemoryTest {
         @Test
         void aFreedBlockWhoseUseWasLostIsReapedBehindAllThatItsStreamWasGiven() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
-            try (TrackedMemory.Launch launch = device.memory.launch(two).uses(block, Access.WRITE)) {
+            try (TrackedLaunch launch = device.memory.launch(two).uses(block, Access.WRITE)) {
                 launch.prepare();
                 device.driver.memory().memsetD8Async(0, block.address(), (byte) 9, MIB, two.handle());
             }
@@ -323,12 +324,12 @@ class TrackedMemoryTest {
         @Test
         void whatWasLostIsWaitedForOnTheDeviceUntilAWriteStandsForIt() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
-            try (TrackedMemory.Launch launch = device.memory.launch(one).uses(block, Access.WRITE)) {
+            try (TrackedLaunch launch = device.memory.launch(one).uses(block, Access.WRITE)) {
                 launch.prepare();
                 device.driver.memory().memsetD8Async(0, block.address(), (byte) 9, MIB, one.handle());
             }
             long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
-            TrackedMemory.Launch cancelled = device.memory.launch(two).uses(block, Access.WRITE);
+            TrackedLaunch cancelled = device.memory.launch(two).uses(block, Access.WRITE);
             cancelled.prepare();
             cancelled.cancel();
             device.write(block, 3, two);
@@ -345,7 +346,7 @@ class TrackedMemoryTest {
         @Test
         void aCancelledLaunchLeavesNoTrace() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
-            TrackedMemory.Launch launch = device.memory.launch(two).uses(block, Access.WRITE);
+            TrackedLaunch launch = device.memory.launch(two).uses(block, Access.WRITE);
             launch.prepare();
             launch.cancel();
             launch.close();
@@ -407,7 +408,7 @@ class TrackedMemoryTest {
         }
 
         @Test
-        void aBlockThatTheDriverFailsToTakeBackIsDead() {
+        void aBlockWhoseDeallocationTheDriverFailsIsNoLongerLive() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             device.memory.free(block);
             device.driver.advanceAll();
@@ -420,7 +421,7 @@ class TrackedMemoryTest {
         @Test
         void aBlockThatIsNamedTwiceIsUsedOnceWithItsStrongestAccess() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
-            TrackedMemory.Launch launch = device.memory
+            TrackedLaunch launch = device.memory
                     .launch(one)
                     .uses(block, Access.READ)
                     .uses(block, Access.WRITE)
