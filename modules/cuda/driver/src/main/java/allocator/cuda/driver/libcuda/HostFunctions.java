@@ -1,4 +1,4 @@
-package allocator.cuda.driver;
+package allocator.cuda.driver.libcuda;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -13,13 +13,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Functions that wait for the driver to call them, each under a number that is its user data. */
+/** Functions that the driver has yet to call, each under a number that is passed as its user data. */
 final class HostFunctions {
     private static final Logger LOGGER = System.getLogger(HostFunctions.class.getName());
     private static final ConcurrentMap<Long, Runnable> WAITING = new ConcurrentHashMap<>();
     private static final AtomicLong NUMBERS = new AtomicLong();
 
-    /** Address of the machine code that the driver calls. */
+    /** Address of the machine code that the driver calls for every function. */
     static final long ENTRY = entry();
 
     private HostFunctions() {}
@@ -34,7 +34,7 @@ final class HostFunctions {
         WAITING.remove(number);
     }
 
-    /** Called by the driver. An exception that left this method would end the JVM. */
+    /** Called by the driver. An exception that left this method would terminate the JVM. */
     static void run(long number) {
         try {
             final Runnable function = WAITING.remove(number);

@@ -1,31 +1,32 @@
-package allocator.cuda.driver;
+package allocator.cuda.driver.libcuda;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import allocator.cuda.driver.CudaResult;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
- * Native memory of one call: where the driver writes its results, and where it reads small structures.
+ * Native memory for one call: the driver writes its results there and reads small structures from it.
  *
  * <p>A fixed table of cells of one cache line each. A call takes a cell and gives it back; a thread tries the same cell
- * first each time, so that threads rarely meet. Not a {@code ThreadLocal}: there would be one per virtual thread, and a
- * cell is needed only between two instructions of a thread that cannot be unmounted there.
+ * first each time, so threads rarely contend. Not a {@code ThreadLocal}: there would be one for each virtual thread,
+ * and a cell is needed only between two instructions of a thread that cannot be unmounted there.
  */
 final class OutCell {
     private static final int BYTE_SIZE = 64;
     private static final int COUNT = 1024;
     private static final int MASK = COUNT - 1;
 
-    /** Where in a cell a structure is put, behind the results. */
+    /** Offset of a structure in a cell, behind the results. */
     static final int STRUCTURE = 32;
 
     private static final MemorySegment CELLS = Arena.global().allocate((long) COUNT * BYTE_SIZE, BYTE_SIZE);
     private static final long BASE = CELLS.address();
 
-    /** One entry a cache line, 1 while the cell is taken. */
+    /** One entry for each cache line, 1 while the cell is taken. */
     private static final AtomicIntegerArray TAKEN = new AtomicIntegerArray(COUNT * (BYTE_SIZE / Integer.BYTES));
 
     private OutCell() {}
@@ -49,6 +50,14 @@ final class OutCell {
 
     static long getLong(int cell) {
         return CELLS.get(JAVA_LONG, (long) cell * BYTE_SIZE);
+    }
+
+    /** Reads a call's result into {@code value[0]} if the call succeeded; returns the call's result code. */
+    static int readLong(int result, int cell, long[] value) {
+        if (result == CudaResult.SUCCESS) {
+            value[0] = getLong(cell);
+        }
+        return result;
     }
 
     static int getInt(int cell) {

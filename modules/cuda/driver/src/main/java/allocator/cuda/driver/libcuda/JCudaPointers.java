@@ -1,4 +1,4 @@
-package allocator.cuda.driver;
+package allocator.cuda.driver.libcuda;
 
 import jcuda.Pointer;
 import jcuda.driver.CUcontext;
@@ -8,8 +8,8 @@ import jcuda.driver.CUmemoryPool;
 import jcuda.driver.CUstream;
 
 /**
- * JCuda's pointer types with their number made visible, which JCuda keeps for subclasses. Device and host pointers can
- * be made from a number; the handle types cannot, which is why calls that take a handle do not go through JCuda.
+ * JCuda's pointer types with access to the number in them, which JCuda gives to subclasses only. Device and host
+ * pointers can be made from a number; the handle types cannot, so calls that take a handle do not go through JCuda.
  */
 final class JCudaPointers {
     private JCudaPointers() {}

@@ -1,9 +1,10 @@
-package allocator.cuda.driver;
+package allocator.cuda.driver.libcuda;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import allocator.cuda.driver.CudaFunction;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -15,8 +16,8 @@ import java.lang.invoke.MethodHandle;
  * The functions of {@code libcuda.so.1} that are called through {@link java.lang.foreign}.
  *
  * <p>Addresses, handles and pointers are passed as {@code long}, so that a call creates no object. Initializing this
- * class binds every function; only after {@link CudaDrivers#probe} has seen that the library has them all may it be
- * touched.
+ * class binds every function; use it only after {@link Prerequisites#firstUnmet} has found that the library has them
+ * all.
  */
 @SuppressWarnings("restricted") // calling the driver is this module's purpose
 final class LibCuda {
@@ -78,7 +79,7 @@ final class LibCuda {
         return Library.bind(function, parameters);
     }
 
-    /** The open library; apart, so that it is there before the functions above are bound. */
+    /** The open library, in a class of its own so that it is open before the functions above are bound. */
     private static final class Library {
         static final SymbolLookup SYMBOLS = SymbolLookup.libraryLookup(LIBRARY, Arena.global());
 
@@ -89,8 +90,10 @@ final class LibCuda {
         }
     }
 
-    // One method per shape of arguments. Each is small enough that the compiler puts it into its caller, where the
-    // function is a constant and the call a plain machine call.
+    /*
+     * One method for each combination of parameter types. Each is small enough to be inlined into its caller, where the
+     * function is a constant and the call a plain machine call.
+     */
 
     static int call(MethodHandle function, long a) {
         try {
@@ -180,7 +183,7 @@ final class LibCuda {
         }
     }
 
-    /** A bound function declares no exceptions; what comes anyway, such as a stack overflow, is passed on. */
+    /** A bound function declares no exceptions; errors such as a stack overflow are rethrown. */
     private static RuntimeException impossible(Throwable e) {
         if (e instanceof Error error) {
             throw error;

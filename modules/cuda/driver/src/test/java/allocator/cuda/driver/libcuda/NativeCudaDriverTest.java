@@ -1,9 +1,16 @@
-package allocator.cuda.driver;
+package allocator.cuda.driver.libcuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.fail;
 
+import allocator.cuda.driver.CudaAvailability;
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaDrivers;
+import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
+import allocator.cuda.driver.PoolAttribute;
 import java.lang.reflect.Method;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
