@@ -1,8 +1,8 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * Memory resources that compose: sources of host and device memory, decorators that each add one concern, budgets, logs,
- * blocks that track the device work that uses them, and typed arrays.
+ * Memory resources that compose: sources of host and device memory, decorators that each add one concern, budgets,
+ * logs, blocks that track the device work that uses them, and typed arrays.
  *
  * <p>A resource over host memory needs {@code --enable-native-access=java.allocator.resource}.
  */

@@ -8,9 +8,9 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Aligns every block to at least a given alignment, and to any larger alignment requested, even if the upstream does not
- * support it: it then requests padding and returns an aligned address inside. Requests that the upstream aligns well
- * enough pass through.
+ * Aligns every block to at least a given alignment, and to any larger alignment requested, even if the upstream does
+ * not support it: it then requests padding and returns an aligned address inside. Requests that the upstream aligns
+ * well enough pass through.
  */
 public final class AlignedResource extends ResourceDecorator {
     private final long byteAlignment;

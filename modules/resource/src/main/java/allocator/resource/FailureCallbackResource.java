@@ -1,6 +1,5 @@
 package allocator.resource;
 
-import allocator.resource.budget.BudgetResource;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;

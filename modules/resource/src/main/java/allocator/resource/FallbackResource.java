@@ -34,8 +34,8 @@ public final class FallbackResource extends ResourceDecorator {
                     + first.kind() + " memory of " + first);
         }
         if (!second.context().equals(first.context())) {
-            throw new StackOrderException(second + " has another context than " + first + ": "
-                    + second.context() + " is not " + first.context());
+            throw new StackOrderException(second + " has another context than " + first + ": " + second.context()
+                    + " is not " + first.context());
         }
         this.second = StreamOrderedMemoryResource.of(second);
     }

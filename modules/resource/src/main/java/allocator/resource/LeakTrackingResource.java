@@ -77,8 +77,7 @@ public final class LeakTrackingResource extends ResourceDecorator {
     public LeakReport report() {
         final Map<List<StackTraceElement>, LeakReport.Site> sites = new LinkedHashMap<>();
         tracker.outstanding()
-                .map(allocation ->
-                        new LeakReport.Site(allocation.stack().callers(), allocation.byteSize(), 1))
+                .map(allocation -> new LeakReport.Site(allocation.stack().callers(), allocation.byteSize(), 1))
                 .forEach(site -> sites.merge(
                         site.frames(),
                         site,

@@ -42,8 +42,8 @@ public enum MemoryKind {
     }
 
     /**
-     * Returns whether this kind may replace another: host and device can access this memory wherever they can access the
-     * other.
+     * Returns whether this kind may replace another: host and device can access this memory wherever they can access
+     * the other.
      *
      * @param other the kind to replace
      * @return whether it may

@@ -54,7 +54,8 @@ public interface MemoryResource extends AutoCloseable {
      * @throws InvalidSizeException if {@code byteSize} is negative, or so large that rounding it would overflow
      * @throws InvalidAlignmentException if {@code byteAlignment} is not a power of two, or exceeds what this resource
      *     supports
-     * @throws OutOfMemoryException if a limit or the device cannot satisfy the request; this is the only report of exhaustion
+     * @throws OutOfMemoryException if a limit or the device cannot satisfy the request; this is the only report of
+     *     exhaustion
      * @throws DeviceException if the driver fails otherwise
      * @throws AllocatorClosedException if this resource is closed
      */

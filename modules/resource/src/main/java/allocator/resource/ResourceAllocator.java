@@ -18,8 +18,8 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adapts a resource to an allocator that a session can use. Stores the size and stream of every live allocation, because
- * {@link #free} takes only an address.
+ * Adapts a resource to an allocator that a session can use. Stores the size and stream of every live allocation,
+ * because {@link #free} takes only an address.
  *
  * <p>The allocator is stream-aware and shrinkable. If the resource is not stream-ordered, freeing memory that was
  * allocated on a stream waits for the stream. {@link #close} ends the allocator and leaves the resource open.

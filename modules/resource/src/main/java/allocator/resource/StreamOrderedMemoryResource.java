@@ -8,8 +8,8 @@ import allocator.spi.SyncStream;
  */
 public interface StreamOrderedMemoryResource extends MemoryResource {
     /**
-     * Allocates memory, ordered on a stream. Work submitted to {@code stream} after this method returns may use it. Work
-     * on another stream must first wait for a later point of {@code stream}.
+     * Allocates memory, ordered on a stream. Work submitted to {@code stream} after this method returns may use it.
+     * Work on another stream must first wait for a later point of {@code stream}.
      *
      * @param byteSize size in bytes; {@code 0} yields the empty allocation
      * @param byteAlignment alignment in bytes, a power of two
@@ -21,8 +21,9 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
     long allocate(long byteSize, long byteAlignment, SyncStream stream);
 
     /**
-     * Deallocates memory, ordered on a stream, which need not be the stream of the allocation. Work that uses the memory
-     * may still be queued on {@code stream}; work on other streams must be ordered before this point of {@code stream}.
+     * Deallocates memory, ordered on a stream, which need not be the stream of the allocation. Work that uses the
+     * memory may still be queued on {@code stream}; work on other streams must be ordered before this point of
+     * {@code stream}.
      *
      * @param address the address of an allocation made with or without a stream; {@code 0} does nothing
      * @param byteSize the requested size in bytes

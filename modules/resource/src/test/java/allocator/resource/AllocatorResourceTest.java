@@ -12,6 +12,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -62,8 +63,8 @@ class AllocatorResourceTest {
 
     private final BindingAllocator binding = new BindingAllocator();
     private final AllocatorResource resource = new AllocatorResource(binding);
-    private final CountingStream one = new CountingStream(addresses.memory());
-    private final CountingStream other = new CountingStream(addresses.memory());
+    private final FakeStream one = new FakeStream(addresses.memory());
+    private final FakeStream other = new FakeStream(addresses.memory());
 
     @Test
     void freeingOnTheSameStreamWaitsForNothing() {
@@ -86,8 +87,7 @@ class AllocatorResourceTest {
     void aRejectedDeallocationKeepsTheStream() {
         long address = resource.allocate(8, 8, one);
         binding.rejectsFrees = true;
-        assertThatThrownBy(() -> resource.deallocate(address, 8, 8, one))
-                .isInstanceOf(ForeignAddressException.class);
+        assertThatThrownBy(() -> resource.deallocate(address, 8, 8, one)).isInstanceOf(ForeignAddressException.class);
         binding.rejectsFrees = false;
         resource.deallocate(address, 8, 8, one);
         assertThat(one.flushes()).isZero();

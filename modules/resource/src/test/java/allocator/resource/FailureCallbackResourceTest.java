@@ -31,8 +31,8 @@ class FailureCallbackResourceTest {
     @Test
     void attemptsAreBounded() {
         List<Integer> attempts = new ArrayList<>();
-        MemoryResource resource = new FailureCallbackResource(
-                new FakeResource(1), 3, (failure, attempt) -> attempts.add(attempt));
+        MemoryResource resource =
+                new FailureCallbackResource(new FakeResource(1), 3, (failure, attempt) -> attempts.add(attempt));
         assertThatThrownBy(() -> resource.allocate(2)).isInstanceOf(OutOfMemoryException.class);
         assertThat(attempts).containsExactly(1, 2, 3);
         assertThatThrownBy(() -> new FailureCallbackResource(addresses, 0, (failure, attempt) -> true))
@@ -41,8 +41,7 @@ class FailureCallbackResourceTest {
 
     @Test
     void aCallbackCanGiveUpAndOtherFailuresPass() {
-        MemoryResource resource =
-                new FailureCallbackResource(new FakeResource(1), 3, (failure, attempt) -> false);
+        MemoryResource resource = new FailureCallbackResource(new FakeResource(1), 3, (failure, attempt) -> false);
         assertThatThrownBy(() -> resource.allocate(2)).isInstanceOf(OutOfMemoryException.class);
         assertThatThrownBy(() -> resource.allocate(1, 512)).isInstanceOf(InvalidAlignmentException.class);
     }

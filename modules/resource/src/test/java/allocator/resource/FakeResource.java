@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A resource without memory. It returns the lowest free address, so a freed address is reused at once, and records every
- * call.
+ * A resource without memory. It returns the lowest free address, so a freed address is reused at once, and records
+ * every call.
  */
 public class FakeResource implements StreamOrderedMemoryResource {
     private static final long BASE = 0x10_0000;
@@ -24,6 +24,7 @@ public class FakeResource implements StreamOrderedMemoryResource {
 
     /** The calls so far. */
     public final List<String> calls = new ArrayList<>();
+
     private final Map<Long, Long> live = new HashMap<>();
     private final MemoryKind kind;
     private final long capacity;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeStream;
 import org.junit.jupiter.api.Test;
 
 class FallbackResourceTest {
@@ -33,7 +34,7 @@ class FallbackResourceTest {
 
     @Test
     void memoryOfAnotherContextIsRejected() {
-        CountingStream stream = new CountingStream(first.memory());
+        FakeStream stream = new FakeStream(first.memory());
         MemoryResource bound = new StreamBoundResource(first, stream);
         assertThatThrownBy(() -> new FallbackResource(first, bound))
                 .isInstanceOf(StackOrderException.class)

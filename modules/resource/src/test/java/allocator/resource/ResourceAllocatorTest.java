@@ -8,6 +8,7 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeStream;
 import org.junit.jupiter.api.Test;
 
 class ResourceAllocatorTest {
@@ -23,7 +24,7 @@ class ResourceAllocatorTest {
 
     @Test
     void aFreePassesTheStreamOfTheAllocation() {
-        CountingStream stream = new CountingStream(addresses.memory());
+        FakeStream stream = new FakeStream(addresses.memory());
         allocator.free(allocator.allocOnStream(100, stream));
         assertThat(addresses.calls)
                 .containsExactly(
@@ -77,7 +78,7 @@ class ResourceAllocatorTest {
 
     @Test
     void aStreamBoundResourceIsRejected() {
-        var bound = new StreamBoundResource(addresses, new CountingStream(addresses.memory()));
+        var bound = new StreamBoundResource(addresses, new FakeStream(addresses.memory()));
         assertThatThrownBy(() -> ResourceAllocator.of(bound)).isInstanceOf(StackOrderException.class);
     }
 }

@@ -23,8 +23,7 @@ class ResourceArenaTest {
                 assertThat(arena.allocate(0).byteSize()).isZero();
             }
             assertThat(counted.statistics().blocks()).isZero();
-            assertThatThrownBy(() -> segment.get(ValueLayout.JAVA_LONG, 0))
-                    .isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> segment.get(ValueLayout.JAVA_LONG, 0)).isInstanceOf(IllegalStateException.class);
         }
     }
 

@@ -7,6 +7,7 @@ import allocator.resource.base.NativeMemory;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeStream;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -203,7 +204,7 @@ abstract class ResourceContract {
 
     @Test
     void aDeallocationOnAStreamWaitsForItOverHostMemory() {
-        CountingStream stream = new CountingStream(resource.memory());
+        FakeStream stream = new FakeStream(resource.memory());
         StreamOrderedMemoryResource ordered = StreamOrderedMemoryResource.of(resource);
         long address = ordered.allocate(100, 64, stream);
         ordered.deallocate(address, 100, 64, stream);

@@ -3,11 +3,12 @@ package allocator.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.testkit.FakeStream;
 import org.junit.jupiter.api.Test;
 
 class StreamBoundResourceTest {
     private final FakeResource addresses = new FakeResource(1000);
-    private final CountingStream stream = new CountingStream(addresses.memory());
+    private final FakeStream stream = new FakeStream(addresses.memory());
     private final StreamBoundResource bound = new StreamBoundResource(addresses, stream);
 
     @Test
@@ -23,7 +24,7 @@ class StreamBoundResourceTest {
     void aDecoratorKeepsTheContextAndRejectsOtherStreams() {
         StatisticsResource counted = new StatisticsResource(bound);
         assertThat(counted.context()).isEqualTo(bound.context());
-        CountingStream other = new CountingStream(addresses.memory());
+        FakeStream other = new FakeStream(addresses.memory());
         assertThatThrownBy(() -> counted.allocate(8, 8, other)).isInstanceOf(IllegalArgumentException.class);
         counted.deallocate(counted.allocate(8, 8, stream), 8, 8, stream);
         assertThat(stream.flushes()).isZero();

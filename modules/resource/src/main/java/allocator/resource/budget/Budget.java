@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Invariants, for every budget at every moment: {@code charge <= limit}, unless {@link #setLimit} lowered the limit
  * below the charge; {@code charge == own charges + sum of the children's shares}.
  *
- * <p>All budgets of a tree share one spin lock. A request is checked and charged at every level in one step, so a request
- * that fits is never rejected because of another that is rejected in the end. A charge costs about one compare-and-set,
- * at any depth.
+ * <p>All budgets of a tree share one spin lock. A request is checked and charged at every level in one step, so a
+ * request that fits is never rejected because of another that is rejected in the end. A charge costs about one
+ * compare-and-set, at any depth.
  */
 public final class Budget implements AutoCloseable {
     /** The limit of a budget without a limit. */

@@ -46,8 +46,7 @@ public final class BudgetResource extends ResourceDecorator {
         requireNone(
                 upstream,
                 resource -> resource instanceof BudgetResource other && other.budget.isRelatedTo(budget),
-                "the budget " + budget
-                        + " is already charged below: a request would count twice; remove one of them");
+                "the budget " + budget + " is already charged below: a request would count twice; remove one of them");
         stack(upstream)
                 .filter(RequestBudgetResource.class::isInstance)
                 .forEach(resource -> ((RequestBudgetResource) resource).excludeTreeOf(budget));

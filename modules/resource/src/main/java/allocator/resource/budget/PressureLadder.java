@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * The measures to try, in order, before a request is rejected: reap, shrink, spill, call back. Each measure, or rung, runs
- * once for a request that does not fit, and the request is retried after each. A request made by a rung runs no rungs
- * itself.
+ * The measures to try, in order, before a request is rejected: reap, shrink, spill, call back. Each measure, or rung,
+ * runs once for a request that does not fit, and the request is retried after each. A request made by a rung runs no
+ * rungs itself.
  *
  * <p>Immutable. Rungs run on the thread of the request; no lock of this module is held.
  */

@@ -4,8 +4,8 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the calls of a {@link LoggingResource}. Thread-safe. Its methods never throw: a record that cannot be written
- * is dropped and counted, so logging cannot break what it observes.
+ * Receives the calls of a {@link LoggingResource}. Thread-safe. Its methods never throw: a record that cannot be
+ * written is dropped and counted, so logging cannot break what it observes.
  */
 public interface ResourceLog {
     /**

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * {@code Thread,Time,Action,Pointer,Size,Stream}. RMM's tools can read it, and logs written by RMM can be read and
  * replayed here.
  *
- * <p>The time is the local time of day in microseconds; pointers and streams are hexadecimal. Closing the log closes the
- * writer.
+ * <p>The time is the local time of day in microseconds; pointers and streams are hexadecimal. Closing the log closes
+ * the writer.
  */
 public final class RmmLog extends LineLog {
     static final String HEADER = "Thread,Time,Action,Pointer,Size,Stream";
@@ -166,8 +166,8 @@ public final class RmmLog extends LineLog {
     }
 
     /**
-     * Replays a log on a resource, in order. At the end it deallocates what is still live, without a stream: no work that
-     * uses the memory may be incomplete then.
+     * Replays a log on a resource, in order. At the end it deallocates what is still live, without a stream: no work
+     * that uses the memory may be incomplete then.
      *
      * @param entries the entries of the log
      * @param resource where the memory comes from

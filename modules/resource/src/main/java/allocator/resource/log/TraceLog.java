@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A log in the trace format of this project, {@code op,id,bytes,stream}, which the {@code allocator} command replays.
- * Failed allocations are left out, and so are deallocations of memory from before the log, which count as dropped. Calls
- * without a stream are on stream 0; streams are numbered from 1 in order of appearance. Closing the log closes the
- * writer.
+ * Failed allocations are left out, and so are deallocations of memory from before the log, which count as dropped.
+ * Calls without a stream are on stream 0; streams are numbered from 1 in order of appearance. Closing the log closes
+ * the writer.
  */
 public final class TraceLog extends LineLog {
     static final String HEADER = "op,id,bytes,stream";

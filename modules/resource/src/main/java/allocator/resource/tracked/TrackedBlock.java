@@ -153,8 +153,7 @@ public final class TrackedBlock {
 
     private void requireOrdered(Access access, SyncStream stream) {
         for (StreamUse other : uses) {
-            if (other.stream.id() != stream.id()
-                    && other.conflictsWith(access)) {
+            if (other.stream.id() != stream.id() && other.conflictsWith(access)) {
                 throw new MisorderedUseException(this + " cannot be prepared for a "
                         + (access == Access.WRITE ? "write" : "read") + " on " + stream + " while a use on "
                         + other.stream + " is prepared and not finished");
@@ -281,8 +280,8 @@ public final class TrackedBlock {
     }
 
     /**
-     * Returns whether all uses of a freed block are complete. Releases the events that are done, and records one now for
-     * uses without an event. One caller at a time.
+     * Returns whether all uses of a freed block are complete. Releases the events that are done, and records one now
+     * for uses without an event. One caller at a time.
      */
     boolean isDone(StreamEvents events) {
         if (lastWrite != null && lastWrite.isDone()) {

@@ -6,8 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One piece of work on a stream and all blocks it uses. Add the blocks with {@link #uses}, call {@link #prepare}, submit
- * the work, call {@link #commit}. A block that is added twice counts once, with its strongest access. Not thread-safe.
+ * One piece of work on a stream and all blocks it uses. Add the blocks with {@link #uses}, call {@link #prepare},
+ * submit the work, call {@link #commit}. A block that is added twice counts once, with its strongest access. Not
+ * thread-safe.
  *
  * <p>Closing a prepared launch without a commit means that the work may or may not have been submitted: the next use of
  * its blocks then waits for all work submitted to the stream. {@link #cancel} means that it was not submitted.

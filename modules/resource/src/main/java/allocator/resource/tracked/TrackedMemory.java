@@ -22,9 +22,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * both for all blocks of one piece of work.
  *
  * <p>A freed block is <em>pending</em> until its uses are complete and {@link #reap} finds that out; reaping polls
- * events and never waits. An allocation that finds no room reaps too, and fails once nothing more is returned. Only then
- * does memory return to the upstream, and only after that is the budget released, so the budget bounds what is really
- * allocated on the device. At every moment {@code live + pending} is what this memory has charged to the budget.
+ * events and never waits. An allocation that finds no room reaps too, and fails once nothing more is returned. Only
+ * then does memory return to the upstream, and only after that is the budget released, so the budget bounds what is
+ * really allocated on the device. At every moment {@code live + pending} is what this memory has charged to the budget.
  */
 public final class TrackedMemory implements AutoCloseable {
     private static final AtomicLong LAST_GENERATION = new AtomicLong();
@@ -136,9 +136,7 @@ public final class TrackedMemory implements AutoCloseable {
         }
     }
 
-    /**
-     * Reaps, and returns whether this or another thread has returned memory since. Only then is a retry worth it.
-     */
+    /** Reaps, and returns whether this or another thread has returned memory since. Only then is a retry worth it. */
     private boolean hasReturnedMoreThan(long returned) {
         reap();
         return bytes.returned() > returned;
@@ -279,8 +277,8 @@ public final class TrackedMemory implements AutoCloseable {
      * Returns the memory of freed blocks whose uses are complete to the upstream. Polls events and never waits.
      *
      * @return number of bytes returned
-     * @throws DeviceException if the driver fails; the memory of blocks reaped before is returned, the other blocks stay
-     *     pending
+     * @throws DeviceException if the driver fails; the memory of blocks reaped before is returned, the other blocks
+     *     stay pending
      */
     public long reap() {
         return pending.reap();

@@ -17,8 +17,8 @@ public record PolymorphicAllocator<L extends ValueLayout>(MemoryResource resourc
      *
      * @param count number of elements
      * @return the address of the first element, {@code 0} if {@code count} is {@code 0}
-     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the
-     *     size of the array overflows
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the size of the
+     *     array overflows
      */
     public long allocate(long count) {
         return resource.allocate(byteSize(layout, count), layout.byteAlignment());

@@ -21,8 +21,8 @@ public record StreamOrderedAllocator<L extends ValueLayout>(
      *
      * @param count number of elements
      * @return the address of the first element, {@code 0} if {@code count} is {@code 0}
-     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the
-     *     size of the array overflows
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the size of the
+     *     array overflows
      */
     public long allocate(long count) {
         return resource.allocate(PolymorphicAllocator.byteSize(layout, count), layout.byteAlignment(), stream);

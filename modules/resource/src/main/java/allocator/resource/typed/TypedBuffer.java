@@ -2,7 +2,6 @@ package allocator.resource.typed;
 
 import allocator.resource.MemoryContext;
 import allocator.resource.MemoryResource;
-import allocator.resource.StreamBoundResource;
 import allocator.resource.base.NativeMemory;
 import allocator.spi.DataTransfer;
 import allocator.spi.InvalidSizeException;
@@ -75,8 +74,8 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      * @param layout the layout of an element
      * @param count number of elements
      * @param transfer copies the resource's memory when the buffer moves
-     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the
-     *     size of the array overflows
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the size of the
+     *     array overflows
      */
     public TypedBuffer(MemoryResource resource, L layout, long count, DataTransfer transfer) {
         this.allocator = new PolymorphicAllocator<>(resource, layout);
@@ -92,8 +91,8 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      * @param resource where the memory comes from
      * @param layout the layout of an element
      * @param count number of elements
-     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the
-     *     size of the array overflows
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the size of the
+     *     array overflows
      */
     public TypedBuffer(MemoryResource resource, L layout, long count) {
         this(resource, layout, count, HostTransfer.INSTANCE);

@@ -3,9 +3,9 @@ package allocator.resource.budget;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.resource.FakeResource;
 import allocator.resource.AlignedResource;
 import allocator.resource.AllocatorResource;
+import allocator.resource.FakeResource;
 import allocator.resource.FallbackResource;
 import allocator.resource.InvalidAlignmentException;
 import allocator.resource.MemoryResource;

@@ -3,8 +3,8 @@ package allocator.resource.budget;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.resource.FakeResource;
 import allocator.resource.AlignedResource;
+import allocator.resource.FakeResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.StackOrderException;
 import allocator.spi.DeviceException;

@@ -4,18 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.resource.FakeResource;
-import allocator.resource.CountingStream;
 import allocator.resource.log.RmmLog.Action;
 import allocator.resource.log.RmmLog.Entry;
 import allocator.resource.log.RmmLog.Replay;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeStream;
 import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
 import java.io.Writer;
 import java.nio.file.Path;
 import java.util.List;
-import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,7 +32,7 @@ class RmmLogTest {
     @Test
     void aLogReadsBackAsWritten(@TempDir Path folder) throws IOException {
         Path file = folder.resolve("log.csv");
-        CountingStream stream = new CountingStream(addresses.memory());
+        FakeStream stream = new FakeStream(addresses.memory());
         long first;
         long second;
         try (RmmLog log = RmmLog.to(file)) {
@@ -134,7 +133,7 @@ class RmmLogTest {
 
     @Test
     void aReplayUsesTheStreamsOfTheLog() {
-        CountingStream stream = new CountingStream(addresses.memory());
+        FakeStream stream = new FakeStream(addresses.memory());
         RmmLog.replay(ENTRIES, addresses, handle -> handle == 9 ? stream : null);
         assertThat(addresses.calls)
                 .filteredOn(("on " + stream.handle())::equals)
@@ -143,7 +142,7 @@ class RmmLogTest {
 
     @Test
     void aReplayedDeallocationIsOnItsStream() {
-        CountingStream stream = new CountingStream(addresses.memory());
+        FakeStream stream = new FakeStream(addresses.memory());
         List<Entry> entries =
                 List.of(new Entry(1, Action.ALLOCATE, 0xa0, 400, 0), new Entry(1, Action.FREE, 0xa0, 400, 9));
         RmmLog.replay(entries, addresses, handle -> handle == 9 ? stream : null);

@@ -3,7 +3,7 @@ package allocator.resource.log;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.resource.FakeResource;
-import allocator.resource.CountingStream;
+import allocator.testkit.FakeStream;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Test;
 
@@ -15,7 +15,7 @@ class TraceLogTest {
         StringWriter trace = new StringWriter();
         TraceLog log = new TraceLog(trace);
         LoggingResource logged = new LoggingResource(addresses, log);
-        CountingStream stream = new CountingStream(addresses.memory());
+        FakeStream stream = new FakeStream(addresses.memory());
         long before = addresses.allocate(10);
         long address = logged.allocate(100);
         logged.deallocate(logged.allocate(200, 8, stream), 200, 8, stream);

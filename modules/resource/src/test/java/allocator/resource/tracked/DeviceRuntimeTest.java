@@ -3,10 +3,10 @@ package allocator.resource.tracked;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.resource.CountingStream;
 import allocator.resource.FakeResource;
 import allocator.resource.budget.Budget;
 import allocator.spi.DeviceException;
+import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -22,7 +22,7 @@ class DeviceRuntimeTest {
     private DeviceRuntime start() {
         return new DeviceRuntime(
                 new TrackedMemory(resource, new FakeEvents(), Budget.of("device", 1)),
-                new StreamPool(1, () -> new CountingStream(resource.memory())));
+                new StreamPool(1, () -> new FakeStream(resource.memory())));
     }
 
     @Test

@@ -9,10 +9,10 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Events of streams whose work is complete only when a test advances them. A stream stops at a wait for an event that is
- * not done.
+ * Events of streams whose work is complete only when a test advances them. A stream stops at a wait for an event that
+ * is not done.
  */
-final class FakeEvents implements StreamEvents {
+public final class FakeEvents implements StreamEvents {
     private final TreeMap<Long, Deque<Operation>> queues = new TreeMap<>();
     private final Set<Long> live = new HashSet<>();
     private final Set<Long> done = new HashSet<>();
@@ -23,6 +23,9 @@ final class FakeEvents implements StreamEvents {
     private String failing = "";
 
     private record Operation(long event, boolean isWait) {}
+
+    /** Creates events of streams without work. */
+    public FakeEvents() {}
 
     @Override
     public synchronized long record(SyncStream stream) {
@@ -73,20 +76,28 @@ final class FakeEvents implements StreamEvents {
         }
     }
 
-    /** Makes the next call of a method fail. */
-    synchronized void failNext(String method) {
+    /**
+     * Makes the next call of a method fail.
+     *
+     * @param method its name
+     */
+    public synchronized void failNext(String method) {
         failing = method;
     }
 
-    /** Completes the work of a stream, up to a wait for an event that is not done; returns whether anything was done. */
-    synchronized boolean advance(SyncStream stream) {
+    /**
+     * Completes the work of a stream, up to a wait for an event that is not done.
+     *
+     * @param stream the stream
+     * @return whether anything was completed
+     */
+    public synchronized boolean advance(SyncStream stream) {
         return advance(queue(stream));
     }
 
     private boolean advance(Deque<Operation> queue) {
         boolean hasAdvanced = false;
-        while (!queue.isEmpty()
-                && (!queue.getFirst().isWait || done.contains(queue.getFirst().event))) {
+        while (!queue.isEmpty() && (!queue.getFirst().isWait || done.contains(queue.getFirst().event))) {
             done.add(queue.removeFirst().event);
             hasAdvanced = true;
         }
@@ -94,7 +105,7 @@ final class FakeEvents implements StreamEvents {
     }
 
     /** Completes the work of all streams. */
-    synchronized void advanceAll() {
+    public synchronized void advanceAll() {
         boolean hasAdvanced;
         do {
             hasAdvanced = false;

@@ -3,9 +3,9 @@ package allocator.resource.tracked;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.resource.CountingStream;
 import allocator.resource.FakeResource;
 import allocator.spi.MemoryInfo;
+import allocator.testkit.FakeStream;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -17,7 +17,7 @@ class StreamPoolTest {
         AtomicInteger created = new AtomicInteger();
         try (StreamPool pool = new StreamPool(2, () -> {
             created.incrementAndGet();
-            return new CountingStream(memory);
+            return new FakeStream(memory);
         })) {
             var first = pool.acquire();
             var second = pool.acquire();
@@ -34,7 +34,7 @@ class StreamPoolTest {
             assertThatThrownBy(() -> pool.release(second)).isInstanceOf(IllegalArgumentException.class);
             assertThat(created).hasValue(2);
         }
-        assertThatThrownBy(() -> new StreamPool(0, () -> new CountingStream(memory)))
+        assertThatThrownBy(() -> new StreamPool(0, () -> new FakeStream(memory)))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 }

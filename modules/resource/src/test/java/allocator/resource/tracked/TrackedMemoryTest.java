@@ -3,7 +3,6 @@ package allocator.resource.tracked;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.resource.CountingStream;
 import allocator.resource.FakeResource;
 import allocator.resource.StackOrderException;
 import allocator.resource.StreamBoundResource;
@@ -12,6 +11,7 @@ import allocator.resource.budget.BudgetResource;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,8 +30,8 @@ class TrackedMemoryTest {
     private final FakeEvents events = new FakeEvents();
     private final Budget budget = Budget.of("device", 8 * MIB);
     private final TrackedMemory memory = new TrackedMemory(resource, events, budget);
-    private final CountingStream one = new CountingStream(resource.memory());
-    private final CountingStream two = new CountingStream(resource.memory());
+    private final FakeStream one = new FakeStream(resource.memory());
+    private final FakeStream two = new FakeStream(resource.memory());
 
     @AfterEach
     void nothingIsLeft() {

@@ -30,8 +30,7 @@ class PolymorphicAllocatorTest {
         var longs = new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_LONG);
         assertThatThrownBy(() -> longs.allocate(Long.MAX_VALUE / 8 + 1)).isInstanceOf(InvalidSizeException.class);
         long eightBytesWhenItOverflows = (1L << 61) + 1;
-        assertThatThrownBy(() -> longs.allocate(eightBytesWhenItOverflows))
-                .isInstanceOf(InvalidSizeException.class);
+        assertThatThrownBy(() -> longs.allocate(eightBytesWhenItOverflows)).isInstanceOf(InvalidSizeException.class);
         assertThatThrownBy(() -> longs.allocate(-1)).isInstanceOf(InvalidSizeException.class);
     }
 

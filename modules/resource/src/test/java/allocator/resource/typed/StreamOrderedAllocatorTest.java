@@ -3,7 +3,7 @@ package allocator.resource.typed;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.resource.FakeResource;
-import allocator.resource.CountingStream;
+import allocator.testkit.FakeStream;
 import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
 
@@ -12,7 +12,7 @@ class StreamOrderedAllocatorTest {
 
     @Test
     void everyCallIsOnTheStream() {
-        CountingStream stream = new CountingStream(addresses.memory());
+        FakeStream stream = new FakeStream(addresses.memory());
         var floats = new StreamOrderedAllocator<>(addresses, ValueLayout.JAVA_FLOAT, stream);
         floats.deallocate(floats.allocate(5), 5);
         assertThat(addresses.calls)

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.resource.FakeResource;
-import allocator.resource.CountingStream;
 import allocator.resource.HostResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.StatisticsResource;
@@ -14,6 +13,7 @@ import allocator.resource.budget.BudgetResource;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.UnsupportedMemoryException;
+import allocator.testkit.FakeStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.foreign.ValueLayout.OfInt;
@@ -141,7 +141,7 @@ class TypedBufferTest {
 
     @Test
     void overABoundResourceEveryCallIsOnItsStream() {
-        CountingStream stream = new CountingStream(host.memory());
+        FakeStream stream = new FakeStream(host.memory());
         var bound = new StreamBoundResource(counted, stream);
         try (var buffer = new TypedBuffer<>(bound, ValueLayout.JAVA_INT, 3)) {
             buffer.resize(4);

@@ -9,48 +9,36 @@ import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.cuda.simulated.StreamHazardException;
 import allocator.resource.MemoryResource;
-import allocator.resource.StackOrderException;
-import allocator.resource.StreamBoundResource;
 import allocator.resource.budget.Budget;
-import allocator.resource.budget.BudgetResource;
 import allocator.resource.tracked.Access;
-import allocator.resource.tracked.DeviceRuntime;
-import allocator.resource.tracked.ForeignBlockException;
-import allocator.resource.tracked.MisorderedUseException;
-import allocator.resource.tracked.StaleBlockException;
-import allocator.resource.tracked.StreamCapacityException;
-import allocator.resource.tracked.StreamPool;
 import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedLaunch;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.DeviceException;
-import allocator.spi.OutOfMemoryException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NoSuchElementException;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+/** Tracked memory on a simulated device, which reports every use of memory that nothing orders. */
 class CudaTrackedMemoryTest {
     private static final long MIB = 1 << 20;
 
-    /** A lagging device with tracked memory of 8 MiB and two streams. */
+    /** A device whose streams lag, with tracked memory of 8 MiB. */
     private static final class Device implements AutoCloseable {
         private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
                 .withMemory(64 * MIB)
@@ -101,7 +89,7 @@ class CudaTrackedMemoryTest {
         public void close() {
             driver.advanceAll();
             memory.reap();
-            driver.advanceAll(); // events that the reap recorded for lost uses
+            driver.advanceAll(); // events recorded by the reap for uses without one
             assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
             memory.close();
             streams.forEach(DriverStream::close);
@@ -136,7 +124,7 @@ class CudaTrackedMemoryTest {
         }
 
         @Test
-        void aCommitThatFailsPoisonsAllAndTheNextUseWaitsForAllOfTheStream() {
+        void afterACommitThatFailsTheNextUseWaitsForAllWorkOfTheStream() {
             TrackedBlock first = device.memory.allocate(MIB, one, "first");
             TrackedBlock second = device.memory.allocate(MIB, one, "second");
             device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
@@ -155,7 +143,7 @@ class CudaTrackedMemoryTest {
         }
 
         @Test
-        void whatWasLostIsWaitedForOnTheDeviceUntilAWriteStandsForIt() {
+        void aUseWithoutEventIsAwaitedOnTheDeviceUntilTheNextWrite() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             try (TrackedLaunch launch = device.memory.launch(one).uses(block, Access.WRITE)) {
                 launch.prepare();
@@ -199,9 +187,40 @@ class CudaTrackedMemoryTest {
             assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
             device.driver.pools().memFreeAsync(0, block.address(), one.handle());
         }
+
+        @Test
+        void threadsOnTwoStreamsMeetNoHazardAndTheSumsHold() throws Exception {
+            AtomicBoolean isOver = new AtomicBoolean();
+            try (var threads = Executors.newFixedThreadPool(3)) {
+                Future<?> watcher = threads.submit(() -> {
+                    while (!isOver.get()) {
+                        TrackedMemory.Status status = device.memory.status();
+                        assertThat(status.live() + status.pending() + status.available())
+                                .isEqualTo(8 * MIB);
+                        device.memory.reap();
+                    }
+                });
+                List<Future<?>> users = new ArrayList<>();
+                for (DriverStream stream : device.streams) {
+                    users.add(threads.submit(() -> {
+                        for (int i = 0; i < 500; i++) {
+                            TrackedBlock block = device.memory.allocate(1000, stream, "worker");
+                            device.write(block, i, stream);
+                            device.memory.free(block);
+                            device.driver.advance(stream.handle());
+                        }
+                    }));
+                }
+                for (Future<?> user : users) {
+                    user.get();
+                }
+                isOver.set(true);
+                watcher.get();
+            }
+        }
     }
 
-    /** The same steps without tracking: what the property below relies on to see. */
+    /** The same steps without tracking: proves that the device sees what the property below relies on. */
     @Test
     void theDeviceReportsAUseThatNothingOrders() {
         SimulatedCudaDriver driver = SimulatedCudaDriver.builder()
@@ -224,7 +243,7 @@ class CudaTrackedMemoryTest {
         assertThat(driver.hazards()).hasSize(1);
     }
 
-    /** Whichever call of the driver fails: nothing is lost, and in the end everything is back. */
+    /** Whichever call of the driver fails, no block is lost. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void noFailureOfTheDriverLosesABlock(boolean isAsync) {
@@ -244,7 +263,7 @@ class CudaTrackedMemoryTest {
         }
     }
 
-    /** Some steps on two streams, each of which may fail; what the driver did not take back is given back by hand. */
+    /** Runs some steps on two streams, any of which may fail; frees by hand what the driver failed to free. */
     private static int runUnderFailures(Device device, List<TrackedBlock> live) {
         DriverStream one = device.streams.getFirst();
         DriverStream two = device.streams.getLast();
@@ -274,15 +293,15 @@ class CudaTrackedMemoryTest {
                     device.driver.memory().memFree(0, freed.getFirst());
                 }
             } catch (NoSuchElementException e) {
-                assertThat(failures).isPositive(); // there is nothing to copy or to free
+                assertThat(failures).isPositive(); // nothing to copy or to free
             }
         }
         return failures;
     }
 
-    /** Random programs on a device whose streams lag: the device itself reports what nothing orders. */
+    /** Random programs on streams that lag: the device reports uses that nothing orders. */
     @Property(tries = 300)
-    void noProgramEverMeetsFreedOrUnorderedMemory(
+    void noProgramUsesFreedOrUnorderedMemory(
             @ForAll boolean isAsync, @ForAll @Size(max = 150) List<@IntRange(max = 999_999) Integer> steps) {
         try (Device device = new Device(isAsync, 4)) {
             List<TrackedBlock> blocks = new ArrayList<>();
@@ -338,9 +357,9 @@ class CudaTrackedMemoryTest {
         }
     }
 
-    /** What pends is found by whoever needs it, also while another reaps: 8 threads never want more than there is. */
+    /** Eight threads never request more than the budget, so none may be rejected, even while others reap. */
     @Test
-    void noThreadIsRefusedWhatReapsOfOthersGiveBack() throws Exception {
+    void noThreadIsRejectedWhileReapsOfOthersReturnMemory() throws Exception {
         SimulatedCudaDriver driver =
                 SimulatedCudaDriver.builder().withMemory(64 * MIB).build();
         driver.devices().primaryContextRetain(0);
