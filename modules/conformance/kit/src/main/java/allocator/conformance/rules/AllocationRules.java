@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicLong;
 public abstract class AllocationRules extends Chapter {
     private static final long MIB = 1 << 20;
 
-    /** More than any device has. */
+    /** More bytes than any device has. */
     private static final long ABSURD = 1L << 50;
 
     private static final long[] IMPOSSIBLE = {-1, -256, Long.MIN_VALUE};
@@ -51,15 +51,15 @@ public abstract class AllocationRules extends Chapter {
         allocator.free(one);
         AllocationCalls.of(subject, allocator).forEach((name, call) -> {
             for (final long byteSize : OVERFLOWING) {
-                final AllocatorException refusal = Expect.rejection(
+                final AllocatorException rejection = Expect.rejection(
                         AllocatorException.class, name + "(" + byteSize + ")", () -> call.applyAsLong(byteSize));
                 Expect.that(
-                        refusal instanceof InvalidSizeException
-                                || ((!rounds || name.equals("reserve")) && refusal instanceof OutOfMemoryException),
+                        rejection instanceof InvalidSizeException
+                                || ((!rounds || name.equals("reserve")) && rejection instanceof OutOfMemoryException),
                         "%s(%d) threw %s; the size cannot be rounded up, which is an InvalidSizeException",
                         name,
                         byteSize,
-                        Expect.describe(refusal));
+                        Expect.describe(rejection));
             }
         });
         allocator.free(allocator.alloc(1));
@@ -299,7 +299,7 @@ public abstract class AllocationRules extends Chapter {
                 allocator.free(allocator.alloc(5 * unit));
             } catch (OutOfMemoryException e) {
                 throw Expect.failure(
-                        "5 sixteenths of the limit were allocated and freed " + round + " times, then refused: "
+                        "5 sixteenths of the limit were allocated and freed " + round + " times; the next request failed: "
                                 + e.getMessage(),
                         e);
             }

@@ -16,7 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Rule O-07: an arena takes and cuts its regions as settings of ONNX Runtime's names say. */
+/** Rule O-07: options named after ONNX Runtime's size and split the regions of an arena as they do there. */
 public abstract class ArenaRules extends Chapter {
     private static final String INITIAL = Subject.FIRST_REGION;
     private static final String AFTER_SHRINK = "arena.initial_growth_chunk_size_bytes";
@@ -31,7 +31,7 @@ public abstract class ArenaRules extends Chapter {
         super(fixture);
     }
 
-    /** An arena with these settings, which has taken no memory yet; skips where one of them does not apply. */
+    /** Returns an arena with these settings that holds no memory yet; skips the test if one of them does not apply. */
     private static Allocator arena(Subject subject, Map<String, ?> settings) {
         final Map<String, String> options = new HashMap<>();
         settings.forEach((key, value) -> options.put(key, value.toString()));
@@ -40,16 +40,16 @@ public abstract class ArenaRules extends Chapter {
         subject.requireArena(any);
         subject.release(any);
         final Allocator arena = subject.allocator(options);
-        final AllocatorOptions inForce = arena.effectiveOptions();
+        final AllocatorOptions effective = arena.effectiveOptions();
         options.keySet().forEach(key -> {
-            if (inForce.value(key) == null) {
+            if (effective.value(key) == null) {
                 throw Expect.skip("%s does not apply to this memory", key);
             }
         });
         return arena;
     }
 
-    /** Allocates, and expects that one region of so many bytes was taken for it, or that none was. */
+    /** Allocates; fails unless that took exactly one region of the given size, or none if the size is 0. */
     private static long expectRegion(Allocator arena, long byteSize, long region, String why) {
         final AllocatorStats before = arena.stats();
         final long address = arena.alloc(byteSize);
@@ -92,7 +92,7 @@ public abstract class ArenaRules extends Chapter {
         });
     }
 
-    /** Fills region after region. */
+    /** Fills one region after another; fails unless they have the given sizes. */
     private static void requireSequence(Subject subject, Map<String, ?> settings, long[] regions) {
         final Allocator arena = arena(subject, settings);
         final List<Long> live = new ArrayList<>();
@@ -115,7 +115,7 @@ public abstract class ArenaRules extends Chapter {
         live.add(expectRegion(arena, 5 * 64 * KIB, 8 * 64 * KIB, why));
         live.add(expectRegion(
                 arena, 8 * 64 * KIB, 8 * 64 * KIB, why + ", after a region that had to double for its request"));
-        live.add(expectRegion(arena, 8 * 64 * KIB, 16 * 64 * KIB, why + ", after a region that had not to double"));
+        live.add(expectRegion(arena, 8 * 64 * KIB, 16 * 64 * KIB, why + ", after a region that did not have to double"));
         live.forEach(arena::free);
     }
 
@@ -167,8 +167,8 @@ public abstract class ArenaRules extends Chapter {
             arena.free(arena.alloc(1000));
         } catch (OutOfMemoryException e) {
             throw Expect.failure(
-                    "no device has the first region of 2^48 bytes that is set, yet it has the 1000 that were asked for; they"
-                            + " were refused: " + e.getMessage(),
+                    "no device has room for the first region of 2^48 bytes that is set, yet it has room for the 1000 bytes"
+                            + " requested; the request failed: " + e.getMessage(),
                     e);
         }
     }
@@ -202,7 +202,7 @@ public abstract class ArenaRules extends Chapter {
         requireTaken(subject, whole, 4 * KIB, whole, whole);
     }
 
-    /** Allocates in a free chunk, and expects how much of it is in use then. */
+    /** Allocates from a free chunk; fails unless {@code taken} bytes of it are then in use. */
     private static void requireTaken(Subject subject, long chunk, long dead, long byteSize, long taken) {
         final Allocator arena = arena(subject, Map.of(INITIAL, chunk, DEAD, dead));
         final long address = arena.alloc(byteSize);

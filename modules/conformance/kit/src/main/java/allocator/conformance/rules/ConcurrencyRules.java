@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
-/** Chapter C: platform and virtual threads, all at once. */
+/** Chapter C: concurrent calls of platform and virtual threads. */
 public abstract class ConcurrencyRules extends Chapter {
     protected ConcurrencyRules(ProviderFixture fixture) {
         super(fixture);
@@ -86,7 +86,7 @@ public abstract class ConcurrencyRules extends Chapter {
                     consume(allocator, blocks, queue, count, isOver);
                 }
             } finally {
-                // Whoever ends early must not leave the other waiting.
+                // The producer must not wait for a consumer that has ended early.
                 if (worker == 1) {
                     isOver.set(true);
                 }

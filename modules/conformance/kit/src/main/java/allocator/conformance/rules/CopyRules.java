@@ -21,7 +21,7 @@ import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
-/** Chapters D and H: copies, and memory that the host sees. */
+/** Chapters D and H: copies, and host access to memory. */
 public abstract class CopyRules extends Chapter {
     private static final long[] SIZES = {1, 7, 4096, 100_001, 1 << 20};
 
@@ -91,7 +91,7 @@ public abstract class CopyRules extends Chapter {
                 second.flush();
                 Contents.difference(target, byteSize + 1)
                         .ifPresent(fault -> Expect.that(
-                                false, "copied there, within, and, on a stream that waited, back: %s", fault));
+                                false, "copied there, within the memory, and back on a stream that waited: %s", fault));
                 stream.flush();
                 allocator.free(one.address());
                 allocator.free(two.address());
@@ -116,7 +116,7 @@ public abstract class CopyRules extends Chapter {
                         () -> transfer.copy(shorter, new MemoryRange(subject.memory(), address, 4096), null));
             }
         }
-        contents.verify(address, 4096, 21, "after refused copies");
+        contents.verify(address, 4096, 21, "after rejected copies");
         allocator.free(address);
     }
 
@@ -136,7 +136,7 @@ public abstract class CopyRules extends Chapter {
             final MemorySegment bytes = lifetime.allocate(64, 64);
             Expect.rejection(
                     UnsupportedMemoryException.class,
-                    "a copy to " + stranger + ", which canCopy denies,",
+                    "a copy to " + stranger + ", which canCopy rejects,",
                     () -> transfer.copy(host(bytes), new MemoryRange(stranger, bytes.address(), 64), null));
         }
     }
@@ -145,12 +145,12 @@ public abstract class CopyRules extends Chapter {
     void required_H01_memoryBeyondTheHostIsNoSegment(Subject subject) {
         final MemoryInfo info = subject.memory();
         if (info.deviceType() == DeviceType.CPU || info.memoryType() == MemoryType.HOST_ACCESSIBLE) {
-            throw Expect.skip("the host reaches this memory");
+            throw Expect.skip("the host can access this memory");
         }
         Expect.that(
                 !(subject.allocator() instanceof HostAccessibleAllocator),
                 "the memory is that of a device; its allocator must not be a HostAccessibleAllocator. Memory that both"
-                        + " reach has the type HOST_ACCESSIBLE");
+                        + " can access has the type HOST_ACCESSIBLE");
     }
 
     @ConformanceTest
@@ -171,10 +171,10 @@ public abstract class CopyRules extends Chapter {
         }
         Contents.write(allocator.segment(address, 1000), 1);
         Contents.difference(allocator.segment(address, 1000), 1)
-                .ifPresent(fault -> Expect.that(false, "seen twice, the allocation differs: %s", fault));
+                .ifPresent(fault -> Expect.that(false, "two segments of the allocation show different bytes: %s", fault));
         Expect.that(allocator.segment(0, 0).byteSize() == 0, "the empty allocation's segment is not empty");
         Expect.rejection(InvalidSizeException.class, "a segment of -1 bytes", () -> allocator.segment(address, -1));
-        Expect.rejection(InvalidSizeException.class, "one byte of the empty allocation", () -> allocator.segment(0, 1));
+        Expect.rejection(InvalidSizeException.class, "a segment of one byte of the empty allocation", () -> allocator.segment(0, 1));
         allocator.free(address);
     }
 }

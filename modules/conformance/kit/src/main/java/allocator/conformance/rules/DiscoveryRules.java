@@ -32,7 +32,7 @@ public abstract class DiscoveryRules extends Chapter {
         final EpFactory factory = subject.factory();
         Expect.that(
                 !factory.name().isBlank() && probe.calls() == 0,
-                "constructing and naming the factory made %d calls to the device; the first is due in discoverDevices",
+                "constructing and naming the factory made %d calls to the device; the first may come from discoverDevices",
                 probe.calls());
     }
 
@@ -42,7 +42,7 @@ public abstract class DiscoveryRules extends Chapter {
         final String name = factory.name();
         Expect.that(
                 name.matches("\\S+"),
-                "the name is '%s'; it stands in option keys, so it has letters and no blanks",
+                "the name is '%s'; it is part of option keys, so it must not be empty or contain blanks",
                 name);
         Expect.that(!factory.vendor().isBlank(), "the vendor is blank");
         Expect.that(!factory.version().isBlank(), "the version is blank");
@@ -63,14 +63,14 @@ public abstract class DiscoveryRules extends Chapter {
         final DeviceDiscovery later = subject.factory().discoverDevices();
         Expect.that(
                 first.devices().equals(later.devices()),
-                "discoverDevices answered %s, and later %s",
+                "discoverDevices returned %s, and later %s",
                 first.devices(),
                 later.devices());
         Workers.run(Thread.ofVirtual(), 1, _ -> {
             final DeviceDiscovery elsewhere = subject.factory().discoverDevices();
             Expect.that(
                     first.devices().equals(elsewhere.devices()),
-                    "discoverDevices answers %s, on a virtual thread %s",
+                    "discoverDevices returns %s, on a virtual thread %s",
                     first.devices(),
                     elsewhere.devices());
         });
@@ -113,7 +113,7 @@ public abstract class DiscoveryRules extends Chapter {
         final Allocator allocator = subject.allocator();
         Expect.that(
                 allocator.info().equals(subject.memory()),
-                "asked for %s, got an allocator of %s",
+                "requested %s, got an allocator of %s",
                 describe(subject.memory()),
                 describe(allocator.info()));
     }

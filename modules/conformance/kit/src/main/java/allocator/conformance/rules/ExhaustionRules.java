@@ -19,7 +19,7 @@ import java.util.SplittableRandom;
 public abstract class ExhaustionRules extends Chapter {
     private static final long MIB = 1 << 20;
 
-    /** More than any device has. */
+    /** More bytes than any device has. */
     private static final long ABSURD = 1L << 50;
 
     protected ExhaustionRules(ProviderFixture fixture) {
@@ -30,16 +30,16 @@ public abstract class ExhaustionRules extends Chapter {
     void required_A05_exhaustionIsAnOutOfMemoryException(Subject subject) {
         final Allocator allocator = subject.allocator();
         AllocationCalls.of(subject, allocator).forEach((name, call) -> {
-            final OutOfMemoryException refusal = Expect.rejection(
+            final OutOfMemoryException failure = Expect.rejection(
                     OutOfMemoryException.class, name + "(" + ABSURD + ")", () -> call.applyAsLong(ABSURD));
             Expect.that(
-                    refusal.shortage().requested() == ABSURD
-                            && refusal.shortage().memory().isSameMemoryAs(allocator.info()),
-                    "%s(%d) was refused with a shortage of %d bytes of %s",
+                    failure.shortage().requested() == ABSURD
+                            && failure.shortage().memory().isSameMemoryAs(allocator.info()),
+                    "%s(%d) failed with a shortage of %d bytes of %s",
                     name,
                     ABSURD,
-                    refusal.shortage().requested(),
-                    refusal.shortage().memory());
+                    failure.shortage().requested(),
+                    failure.shortage().memory());
         });
     }
 
@@ -49,19 +49,19 @@ public abstract class ExhaustionRules extends Chapter {
         final long unit = subject.limitOf(allocator) / 16;
         final boolean counts = subject.counts(allocator);
         final List<Long> addresses = new ArrayList<>();
-        OutOfMemoryException refusal = null;
-        while (refusal == null) {
+        OutOfMemoryException failure = null;
+        while (failure == null) {
             Expect.that(addresses.size() <= 16, "17 blocks of a sixteenth of the limit were granted");
             try {
                 addresses.add(allocator.alloc(unit));
             } catch (OutOfMemoryException e) {
-                refusal = e;
+                failure = e;
             }
         }
-        final OutOfMemoryException.Shortage shortage = refusal.shortage();
+        final OutOfMemoryException.Shortage shortage = failure.shortage();
         Expect.that(
                 shortage.requested() == unit && shortage.rounded() >= unit,
-                "%d bytes were asked for; the shortage says %d requested, %d rounded",
+                "%d bytes were requested; the shortage says %d requested, %d rounded",
                 unit,
                 shortage.requested(),
                 shortage.rounded());
@@ -72,7 +72,7 @@ public abstract class ExhaustionRules extends Chapter {
             requireTrue("held", shortage.held(), stats.bytesHeld());
             Expect.that(
                     shortage.rounded() > stats.limit() - stats.bytesInUse(),
-                    "%d bytes were refused with %d in use of a limit of %d, after equal blocks only: they fit",
+                    "a request of %d bytes failed with %d in use of a limit of %d, after equal blocks only: it fits",
                     unit,
                     stats.bytesInUse(),
                     stats.limit());
@@ -80,13 +80,13 @@ public abstract class ExhaustionRules extends Chapter {
         addresses.forEach(allocator::free);
     }
 
-    private static void requireTrue(String what, long told, long real) {
+    private static void requireTrue(String what, long reported, long counted) {
         Expect.that(
-                told == OutOfMemoryException.UNKNOWN || told == real,
+                reported == OutOfMemoryException.UNKNOWN || reported == counted,
                 "the shortage says %s %d; the statistics say %d",
                 what,
-                told,
-                real);
+                reported,
+                counted);
     }
 
     @ConformanceTest
@@ -99,7 +99,7 @@ public abstract class ExhaustionRules extends Chapter {
                 address = allocator.alloc(16 * unit);
             } catch (OutOfMemoryException e) {
                 throw Expect.failure(
-                        "nothing is live, yet the whole limit was refused in round " + (round + 1) + ": "
+                        "nothing is live, yet a request of the whole limit failed in round " + (round + 1) + ": "
                                 + e.getMessage(),
                         e);
             }
@@ -122,7 +122,7 @@ public abstract class ExhaustionRules extends Chapter {
                 } catch (OutOfMemoryException e) {
                     throw Expect.failure(
                             taken + " bytes of a limit of " + limit + " are live, in blocks of " + byteSize
-                                    + "; one more was refused: " + e.getMessage(),
+                                    + "; one more failed: " + e.getMessage(),
                             e);
                 }
             }
@@ -134,8 +134,8 @@ public abstract class ExhaustionRules extends Chapter {
             } catch (OutOfMemoryException e) {
                 throw Expect.failure(
                         "the limit was filled by blocks of " + byteSize
-                                + " bytes and all of them were freed; then the whole"
-                                + " limit was refused, as if it were in pieces: " + e.getMessage(),
+                                + " bytes and all of them were freed; then a request"
+                                + " of the whole limit failed, as if it were fragmented: " + e.getMessage(),
                         e);
             }
         }
@@ -149,8 +149,8 @@ public abstract class ExhaustionRules extends Chapter {
                 allocator.free(allocator.alloc(byteSize));
             } catch (OutOfMemoryException e) {
                 throw Expect.failure(
-                        "nothing is live and the limit is " + subject.limitOf(allocator) + " bytes, yet " + byteSize
-                                + " were refused: what is taken from the device at once must not exceed the limit",
+                        "nothing is live and the limit is " + subject.limitOf(allocator) + " bytes, yet a request of "
+                                + byteSize + " failed: a region must not exceed the limit",
                         e);
             }
         }
@@ -216,7 +216,7 @@ public abstract class ExhaustionRules extends Chapter {
                 allocator.free(addresses.set(i, allocator.alloc(unit)));
             } catch (OutOfMemoryException e) {
                 throw Expect.failure(
-                        "after refused requests, a sixteenth of the limit was refused with 8 in use: " + e.getMessage(),
+                        "after failed requests, a request of a sixteenth of the limit failed with 8 in use: " + e.getMessage(),
                         e);
             }
         }

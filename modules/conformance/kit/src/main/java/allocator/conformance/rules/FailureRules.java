@@ -19,7 +19,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.opentest4j.AssertionFailedError;
 
-/** Each device call of a program fails in turn, and the allocator must come through. */
+/** Each device call of a program fails in turn, and the allocator must stay usable. */
 public abstract class FailureRules extends Chapter {
     private static final int MAX_CALLS = 400;
 
@@ -33,7 +33,7 @@ public abstract class FailureRules extends Chapter {
         try {
             playWithFailure(subject, Long.MAX_VALUE);
         } catch (AssertionFailedError fault) {
-            throw Expect.skip("the program fails already when no device call does; other rules tell why");
+            throw Expect.skip("the program fails even if no device call does; other rules report why");
         }
         for (int k = 1; k <= MAX_CALLS; k++) {
             if (playWithFailure(subject, k)) {
@@ -42,7 +42,7 @@ public abstract class FailureRules extends Chapter {
         }
     }
 
-    /** Plays the program; whether it was over before its k-th call. */
+    /** Runs the program with its k-th device call failing; returns whether it made fewer calls than that. */
     private static boolean playWithFailure(Subject subject, long k) {
         final DeviceProbe probe = subject.requireProbe();
         final Allocator allocator = subject.allocator();
@@ -58,7 +58,7 @@ public abstract class FailureRules extends Chapter {
         probe.failCall(0);
         final boolean isOver = probe.calls() < failing;
         final String after = "after device call " + k + " of a program had failed, ";
-        comeThrough(subject, allocator, live, counts, after);
+        requireUsable(subject, allocator, live, counts, after);
         if (stream != null) {
             stream.close();
         }
@@ -71,7 +71,7 @@ public abstract class FailureRules extends Chapter {
         return isOver;
     }
 
-    /** Uses everything that may call the device; what fails, fails, as long as it says so. */
+    /** Makes every call that may reach the device. A call may fail, with a message. */
     private static void play(Allocator allocator, @Nullable SyncStream stream, Map<Long, Long> live) {
         final List<Runnable> steps = new ArrayList<>();
         for (final long byteSize : new long[] {1000, 3_000_000, 70_000}) {
@@ -99,7 +99,7 @@ public abstract class FailureRules extends Chapter {
         }
     }
 
-    private static void comeThrough(
+    private static void requireUsable(
             Subject subject, Allocator allocator, Map<Long, Long> live, boolean counts, String after) {
         final Blocks blocks = new Blocks();
         live.forEach(blocks::add);

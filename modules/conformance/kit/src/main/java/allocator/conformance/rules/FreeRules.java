@@ -47,7 +47,7 @@ public abstract class FreeRules extends Chapter {
         for (final long foreign : new long[] {1, 4096, -1, Long.MAX_VALUE, Long.MIN_VALUE, address + (1L << 40)}) {
             Expect.rejection(
                     InvalidFreeException.class,
-                    "free of " + Expect.hex(foreign) + ", which was never handed out,",
+                    "free of " + Expect.hex(foreign) + ", which was never allocated,",
                     () -> allocator.free(foreign));
         }
         allocator.free(address);
@@ -63,7 +63,7 @@ public abstract class FreeRules extends Chapter {
         }
         Expect.that(
                 allocator.stats().equals(before),
-                "refused frees changed the statistics from %s to %s",
+                "rejected frees changed the statistics from %s to %s",
                 before,
                 allocator.stats());
         allocator.free(kept);

@@ -90,12 +90,12 @@ public abstract class LifetimeRules extends Chapter {
         final long address = allocator.alloc(4096);
         try {
             subject.factory().close();
-        } catch (IllegalStateException refused) {
-            Expect.that(refused.getMessage() != null, "close was refused without a word about what is still out");
+        } catch (IllegalStateException rejected) {
+            Expect.that(rejected.getMessage() != null, "close was rejected without a message about what is still open");
         }
         Contents.of(subject, allocator).ifPresent(contents -> {
             contents.fill(address, 4096, 3);
-            contents.verify(address, 4096, 3, "after close was refused,");
+            contents.verify(address, 4096, 3, "after close was rejected,");
         });
         allocator.free(address);
     }

@@ -16,12 +16,12 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Chapter O: options are checked before anything is made, and those in force are told. */
+/** Chapter O: options are checked before anything is created, and the effective ones are reported. */
 public abstract class OptionRules extends Chapter {
     private static final String ORIGIN = "conformance kit";
     private static final long MIB = 1 << 20;
 
-    /** Values at the edges of what people write; each key says itself which of them it accepts. */
+    /** Edge cases of values; each key itself decides which of them it accepts. */
     private static final List<String> VALUES = List.of(
             "",
             " ",
@@ -74,32 +74,32 @@ public abstract class OptionRules extends Chapter {
         for (final OptionKey<?> key : keys) {
             for (final String value : VALUES) {
                 if (!accepts(key, value)) {
-                    final InvalidOptionException refusal = Expect.rejection(
+                    final InvalidOptionException rejection = Expect.rejection(
                             InvalidOptionException.class,
                             "createAllocator with " + key.name() + "='" + value + "', which is not " + key.accepted()
                                     + ",",
                             () -> subject.allocator(Map.of(key.name(), value)));
-                    requireNamed(refusal, key.name(), value);
+                    requireNamed(rejection, key.name(), value);
                 }
             }
         }
         subject.allocator();
     }
 
-    private static void requireNamed(InvalidOptionException refusal, String key, String value) {
+    private static void requireNamed(InvalidOptionException rejection, String key, String value) {
         Expect.that(
-                refusal.key().equals(key)
-                        && refusal.value().equals(value)
-                        && refusal.origin().equals(ORIGIN)
-                        && !refusal.accepted().isBlank(),
-                "the refusal of %s='%s' from %s names key '%s', value '%s', origin '%s', accepted '%s'",
+                rejection.key().equals(key)
+                        && rejection.value().equals(value)
+                        && rejection.origin().equals(ORIGIN)
+                        && !rejection.accepted().isBlank(),
+                "the rejection of %s='%s' from %s names key '%s', value '%s', origin '%s', accepted '%s'",
                 key,
                 value,
                 ORIGIN,
-                refusal.key(),
-                refusal.value(),
-                refusal.origin(),
-                refusal.accepted());
+                rejection.key(),
+                rejection.value(),
+                rejection.origin(),
+                rejection.accepted());
     }
 
     @ConformanceTest
@@ -112,16 +112,16 @@ public abstract class OptionRules extends Chapter {
         requireNamed(plain, "no.such.key", "1");
         for (final OptionKey<?> key : keys) {
             final String misspelt = key.name() + "x";
-            final InvalidOptionException refusal = Expect.rejection(
+            final InvalidOptionException rejection = Expect.rejection(
                     InvalidOptionException.class,
                     "createAllocator with the misspelt key " + misspelt,
                     () -> subject.allocator(Map.of(misspelt, "1")));
             Expect.that(
-                    String.valueOf(refusal.getMessage()).contains(key.name()),
-                    "the refusal of %s does not name %s: %s",
+                    String.valueOf(rejection.getMessage()).contains(key.name()),
+                    "the rejection of %s does not name %s: %s",
                     misspelt,
                     key.name(),
-                    refusal.getMessage());
+                    rejection.getMessage());
         }
     }
 
@@ -142,14 +142,14 @@ public abstract class OptionRules extends Chapter {
         }
     }
 
-    /** The setting under test, and a limit if there is one: real memory by the gigabyte takes real time. */
+    /** Returns the setting under test with a limit, if there is one: taking gigabytes of memory takes too long. */
     private static Map<String, String> withinReason(Subject subject, String name, String value) {
         return name.equals(Subject.LIMIT) || !subject.hasKey(Subject.LIMIT)
                 ? Map.of(name, value)
                 : Map.of(name, value, Subject.LIMIT, Long.toString(64 * MIB));
     }
 
-    /** Works with an allocator; where the setting leaves no room, it must say so in the proper way. */
+    /** Uses an allocator; where the setting leaves no room, requests must fail with {@code OutOfMemoryException}. */
     private static void useOrRunOut(Allocator allocator, String setting) {
         for (final long byteSize : new long[] {1, 1000, 3 * MIB, 100}) {
             try {
@@ -174,7 +174,7 @@ public abstract class OptionRules extends Chapter {
                 any |= value != null;
                 Expect.that(
                         value == null || value.equals("512"),
-                        "%s=257 is in force as %s instead of 512",
+                        "%s=257 is effective as %s instead of 512",
                         key.name(),
                         value);
             }
@@ -184,8 +184,8 @@ public abstract class OptionRules extends Chapter {
         }
     }
 
-    private static @Nullable String effective(Subject subject, OptionKey<?> key, String asked) {
-        final Allocator allocator = subject.allocator(Map.of(key.name(), asked));
+    private static @Nullable String effective(Subject subject, OptionKey<?> key, String requested) {
+        final Allocator allocator = subject.allocator(Map.of(key.name(), requested));
         final String value = allocator.effectiveOptions().value(key.name());
         subject.release(allocator);
         return value;
@@ -201,25 +201,25 @@ public abstract class OptionRules extends Chapter {
         for (final OptionKey<?> key : keys) {
             for (final String value : VALUES) {
                 if (accepts(key, value)) {
-                    any |= tellsInForce(subject, key, value);
+                    any |= reportsEffective(subject, key, value);
                 }
             }
         }
         Expect.that(
-                any || subject.memories().stream().anyMatch(info -> tellsAnything(subject, info)),
+                any || subject.memories().stream().anyMatch(info -> reportsAnything(subject, info)),
                 "effectiveOptions has no value for any of the keys %s on any memory; a setting that does not apply may be"
                         + " missing, all of them may not",
                 keys.stream().map(OptionKey::name).toList());
     }
 
-    private static boolean tellsAnything(Subject subject, MemoryInfo info) {
+    private static boolean reportsAnything(Subject subject, MemoryInfo info) {
         final Allocator allocator = subject.create(info, Map.of());
-        final boolean tells = !allocator.effectiveOptions().isEmpty();
+        final boolean reports = !allocator.effectiveOptions().isEmpty();
         subject.release(allocator);
-        return tells;
+        return reports;
     }
 
-    /** Whether a value is the one expected, or a number rounded up from it. */
+    /** Returns whether a value is the expected one, or a number rounded up from it. */
     private static boolean isRounded(String value, String expected) {
         try {
             return value.equals(expected) || Long.parseLong(value) > Long.parseLong(expected);
@@ -228,25 +228,25 @@ public abstract class OptionRules extends Chapter {
         }
     }
 
-    private static <T> boolean tellsInForce(Subject subject, OptionKey<T> key, String asked) {
-        final Allocator allocator = subject.allocator(Map.of(key.name(), asked));
+    private static <T> boolean reportsEffective(Subject subject, OptionKey<T> key, String requested) {
+        final Allocator allocator = subject.allocator(Map.of(key.name(), requested));
         final AllocatorOptions effective = allocator.effectiveOptions();
         final String value = effective.value(key.name());
         subject.release(allocator);
         if (value == null) {
             return false;
         }
-        final String expected = key.format(key.parse(asked, ORIGIN));
+        final String expected = key.format(key.parse(requested, ORIGIN));
         Expect.that(
                 isRounded(value, expected),
-                "a new allocator was asked for %s=%s, which reads as %s; effectiveOptions tells %s",
+                "a new allocator was requested with %s=%s, which is parsed as %s; effectiveOptions returns %s",
                 key.name(),
-                asked,
+                requested,
                 expected,
                 value);
         Expect.that(
                 effective.origin(key.name()).equals(ORIGIN),
-                "%s was set by '%s'; effectiveOptions tells the origin '%s'",
+                "%s was set by '%s'; effectiveOptions returns the origin '%s'",
                 key.name(),
                 ORIGIN,
                 effective.origin(key.name()));
@@ -258,21 +258,21 @@ public abstract class OptionRules extends Chapter {
         final Allocator first = subject.limited(8 * MIB);
         final Allocator second = subject.limited(16 * MIB);
         for (final Allocator allocator : List.of(first, second)) {
-            final String told = allocator.effectiveOptions().value(Subject.LIMIT);
-            Expect.that(told != null, "effectiveOptions has no %s, although it was set", Subject.LIMIT);
+            final String reported = allocator.effectiveOptions().value(Subject.LIMIT);
+            Expect.that(reported != null, "effectiveOptions has no %s, although it was set", Subject.LIMIT);
             if (allocator.spiLevel() >= SpiLevel.STATISTICS && subject.counts(allocator)) {
                 final long limit = allocator.stats().limit();
                 Expect.that(
-                        Long.toString(limit).equals(told),
-                        "effectiveOptions tells %s=%s; the limit in the statistics is %d",
+                        Long.toString(limit).equals(reported),
+                        "effectiveOptions returns %s=%s; the limit in the statistics is %d",
                         Subject.LIMIT,
-                        told,
+                        reported,
                         limit);
             }
-            final long beyond = Long.parseLong(String.valueOf(told)) + 1;
+            final long beyond = Long.parseLong(String.valueOf(reported)) + 1;
             Expect.rejection(
                     OutOfMemoryException.class,
-                    "alloc(" + beyond + ") with " + Subject.LIMIT + "=" + told + " in force",
+                    "alloc(" + beyond + ") with " + Subject.LIMIT + "=" + reported + " effective",
                     () -> allocator.alloc(beyond));
         }
     }
@@ -297,7 +297,7 @@ public abstract class OptionRules extends Chapter {
                         && !Expect.same(own, ownToo)
                         && !Expect.same(own, sharedAgain)
                         && !Expect.same(ownToo, sharedAgain),
-                "%s=1 got an instance that somebody else has as well",
+                "%s=1 returned an instance that another user has as well",
                 OptionKey.EXCLUSIVE.name());
         if (subject.hasKey(Subject.LIMIT) && own.effectiveOptions().value(Subject.LIMIT) != null) {
             final Allocator limited =
@@ -305,7 +305,7 @@ public abstract class OptionRules extends Chapter {
             final long limit = subject.limitOf(limited);
             Expect.that(
                     limit != subject.limitOf(shared),
-                    "%s=1 was asked for with a limit of 4 MiB; the shared instance's limit of %d is in force",
+                    "%s=1 was requested with a limit of 4 MiB; the shared instance's limit of %d is effective",
                     OptionKey.EXCLUSIVE.name(),
                     limit);
             Expect.rejection(

@@ -70,7 +70,7 @@ public abstract class ReferenceRules extends Chapter {
         final AllocatorStats stats = subject.stats(again);
         Expect.that(
                 stats.bytesInUse() == 0 && stats.bytesHeld() <= before,
-                "created anew after the last release, the allocator has %d bytes in use and holds %d, at first %d",
+                "created again after the last release, the allocator has %d bytes in use and holds %d, at first %d",
                 stats.bytesInUse(),
                 stats.bytesHeld(),
                 before);
@@ -82,7 +82,7 @@ public abstract class ReferenceRules extends Chapter {
         final long address = own.alloc(64);
         Expect.rejection(
                 UnknownAllocatorException.class,
-                "releaseAllocator of an allocator that another made",
+                "releaseAllocator of an allocator of another provider",
                 () -> subject.factory().releaseAllocator(new ForeignAllocator(subject.memory())));
         own.free(address);
     }
@@ -99,7 +99,7 @@ public abstract class ReferenceRules extends Chapter {
         }
         Expect.rejection(
                 UnknownAllocatorException.class,
-                "a release after every reference was back",
+                "a release after every reference was released",
                 () -> subject.factory().releaseAllocator(released));
         if (!Expect.same(kept, released)) {
             kept.free(kept.alloc(64));
@@ -121,7 +121,7 @@ public abstract class ReferenceRules extends Chapter {
             factory.close();
         } catch (IllegalStateException e) {
             throw Expect.failure(
-                    "a create was refused, yet the factory counts a reference: close threw " + Expect.describe(e), e);
+                    "a create was rejected, yet the factory counts a reference: close threw " + Expect.describe(e), e);
         }
     }
 
@@ -155,7 +155,7 @@ public abstract class ReferenceRules extends Chapter {
         final Allocator allocator = subject.allocator();
         Expect.rejection(
                 IllegalStateException.class,
-                "close of the factory with a reference out",
+                "close of the factory with a reference open",
                 () -> subject.factory().close());
         allocator.free(allocator.alloc(64));
         subject.release(subject.allocator());
@@ -169,7 +169,7 @@ public abstract class ReferenceRules extends Chapter {
         final SyncStream stream = subject.stream();
         Expect.rejection(
                 IllegalStateException.class,
-                "close of the factory with a stream out",
+                "close of the factory with a stream open",
                 () -> subject.factory().close());
         stream.flush();
     }
@@ -180,7 +180,7 @@ public abstract class ReferenceRules extends Chapter {
         subject.factory().close();
     }
 
-    /** An allocator that no provider made. */
+    /** An allocator of no provider. */
     private record ForeignAllocator(MemoryInfo info) implements Allocator {
         @Override
         public long alloc(long byteSize) {

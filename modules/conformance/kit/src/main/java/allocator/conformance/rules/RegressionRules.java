@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Faults that real allocators had, as they were reported, one test each. */
+/** Faults reported for other allocators, one test each. */
 public abstract class RegressionRules extends Chapter {
     private static final long MIB = 1 << 20;
 
@@ -49,7 +49,7 @@ public abstract class RegressionRules extends Chapter {
         allocator.free(taken);
     }
 
-    /** RMM #861 and the like: memory of a stream that no longer exists was handed out, or never again. */
+    /** RMM #861 and the like: memory of a stream that no longer exists was reused, or never reused. */
     @ConformanceTest
     void required_T05_rmm861_memoryOfADeletedStream(Subject subject) {
         final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
@@ -69,7 +69,7 @@ public abstract class RegressionRules extends Chapter {
         allocator.free(two);
     }
 
-    /** RMM #2448, PR #2402: alignment was lost where a request went another way than usual. */
+    /** RMM #2448, PR #2402: alignment was lost on an unusual path of a request. */
     @ConformanceTest
     void required_A04_rmm2402_alignmentAfterReuseAndSplit(Subject subject) {
         final Allocator allocator = subject.allocator();
@@ -92,7 +92,7 @@ public abstract class RegressionRules extends Chapter {
         live.forEach(allocator::free);
     }
 
-    /** ONNX Runtime: a reserve passed the limit, and the check that followed underflowed, so that no limit was left. */
+    /** ONNX Runtime: a reserve exceeded the limit, and the next check underflowed, so that there was no limit any more. */
     @ConformanceTest
     void required_R01_ort_limitAfterAReserveThatFillsIt(Subject subject) {
         final Allocator allocator = subject.limited(4 * MIB);
@@ -113,7 +113,7 @@ public abstract class RegressionRules extends Chapter {
         allocator.free(allocator.alloc(unit));
     }
 
-    /** ONNX Runtime: a growth or limit that is no multiple of 256 leaked each new region. */
+    /** ONNX Runtime: a growth size or limit that is no multiple of 256 leaked each new region. */
     @ConformanceTest
     void required_O03_ort_sizesThatAreNoMultipleOf256(Subject subject) {
         int used = 0;
@@ -137,7 +137,7 @@ public abstract class RegressionRules extends Chapter {
         }
     }
 
-    /** A few blocks, or as many as there is room for. */
+    /** Allocates a few blocks, or as many as there is room for. */
     private static List<Long> fill(Allocator allocator) {
         final List<Long> live = new ArrayList<>();
         try {
@@ -158,7 +158,7 @@ public abstract class RegressionRules extends Chapter {
         }
     }
 
-    /** ONNX Runtime: a pointer into a block was accepted, and a second free after reuse freed another's block. */
+    /** ONNX Runtime: a pointer into a block was accepted, and a second free after reuse freed another block. */
     @ConformanceTest
     void required_A06_ort_freeInsideACoalescedBlock(Subject subject) {
         final Allocator allocator = subject.allocator();
@@ -178,7 +178,7 @@ public abstract class RegressionRules extends Chapter {
         allocator.free(third);
     }
 
-    /** ONNX Runtime: a device that always fails hung the arena, which tried ever smaller regions. */
+    /** ONNX Runtime: a device that always fails hung the arena, which tried smaller and smaller regions. */
     @ConformanceTest
     void required_C02_ort_anImpossibleRequestReturns(Subject subject) {
         final Allocator allocator = subject.allocator();
@@ -188,7 +188,7 @@ public abstract class RegressionRules extends Chapter {
         }
     }
 
-    /** ONNX Runtime #32342: memory without a stream, freed and taken by a stream, then counted as free for all. */
+    /** ONNX Runtime #32342: memory without a stream, freed and taken by a stream, then treated as usable by every stream. */
     @ConformanceTest
     void required_T03_ort32342_memoryThatHadNoStreamBefore(Subject subject) {
         final StreamAwareAllocator allocator = subject.orderedByStreams();
@@ -202,13 +202,13 @@ public abstract class RegressionRules extends Chapter {
         for (final long address : new long[] {other, none}) {
             Expect.that(
                     address + MIB <= taken || taken + MIB <= address,
-                    "memory that a stream had taken and freed went elsewhere, because it once had no stream");
+                    "memory that a stream had used and freed went to another user, because it once had no stream");
         }
         allocator.free(other);
         allocator.free(none);
     }
 
-    /** ONNX Runtime #29351: runs that hop threads, each with a stream of its own, held 2 GiB more each time. */
+    /** ONNX Runtime #29351: runs on changing threads, each with its own stream, held 2 GiB more each time. */
     @ConformanceTest
     void required_T04_ort29351_runsOnNewStreamsAndThreads(Subject subject) throws Throwable {
         final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 
-/** Chapter R: what is reserved lives beside what is allocated, within the same limit. */
+/** Chapter R: reserves and allocations share a limit, and nothing else. */
 public abstract class ReserveRules extends Chapter {
     private static final long MIB = 1 << 20;
 

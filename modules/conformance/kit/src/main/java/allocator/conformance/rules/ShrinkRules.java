@@ -21,7 +21,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
-/** Chapter K: a shrink gives back what it says, and nothing that is needed. */
+/** Chapter K: a shrink returns what it reports, and no memory in use. */
 public abstract class ShrinkRules extends Chapter {
     private static final long MIB = 1 << 20;
 
@@ -29,7 +29,7 @@ public abstract class ShrinkRules extends Chapter {
         super(fixture);
     }
 
-    /** Live blocks of several sizes, each second one freed, so that some memory is free and some is not. */
+    /** Allocates blocks of several sizes and frees every other one; returns those still live. */
     private static List<Long> halfFreed(Allocator allocator) {
         final List<Long> kept = new ArrayList<>();
         final List<Long> freed = new ArrayList<>();
@@ -74,7 +74,7 @@ public abstract class ShrinkRules extends Chapter {
         requireTruthful(subject, allocator, "with some blocks live");
         kept.forEach(allocator::free);
         requireTruthful(subject, allocator, "with nothing live");
-        requireTruthful(subject, allocator, "with nothing left to give");
+        requireTruthful(subject, allocator, "with nothing left to return");
     }
 
     private static void requireTruthful(Subject subject, ShrinkableAllocator allocator, String when) {
@@ -192,7 +192,7 @@ public abstract class ShrinkRules extends Chapter {
         }
         Expect.that(
                 probe.faults().isEmpty(),
-                "a shrink gave memory back while a copy into it was queued; the device saw %s",
+                "a shrink gave memory back while a copy into it was queued; the device detected %s",
                 probe.faults());
     }
 

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Chapter S: counters tell the truth, at every moment. */
+/** Chapter S: counters are true at every moment. */
 public abstract class StatisticsRules extends Chapter {
     private static final long MIB = 1 << 20;
     private static final long ABSURD = 1L << 50;
@@ -40,7 +40,7 @@ public abstract class StatisticsRules extends Chapter {
             final AllocatorStats now = allocator.stats();
             Expect.that(
                     now.requestedBytesInUse() == requested,
-                    "blocks of %d bytes in all were asked for and are live; requestedBytesInUse is %d",
+                    "blocks of %d bytes in all were requested and are live; requestedBytesInUse is %d",
                     requested,
                     now.requestedBytesInUse());
             Expect.that(
@@ -51,7 +51,7 @@ public abstract class StatisticsRules extends Chapter {
                     now.peakBytesInUse());
             Expect.that(
                     now.maxAllocSize() == 0 || now.maxAllocSize() >= byteSize,
-                    "a block of %d bytes was handed out; maxAllocSize is %d",
+                    "a block of %d bytes was allocated; maxAllocSize is %d",
                     byteSize,
                     now.maxAllocSize());
         }
@@ -118,7 +118,7 @@ public abstract class StatisticsRules extends Chapter {
                 live.add(allocator.alloc(1 + random.nextLong(300_000)));
             }
             final long held = probe.bytesHeld(subject.memory())
-                    .orElseThrow(() -> Expect.skip("the device does not tell what it gave of this memory"));
+                    .orElseThrow(() -> Expect.skip("the device does not count this memory"));
             Expect.that(
                     allocator.stats().bytesHeld() == held,
                     "bytesHeld is %d; the device gave %d",
@@ -207,12 +207,12 @@ public abstract class StatisticsRules extends Chapter {
         final AllocatorStats before = subject.stats(allocator);
         try {
             allocator.alloc(-1);
-        } catch (InvalidSizeException refused) {
-            Expect.that(refused.byteSize() == -1, "%s", refused.getMessage());
+        } catch (InvalidSizeException rejected) {
+            Expect.that(rejected.byteSize() == -1, "%s", rejected.getMessage());
         }
         Expect.that(
                 allocator.stats().equals(before),
-                "refused calls changed the statistics from %s to %s; only a lack of memory is counted",
+                "rejected calls changed the statistics from %s to %s; only a lack of memory is counted",
                 before,
                 allocator.stats());
         Expect.rejection(OutOfMemoryException.class, "alloc(2^50)", () -> allocator.alloc(ABSURD));
@@ -264,7 +264,7 @@ public abstract class StatisticsRules extends Chapter {
         for (int round = 0; round < subject.times(60, 20); round++) {
             final Allocator allocator = subject.limited(4 * MIB);
             final long limit = subject.limitOf(allocator);
-            // Two fit; threads that all look before any of them takes would get four.
+            // Two fit; if all threads check before any of them allocates, four are granted.
             final long byteSize = limit / 8 * 3;
             Workers.run(Thread.ofPlatform().daemon(), 4, worker -> {
                 final List<Long> live = new ArrayList<>();

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 public abstract class StreamLifetimeRules extends Chapter {
     private static final long MIB = 1 << 20;
 
-    /** Of one size, so that what is freed is the best fit for what comes next. */
+    /** The size of all blocks, so that a freed block is the best fit for the next request. */
     private static final long BLOCK = 64 * 1024;
 
     protected StreamLifetimeRules(ProviderFixture fixture) {
@@ -73,7 +73,7 @@ public abstract class StreamLifetimeRules extends Chapter {
             used = allocator.allocOnStream(unit, first);
             usedToo = allocator.allocOnStream(unit, first);
         } catch (OutOfMemoryException e) {
-            throw Expect.skip("a stream finds no room where an allocation without one does; T-08 tells why");
+            throw Expect.skip("a request on a stream failed where one without a stream succeeds; T-08 reports why");
         }
         allocator.free(before);
         allocator.free(used);
@@ -84,7 +84,7 @@ public abstract class StreamLifetimeRules extends Chapter {
                 taken.add(allocator.allocOnStream(byteSize, second));
             } catch (OutOfMemoryException e) {
                 throw Expect.failure(
-                        "a stream used 2 sixteenths of the limit, and freed them; another stream was refused "
+                        "a stream used 2 sixteenths of the limit, and freed them; another stream did not get "
                                 + byteSize / unit + " of the 14 that no stream has used: " + e.getMessage(),
                         e);
             }
@@ -119,7 +119,7 @@ public abstract class StreamLifetimeRules extends Chapter {
         Expect.that(
                 allocator.stats().bytesHeld() <= 2 * afterOne,
                 "60 equal runs on three streams held %d bytes at the end, %d after the first: what was freed on a"
-                        + " stream was not untied when its run ended",
+                        + " stream was not unbound when its run ended",
                 allocator.stats().bytesHeld(),
                 afterOne);
     }
@@ -225,7 +225,7 @@ public abstract class StreamLifetimeRules extends Chapter {
         }
     }
 
-    /** Plays one program, on a stream or without; tells the statistics after each step. */
+    /** Runs one program, on a stream or without; returns the statistics after each step. */
     private static List<AllocatorStats> play(Subject subject, Allocator allocator, @Nullable SyncStream stream) {
         final SplittableRandom random = subject.random("T-08");
         final List<AllocatorStats> history = new ArrayList<>();

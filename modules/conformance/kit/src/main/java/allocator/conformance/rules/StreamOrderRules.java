@@ -10,9 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.opentest4j.AssertionFailedError;
 
-/** Chapter T: freed memory goes to another stream only in order (T-03), and streams are told apart by id (T-07). */
+/** Chapter T: freed memory goes to another stream only in order (T-03), and streams are identified by id (T-07). */
 public abstract class StreamOrderRules extends Chapter {
-    /** Of one size, so that what is freed is the best fit for what comes next. */
+    /** The size of all blocks, so that a freed block is the best fit for the next request. */
     private static final long BLOCK = 64 * 1024;
 
     protected StreamOrderRules(ProviderFixture fixture) {

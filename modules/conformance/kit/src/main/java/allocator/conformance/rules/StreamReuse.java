@@ -25,7 +25,9 @@ final class StreamReuse {
     }
 
     /**
-     * Allocates on a stream, or without one, until memory other than the freed block must have been used; frees it all.
+     * Allocates repeatedly on a stream, or without one; fails if a block overlaps the freed one. Frees everything.
+     *
+     * @param story the events before, for the message
      */
     static void requireNotReused(
             StreamAwareAllocator allocator, long freed, long byteSize, @Nullable SyncStream user, String story) {
@@ -47,7 +49,12 @@ final class StreamReuse {
         taken.forEach(allocator::free);
     }
 
-    /** Frees all memory that is held on one stream, and expects another to do with it. */
+    /**
+     * Frees memory on one stream and allocates as much on another; fails if that takes more memory from the device.
+     *
+     * @param what describes {@code between}, for the message
+     * @param between what happens after the free, to the first and the second stream
+     */
     static void requireReuse(
             Subject subject, StreamAwareAllocator allocator, String what, BiConsumer<SyncStream, SyncStream> between) {
         subject.stats(allocator);
