@@ -33,8 +33,14 @@ import org.junit.jupiter.api.TestInstance;
 /**
  * The conformance suites of one provider. A provider's test extends this class and supplies a factory:
  *
- * <p>{@snippet : class BuddyConformanceTest extends AllocatorConformance { @Override protected EpFactory factory() {
- * return new BuddyFactory(); } } }
+ * <pre>{@code
+ * class BuddyConformanceTest extends AllocatorConformance {
+ *     @Override
+ *     protected EpFactory factory() {
+ *         return new BuddyFactory();
+ *     }
+ * }
+ * }</pre>
  *
  * <p>Each test runs once for each memory that the factory lists, with a factory of its own and on a thread of its own.
  * A test that exceeds its time limit fails; its thread is interrupted and abandoned. A test of a capability that the

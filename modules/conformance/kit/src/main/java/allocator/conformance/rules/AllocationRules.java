@@ -299,8 +299,8 @@ public abstract class AllocationRules extends Chapter {
                 allocator.free(allocator.alloc(5 * unit));
             } catch (OutOfMemoryException e) {
                 throw Expect.failure(
-                        "5 sixteenths of the limit were allocated and freed " + round + " times; the next request failed: "
-                                + e.getMessage(),
+                        "5 sixteenths of the limit were allocated and freed " + round
+                                + " times; the next request failed: " + e.getMessage(),
                         e);
             }
         }

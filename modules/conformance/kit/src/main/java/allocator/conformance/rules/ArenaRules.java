@@ -115,7 +115,8 @@ public abstract class ArenaRules extends Chapter {
         live.add(expectRegion(arena, 5 * 64 * KIB, 8 * 64 * KIB, why));
         live.add(expectRegion(
                 arena, 8 * 64 * KIB, 8 * 64 * KIB, why + ", after a region that had to double for its request"));
-        live.add(expectRegion(arena, 8 * 64 * KIB, 16 * 64 * KIB, why + ", after a region that did not have to double"));
+        live.add(
+                expectRegion(arena, 8 * 64 * KIB, 16 * 64 * KIB, why + ", after a region that did not have to double"));
         live.forEach(arena::free);
     }
 

@@ -171,10 +171,14 @@ public abstract class CopyRules extends Chapter {
         }
         Contents.write(allocator.segment(address, 1000), 1);
         Contents.difference(allocator.segment(address, 1000), 1)
-                .ifPresent(fault -> Expect.that(false, "two segments of the allocation show different bytes: %s", fault));
+                .ifPresent(
+                        fault -> Expect.that(false, "two segments of the allocation show different bytes: %s", fault));
         Expect.that(allocator.segment(0, 0).byteSize() == 0, "the empty allocation's segment is not empty");
         Expect.rejection(InvalidSizeException.class, "a segment of -1 bytes", () -> allocator.segment(address, -1));
-        Expect.rejection(InvalidSizeException.class, "a segment of one byte of the empty allocation", () -> allocator.segment(0, 1));
+        Expect.rejection(
+                InvalidSizeException.class,
+                "a segment of one byte of the empty allocation",
+                () -> allocator.segment(0, 1));
         allocator.free(address);
     }
 }

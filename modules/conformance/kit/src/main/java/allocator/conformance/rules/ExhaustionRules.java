@@ -216,7 +216,8 @@ public abstract class ExhaustionRules extends Chapter {
                 allocator.free(addresses.set(i, allocator.alloc(unit)));
             } catch (OutOfMemoryException e) {
                 throw Expect.failure(
-                        "after failed requests, a request of a sixteenth of the limit failed with 8 in use: " + e.getMessage(),
+                        "after failed requests, a request of a sixteenth of the limit failed with 8 in use: "
+                                + e.getMessage(),
                         e);
             }
         }

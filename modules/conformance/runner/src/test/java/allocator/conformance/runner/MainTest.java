@@ -37,7 +37,7 @@ class MainTest {
 
         @Test
         void aMalformedNumber() {
-            assertThat(err("--seed", "x")).contains("error: Invalid value for option '--seed' (N): 'x'");
+            assertThat(err("--seed", "x")).contains("error: Invalid value for option '--seed': 'x'");
         }
 
         @Test
