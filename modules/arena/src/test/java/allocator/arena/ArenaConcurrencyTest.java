@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,9 +65,9 @@ class ArenaConcurrencyTest {
         }
     }
 
-    /** Blocks are passed on and freed by other threads, of other lanes too; one thread shrinks all the time. */
+    /** SizesByAddress are passed on and freed by other threads, of other lanes too; one thread shrinks all the time. */
     private static void shareAnArena(ExecutorService executor) throws Exception {
-        final SimulatedDevice device = new SimulatedDevice();
+        final FakeDevice device = new FakeDevice();
         final long limit = 64 << 20;
         final BfcArena arena = new BfcArena(
                 device,
@@ -129,9 +131,9 @@ class ArenaConcurrencyTest {
             LinkedBlockingQueue<Long> passedOn,
             SplittableRandom random,
             long limit) {
-        final SimulatedStream stream = new SimulatedStream();
+        final FakeStream stream = new FakeStream();
         if (random.nextBoolean()) {
-            arena.lanes.choice.moveOut(LaneChoice.asker(stream));
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
         }
         for (int i = 0; i < STEPS; i++) {
             final int choice = random.nextInt(100);
@@ -161,7 +163,7 @@ class ArenaConcurrencyTest {
 
     /** A device whose next call waits until it is let go. */
     @SuppressWarnings("UnsynchronizedOverridesSynchronized") // lingers outside the lock
-    private static final class SlowDevice extends SimulatedDevice {
+    private static final class SlowDevice extends FakeDevice {
         private final CountDownLatch entered = new CountDownLatch(1);
         private final CountDownLatch letGo = new CountDownLatch(1);
         private volatile boolean isSlow;

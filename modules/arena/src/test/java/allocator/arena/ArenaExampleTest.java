@@ -6,6 +6,8 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,15 +41,15 @@ class ArenaExampleTest {
 
     @Test
     void theExampleRuns() {
-        final SimulatedDevice device = new SimulatedDevice();
+        final FakeDevice device = new FakeDevice();
 
-        assertThat(example(device, new SimulatedStream())).isEqualTo(4_000_000 + 1_048_576);
+        assertThat(example(device, new FakeStream())).isEqualTo(4_000_000 + 1_048_576);
         assertThat(device.liveBlocks()).isZero();
     }
 
     @Test
     void scratchMemoryIsResetOnceForEachRun() {
-        final SimulatedDevice device = new SimulatedDevice();
+        final FakeDevice device = new FakeDevice();
         try (BumpArena scratch = new BumpArena(device, BumpConfig.growing(1 << 20))) {
             for (int run = 0; run < 3; run++) {
                 long scores = scratch.allocate(300_000, 256);

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
@@ -13,7 +15,7 @@ import org.junit.jupiter.api.Test;
 class ArenaExhaustionTest {
     private static final int MIB = 1 << 20;
 
-    private final SimulatedDevice device = new SimulatedDevice();
+    private final FakeDevice device = new FakeDevice();
 
     private BfcArena arena(ExtendStrategy strategy, long limit) {
         return new BfcArena(
@@ -40,7 +42,7 @@ class ArenaExhaustionTest {
                 .hasMessageContaining("largest free chunk 4096");
         assertThat(failure.shortage())
                 .isEqualTo(new Shortage(
-                        SimulatedDevice.INFO,
+                        FakeDevice.INFO,
                         60_000,
                         60_160,
                         65536,
@@ -69,8 +71,8 @@ class ArenaExhaustionTest {
     @Test
     void theLargestFreeChunkIsOneThatTheAskerCouldHave() {
         final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED, 40_000);
-        final SimulatedStream s1 = new SimulatedStream();
-        final SimulatedStream s2 = new SimulatedStream();
+        final FakeStream s1 = new FakeStream();
+        final FakeStream s2 = new FakeStream();
         final long own = arena.allocOnStream(2048, s1);
         final long other = arena.allocOnStream(16384, s2);
         final long untied = arena.alloc(1024);
@@ -95,7 +97,7 @@ class ArenaExhaustionTest {
     @Test
     void theDumpSaysWhoAsksAndWhatThereIs() {
         final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO, 65536);
-        final SimulatedStream stream = new SimulatedStream();
+        final FakeStream stream = new FakeStream();
         arena.alloc(1000);
         arena.alloc(1000);
         arena.free(arena.allocOnStream(300, stream));
@@ -162,7 +164,7 @@ class ArenaExhaustionTest {
 
         failureOf(() -> arena.alloc(12_000));
 
-        assertThat(device.askedSizes()).containsExactly(20_224L, 18_432L, 16_640L, 15_104L, 13_824L, 12_544L);
+        assertThat(device.requestedSizes()).containsExactly(20_224L, 18_432L, 16_640L, 15_104L, 13_824L, 12_544L);
     }
 
     @Test
@@ -175,7 +177,7 @@ class ArenaExhaustionTest {
 
         failureOf(() -> arena.alloc(1));
 
-        assertThat(device.askedSizes()).containsExactly(10_240L, 9_216L, 8_448L);
+        assertThat(device.requestedSizes()).containsExactly(10_240L, 9_216L, 8_448L);
     }
 
     @Test

@@ -9,6 +9,9 @@ import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
+import allocator.testkit.Faults;
 import java.io.File;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
@@ -26,7 +29,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ArenaFaultsTest {
     private static final int KIB = 1024;
 
-    private final SimulatedDevice device = new SimulatedDevice();
+    private final FakeDevice device = new FakeDevice();
 
     private BfcArena arena(ExtendStrategy strategy) {
         return new BfcArena(
@@ -41,9 +44,9 @@ class ArenaFaultsTest {
 
     /** Does a bit of everything, in one lane or in two; what fails is skipped. */
     private void work(BfcArena arena, boolean isDivided) {
-        final SimulatedStream stream = new SimulatedStream();
+        final FakeStream stream = new FakeStream();
         if (isDivided) {
-            arena.lanes.choice.moveOut(LaneChoice.asker(stream));
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
         }
         final List<Long> live = new ArrayList<>();
         for (int i = 1; i <= 40; i++) {
@@ -143,7 +146,7 @@ class ArenaFaultsTest {
 
         assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
 
-        assertThat(arena.snapshot().unreturned()).containsExactly(new ArenaSnapshot.Block(a, 10 * KIB));
+        assertThat(arena.snapshot().unreturned()).containsExactly(new ArenaSnapshot.Span(a, 10 * KIB));
         assertThat(arena.stats().bytesHeld()).isEqualTo(10 * KIB);
         assertThat(arena.stats().largestFreeChunk()).isZero();
         assertThat(arena.stats().numArenaShrinkages()).isEqualTo(1);
@@ -204,21 +207,21 @@ class ArenaFaultsTest {
     @Test
     void aStreamThatCannotBeWaitedForKeepsItsMemory() {
         final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
-        final SimulatedStream stream = new SimulatedStream();
+        final FakeStream stream = new FakeStream();
         arena.free(arena.allocOnStream(10 * KIB, stream));
         final ArenaSnapshot before = arena.snapshot();
-        stream.failFlush(true);
+        stream.before(Faults.on("flush", new DeviceException("injected failure", null)));
 
         assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
 
         assertThat(arena.snapshot()).isEqualTo(before);
-        stream.failFlush(false);
+        stream.before(Faults.NONE);
         assertThat(arena.shrink().bytesReleased()).isEqualTo(10 * KIB);
     }
 
     @Test
     void anErrorOfTheDeviceIsPassedOnAsItIs() {
-        final SimulatedDevice broken = new SimulatedDevice() {
+        final FakeDevice broken = new FakeDevice() {
             @Override
             public synchronized long alloc(long byteSize) {
                 throw new UnsatisfiedLinkError("simulated");
@@ -243,7 +246,11 @@ class ArenaFaultsTest {
                         "-XX:+UseSerialGC",
                         "-cp",
                         String.join(
-                                File.pathSeparator, "target/test-classes", home(BfcArena.class), home(Allocator.class)),
+                                File.pathSeparator,
+                                "target/test-classes",
+                                home(BfcArena.class),
+                                home(Allocator.class),
+                                home(FakeDevice.class)),
                         HeapExhaustion.class.getName(),
                         policy.name())
                 .redirectErrorStream(true)

@@ -15,6 +15,8 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -29,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What callers should not do is refused by name, and changes nothing. */
 class ArenaMisuseTest {
-    private final SimulatedDevice device = new SimulatedDevice();
+    private final FakeDevice device = new FakeDevice();
     private final BfcArena arena = new BfcArena(device, ArenaConfig.DEFAULT);
     private ArenaSnapshot before;
     private long block;
@@ -56,7 +58,7 @@ class ArenaMisuseTest {
     void aNegativeSizeIsRefused(long byteSize) {
         assertThatThrownBy(() -> arena.alloc(byteSize)).isInstanceOf(InvalidSizeException.class);
         assertThatThrownBy(() -> arena.reserve(byteSize)).isInstanceOf(InvalidSizeException.class);
-        assertThatThrownBy(() -> arena.allocOnStream(byteSize, new SimulatedStream()))
+        assertThatThrownBy(() -> arena.allocOnStream(byteSize, new FakeStream()))
                 .isInstanceOf(InvalidSizeException.class)
                 .hasMessageContaining("negative");
     }
@@ -90,7 +92,7 @@ class ArenaMisuseTest {
     void zeroIsTheEmptyAllocation() {
         assertThat(arena.alloc(0)).isZero();
         assertThat(arena.reserve(0)).isZero();
-        assertThat(arena.allocOnStream(0, new SimulatedStream())).isZero();
+        assertThat(arena.allocOnStream(0, new FakeStream())).isZero();
         arena.free(0);
     }
 
@@ -163,7 +165,7 @@ class ArenaMisuseTest {
 
     @Test
     void aClosedArenaRefusesEverything() {
-        final BfcArena closed = new BfcArena(new SimulatedDevice(), ArenaConfig.DEFAULT);
+        final BfcArena closed = new BfcArena(new FakeDevice(), ArenaConfig.DEFAULT);
         final long address = closed.alloc(1000);
         assertThat(closed.close()).isEqualTo(new CloseReport(1, 1000, 1 << 20));
         assertThat(closed.close()).isEqualTo(new CloseReport(0, 0, 0));
@@ -171,21 +173,21 @@ class ArenaMisuseTest {
                 () -> closed.alloc(1),
                 () -> closed.alloc(0),
                 () -> closed.alloc(10_000_000),
-                () -> closed.allocOnStream(1, new SimulatedStream()),
+                () -> closed.allocOnStream(1, new FakeStream()),
                 () -> closed.reserve(1),
                 () -> closed.free(address),
                 () -> closed.stats(),
                 () -> closed.shrink(),
                 () -> closed.snapshot(),
                 () -> closed.requestedSize(address),
-                () -> closed.releaseStream(new SimulatedStream()));
+                () -> closed.releaseStream(new FakeStream()));
 
         assertThat(calls).allSatisfy(call -> assertThatThrownBy(call).isInstanceOf(AllocatorClosedException.class));
     }
 
     @Test
     void anAlignmentBeyondTheArenasIsRefused() {
-        final SimulatedDevice aligned = new SimulatedDevice() {
+        final FakeDevice aligned = new FakeDevice() {
             @Override
             public MemoryInfo info() {
                 return new MemoryInfo("Aligned", INFO.location(), 4096, AllocatorType.DEVICE);
@@ -227,7 +229,7 @@ class ArenaMisuseTest {
             assertThat(e).hasMessageContainingAll(key.name(), "'" + value + "'", key.accepted(), "session");
             return;
         }
-        final SimulatedDevice scarce = new SimulatedDevice().capacity(1L << 24);
+        final FakeDevice scarce = new FakeDevice().capacity(1L << 24);
         final BfcArena work = new BfcArena(scarce, config);
         for (int round = 0; round < 3; round++) {
             for (final long byteSize : new long[] {1, 256, 1000, 100_000, 1 << 20, 3 << 20}) {

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.arena.ModelArena.Bug;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -95,10 +97,10 @@ class ArenaModelTest {
     /** With one stream, every block lies where it would lie without streams. */
     @Property(tries = 200)
     void oneStreamPlacesAsNoStream(@ForAll("setups") Setup setup, @ForAll("programs") List<Step> program) {
-        final SimulatedStream stream = new SimulatedStream();
-        final SimulatedDevice device = new SimulatedDevice().capacity(setup.capacity);
+        final FakeStream stream = new FakeStream();
+        final FakeDevice device = new FakeDevice().capacity(setup.capacity);
         final BfcArena arena = new BfcArena(device, setup.config);
-        final SimulatedDevice deviceWithout = new SimulatedDevice().capacity(setup.capacity);
+        final FakeDevice deviceWithout = new FakeDevice().capacity(setup.capacity);
         final BfcArena without = new BfcArena(deviceWithout, setup.config);
         final List<Long> live = new ArrayList<>();
         for (final Step step : program) {
@@ -124,13 +126,13 @@ class ArenaModelTest {
     }
 
     private static void compare(Setup setup, List<Step> program, @Nullable Bug bug) {
-        final SimulatedDevice device = new SimulatedDevice().capacity(setup.capacity);
+        final FakeDevice device = new FakeDevice().capacity(setup.capacity);
         final BfcArena arena = new BfcArena(device, setup.config);
-        final SimulatedDevice modelDevice = new SimulatedDevice().capacity(setup.capacity);
+        final FakeDevice modelDevice = new FakeDevice().capacity(setup.capacity);
         final ModelArena model = new ModelArena(modelDevice, setup.config, bug);
-        final List<SimulatedStream> streams = new ArrayList<>();
+        final List<FakeStream> streams = new ArrayList<>();
         for (int i = 0; i < STREAMS; i++) {
-            streams.add(new SimulatedStream());
+            streams.add(new FakeStream());
         }
         final List<Long> live = new ArrayList<>();
         for (final Step step : program) {
@@ -139,15 +141,15 @@ class ArenaModelTest {
             assertThat(arena.stats()).isEqualTo(model.stats());
             assertThat(chunks(arena)).isEqualTo(model.chunks());
             assertThat(device.liveBytes()).isEqualTo(arena.stats().bytesHeld());
-            assertThat(device.askedSizes()).isEqualTo(modelDevice.askedSizes());
+            assertThat(device.requestedSizes()).isEqualTo(modelDevice.requestedSizes());
         }
         arena.close();
         assertThat(device.liveBlocks()).isZero();
     }
 
     private static void perform(
-            Step step, BfcArena arena, ModelArena model, List<SimulatedStream> streams, List<Long> live) {
-        final SimulatedStream stream = streams.get(step.choice % STREAMS);
+            Step step, BfcArena arena, ModelArena model, List<FakeStream> streams, List<Long> live) {
+        final FakeStream stream = streams.get(step.choice % STREAMS);
         switch (step.kind) {
             case ALLOC -> allocate(() -> arena.alloc(step.size), () -> model.alloc(step.size, null), live);
             case ALLOC_ON_STREAM ->

@@ -10,8 +10,8 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
-import allocator.spi.SyncNotification;
-import allocator.spi.SyncStream;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 class ArenaStreamsTest {
     private static final int REGION = 64 * 1024;
 
-    private final SimulatedDevice device = new SimulatedDevice();
+    private final FakeDevice device = new FakeDevice();
     private final BfcArena arena = new BfcArena(
             device,
             new ArenaConfig(
@@ -35,8 +35,8 @@ class ArenaStreamsTest {
                     0,
                     0,
                     true));
-    private final SimulatedStream s1 = new SimulatedStream();
-    private final SimulatedStream s2 = new SimulatedStream();
+    private final FakeStream s1 = new FakeStream();
+    private final FakeStream s2 = new FakeStream();
 
     private List<ArenaSnapshot.Chunk> chunks() {
         return arena.snapshot().regions().stream()
@@ -83,7 +83,7 @@ class ArenaStreamsTest {
 
     @Test
     void aWaitThroughAThirdStreamOpensIt() {
-        final SimulatedStream s3 = new SimulatedStream();
+        final FakeStream s3 = new FakeStream();
         final long a = arena.allocOnStream(REGION, s1);
         arena.free(a);
         s1.notifyAndWait(s3);
@@ -168,7 +168,7 @@ class ArenaStreamsTest {
         final ArenaSnapshot.Chunk whole = chunks().getFirst();
         assertThat(chunks()).hasSize(1);
         assertThat(whole.streamId()).isEqualTo(s1.id());
-        assertThat(whole.cleanTailBytes()).isEqualTo(REGION - 1024);
+        assertThat(whole.untouchedTailBytes()).isEqualTo(REGION - 1024);
         assertThat(arena.allocOnStream(1024, s2)).isEqualTo(a + 1024);
         assertThat(arena.allocOnStream(1024, s1)).isEqualTo(a);
         assertThat(arena.stats().bytesHeld()).isEqualTo(REGION);
@@ -182,7 +182,7 @@ class ArenaStreamsTest {
         arena.free(a);
 
         assertThat(chunks()).hasSize(1);
-        assertThat(chunks().getFirst().cleanHeadBytes()).isEqualTo(REGION / 2);
+        assertThat(chunks().getFirst().untouchedHeadBytes()).isEqualTo(REGION / 2);
         assertThat(arena.allocOnStream(REGION / 4, s2)).isEqualTo(a);
         assertThat(arena.allocOnStream(REGION / 4, s2)).isEqualTo(a + REGION / 4);
         assertThat(arena.allocOnStream(REGION / 2, s1)).isEqualTo(b);
@@ -191,7 +191,7 @@ class ArenaStreamsTest {
     @Test
     void ownersAreUsedAgainWhenNothingRefersToThem() {
         for (int i = 0; i < 10_000; i++) {
-            final SimulatedStream stream = new SimulatedStream();
+            final FakeStream stream = new FakeStream();
             arena.free(arena.allocOnStream(1000, stream));
             arena.releaseStream(stream);
         }
@@ -252,29 +252,11 @@ class ArenaStreamsTest {
     void aRegionThatIsUsedWhileAShrinkWaitsStays() {
         arena.alloc(REGION);
         final long[] address = new long[1];
-        final SyncStream busy = new SyncStream(SimulatedDevice.INFO) {
-            @Override
-            public long handle() {
-                return 0;
-            }
-
-            @Override
-            public SyncNotification createNotification() {
-                throw new UnsupportedOperationException();
-            }
-
-            @Override
-            public void flush() {
-                assertThat(arena.allocOnStream(REGION, this)).isEqualTo(address[0]);
-                arena.free(address[0]);
-            }
-
-            @Override
-            public void onSessionRunEnd() {}
-
-            @Override
-            public void close() {}
-        };
+        final FakeStream busy = new FakeStream();
+        busy.before(operation -> {
+            assertThat(arena.allocOnStream(REGION, busy)).isEqualTo(address[0]);
+            arena.free(address[0]);
+        });
         address[0] = arena.allocOnStream(REGION, busy);
         arena.free(address[0]);
 
@@ -284,9 +266,9 @@ class ArenaStreamsTest {
     @Test
     void manyStreamsNeverShareMemoryThatIsNotFenced() {
         final Random random = new Random(7);
-        final List<SimulatedStream> streams = new ArrayList<>();
+        final List<FakeStream> streams = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
-            streams.add(new SimulatedStream());
+            streams.add(new FakeStream());
         }
         final List<Long> live = new ArrayList<>();
         for (int i = 0; i < 20_000; i++) {
@@ -308,26 +290,7 @@ class ArenaStreamsTest {
         final StreamArenaAllocator allocator = new StreamArenaAllocator(arena, AllocatorOptions.EMPTY);
         final MemoryInfo elsewhere = new MemoryInfo(
                 "Elsewhere", new MemoryLocation(DeviceType.GPU, 0, 1, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
-        final SyncStream foreign = new SyncStream(elsewhere) {
-            @Override
-            public long handle() {
-                return 0;
-            }
-
-            @Override
-            public SyncNotification createNotification() {
-                throw new UnsupportedOperationException();
-            }
-
-            @Override
-            public void flush() {}
-
-            @Override
-            public void onSessionRunEnd() {}
-
-            @Override
-            public void close() {}
-        };
+        final FakeStream foreign = new FakeStream(elsewhere);
 
         assertThatThrownBy(() -> allocator.allocOnStream(100, foreign)).isInstanceOf(IllegalArgumentException.class);
         assertThat(allocator.allocOnStream(100, s1)).isPositive();

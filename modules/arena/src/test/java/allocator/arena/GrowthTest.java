@@ -2,13 +2,14 @@ package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.arena.chunk.Granules;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.LongRange;
 import org.junit.jupiter.api.Test;
 
 class GrowthTest {
-    private static final long MAX = Units.MAX_BYTES;
+    private static final long MAX = Granules.MAX_BYTES;
 
     /** Whatever the settings, what is planned holds the request, and growth ends. */
     @Property
@@ -21,11 +22,11 @@ class GrowthTest {
             @ForAll @LongRange(min = 1, max = 1L << 36) long units) {
         final Growth growth = new Growth(
                 new ArenaConfig(strategy, initial, 1, afterShrink, cap, limit, PlacementPolicy.BEST_FIT, 0, 0, true));
-        final long rounded = Units.toBytes(units);
+        final long rounded = Granules.toBytes(units);
         for (int i = 0; i < 100; i++) {
             final long planned = growth.plan(rounded);
             assertThat(planned).isBetween(rounded, Growth.MAX_REGION);
-            assertThat(Units.isWhole(planned)).isTrue();
+            assertThat(Granules.isWhole(planned)).isTrue();
             if (i == 50) {
                 growth.restart();
             }
@@ -35,10 +36,10 @@ class GrowthTest {
     @Property
     void stepsDownEnd(
             @ForAll @LongRange(min = 1, max = 1L << 36) long units, @ForAll @LongRange(min = 1, max = 64) long least) {
-        long asked = Units.toBytes(units);
+        long asked = Granules.toBytes(units);
         int steps = 0;
         while (asked != 0) {
-            final long less = Growth.afterRefusalOf(asked, Units.toBytes(least));
+            final long less = Growth.afterFailureOf(asked, Granules.toBytes(least));
             assertThat(less).isLessThan(asked);
             asked = less;
             steps++;
@@ -48,8 +49,8 @@ class GrowthTest {
 
     @Test
     void aRefusalOfTheRequestItselfIsTheLast() {
-        assertThat(Growth.afterRefusalOf(1 << 20, 1 << 20)).isZero();
-        assertThat(Growth.afterRefusalOf(8192, 256)).isZero();
-        assertThat(Growth.afterRefusalOf(10_240, 256)).isEqualTo(9_216);
+        assertThat(Growth.afterFailureOf(1 << 20, 1 << 20)).isZero();
+        assertThat(Growth.afterFailureOf(8192, 256)).isZero();
+        assertThat(Growth.afterFailureOf(10_240, 256)).isEqualTo(9_216);
     }
 }

@@ -1,5 +1,8 @@
 package allocator.arena;
 
+import allocator.arena.chunk.Granules;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -9,14 +12,14 @@ import java.util.List;
  */
 final class HeapExhaustion {
     private static final int BLOCKS = 20_000;
-    private static final long REGION = 2L * BLOCKS * Units.BYTES;
+    private static final long REGION = 2L * BLOCKS * Granules.BYTES;
 
     private HeapExhaustion() {}
 
     public static void main(String[] args) {
         final PlacementPolicy policy = PlacementPolicy.valueOf(args[0]);
         final BfcArena arena = new BfcArena(
-                new SimulatedDevice(),
+                new FakeDevice(),
                 new ArenaConfig(
                         ExtendStrategy.POWER_OF_TWO, REGION, REGION, REGION, 1 << 20, 0, policy, REGION, 0, false));
         switch (policy) {
@@ -31,7 +34,7 @@ final class HeapExhaustion {
 
     /** Every second free needs an entry in the index of free memory. */
     private static void freeWithoutHeap(BfcArena arena) {
-        final SimulatedStream stream = new SimulatedStream();
+        final FakeStream stream = new FakeStream();
         final long[] blocks = new long[2 * BLOCKS];
         for (int i = 0; i < blocks.length; i++) {
             blocks[i] = arena.allocOnStream(1, stream);

@@ -12,6 +12,8 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -30,9 +32,9 @@ class LanesTest {
     private static final long MIB = 1 << 20;
     private static final long CAPACITY = 64 * MIB;
 
-    private final SimulatedDevice device = new SimulatedDevice().capacity(CAPACITY);
-    private final SimulatedStream first = new SimulatedStream();
-    private final SimulatedStream second = new SimulatedStream();
+    private final FakeDevice device = new FakeDevice().capacity(CAPACITY);
+    private final FakeStream first = new FakeStream();
+    private final FakeStream second = new FakeStream();
     private final AskingThread asking = new AskingThread();
     private BfcArena arena = create(Map.of());
 
@@ -45,8 +47,8 @@ class LanesTest {
         arena = create(Map.of(key, Long.toString(value)));
     }
 
-    private void moveOut(SimulatedStream stream) {
-        arena.lanes.choice.moveOut(LaneChoice.asker(stream));
+    private void moveOut(FakeStream stream) {
+        arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
     }
 
     private boolean isInMainLane(long address) {
@@ -103,13 +105,13 @@ class LanesTest {
 
     /** Lets the other thread wait for the main lane with its request. */
     private long askAndWait(Callable<Long> request) throws Exception {
-        arena.lanes.main.stop();
+        arena.lanes.main.freeze();
         final Future<Long> address;
         try {
             address = asking.ask(request);
             asking.awaitNap();
         } finally {
-            arena.lanes.main.goOn();
+            arena.lanes.main.unfreeze();
         }
         return address.get();
     }
@@ -120,7 +122,7 @@ class LanesTest {
 
     @Test
     void aStreamThatWaitsForOthersMovesOut() throws Exception {
-        for (int meeting = 1; meeting <= LaneChoice.MEETINGS; meeting++) {
+        for (int meeting = 1; meeting <= LaneChoice.CONTENTIONS; meeting++) {
             assertThat(arena.laneCount()).isEqualTo(1);
             othersComeBetween();
             assertThat(isInMainLane(askAndWait(() -> arena.allocOnStream(1000, first))))
@@ -133,7 +135,7 @@ class LanesTest {
 
     @Test
     void aThreadThatWaitsForOthersMovesOut() throws Exception {
-        for (int meeting = 1; meeting <= LaneChoice.MEETINGS; meeting++) {
+        for (int meeting = 1; meeting <= LaneChoice.CONTENTIONS; meeting++) {
             othersComeBetween();
             assertThat(isInMainLane(askAndWait(() -> arena.alloc(1000)))).isTrue();
         }
@@ -145,21 +147,21 @@ class LanesTest {
         final AtomicLong now = new AtomicLong();
         final Lanes lanes = new Lanes(device, ArenaConfig.DEFAULT);
         final LaneChoice choice = new LaneChoice(lanes, 0, now::get);
-        for (int meeting = 1; meeting <= 10 * LaneChoice.MEETINGS; meeting++) {
-            choice.met(lanes.main, 1);
-            now.addAndGet(LaneChoice.WINDOW_NANOS / (LaneChoice.MEETINGS - 2));
+        for (int meeting = 1; meeting <= 10 * LaneChoice.CONTENTIONS; meeting++) {
+            choice.contended(lanes.main, 1);
+            now.addAndGet(LaneChoice.WINDOW_NANOS / (LaneChoice.CONTENTIONS - 2));
         }
         assertThat(lanes.count()).isEqualTo(1);
-        for (int meeting = 1; meeting <= 2 * LaneChoice.MEETINGS; meeting++) {
-            choice.met(lanes.main, 1);
-            now.addAndGet(LaneChoice.WINDOW_NANOS / LaneChoice.MEETINGS);
+        for (int meeting = 1; meeting <= 2 * LaneChoice.CONTENTIONS; meeting++) {
+            choice.contended(lanes.main, 1);
+            now.addAndGet(LaneChoice.WINDOW_NANOS / LaneChoice.CONTENTIONS);
         }
         assertThat(choice.laneFor(1)).isNotSameAs(lanes.main);
     }
 
     @Test
     void whoWaitsForHimselfStays() throws Exception {
-        for (int wait = 1; wait <= 2 * LaneChoice.MEETINGS; wait++) {
+        for (int wait = 1; wait <= 2 * LaneChoice.CONTENTIONS; wait++) {
             askAndWait(() -> arena.allocOnStream(1000, first));
         }
         assertThat(arena.laneCount()).isEqualTo(1);
@@ -168,7 +170,7 @@ class LanesTest {
     @Test
     void oneLaneIsAllThereIsIfNoMoreAreAllowed() throws Exception {
         recreate("arena.max_lanes", 1);
-        for (int meeting = 1; meeting <= 2 * LaneChoice.MEETINGS; meeting++) {
+        for (int meeting = 1; meeting <= 2 * LaneChoice.CONTENTIONS; meeting++) {
             othersComeBetween();
             askAndWait(() -> arena.allocOnStream(1000, first));
         }
@@ -322,7 +324,7 @@ class LanesTest {
     @Test
     void aLaneOfAReleasedStreamIsUsedAgain() {
         for (int i = 0; i < 10; i++) {
-            final SimulatedStream brief = new SimulatedStream();
+            final FakeStream brief = new FakeStream();
             moveOut(brief);
             arena.free(arena.allocOnStream(MIB, brief));
             arena.releaseStream(brief);
@@ -334,7 +336,7 @@ class LanesTest {
     @Test
     void moreStreamsThanLanesShareThem() {
         recreate("arena.max_lanes", 3);
-        final SimulatedStream third = new SimulatedStream();
+        final FakeStream third = new FakeStream();
         divide();
         moveOut(third);
         final long one = arena.allocOnStream(1000, first);
@@ -387,7 +389,7 @@ class LanesTest {
     }
 
     /** Has one address to give; can take it back and fail all the same. */
-    private static final class ForgetfulDevice extends SimulatedDevice {
+    private static final class ForgetfulDevice extends FakeDevice {
         private static final long ADDRESS = 0x1000_0000L;
         private boolean isForgetful;
         private boolean isLive;
@@ -432,7 +434,7 @@ class LanesTest {
         assertThat(device.liveBlocks()).isZero();
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.free(live));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.allocOnStream(1, second));
-        moveOut(new SimulatedStream());
+        moveOut(new FakeStream());
         assertThat(arena.laneCount()).isEqualTo(3);
         assertThat(arena.close()).isEqualTo(new CloseReport(0, 0, 0));
     }

@@ -3,6 +3,7 @@ package allocator.arena;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
+import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumSet;
@@ -116,7 +117,7 @@ final class ModelArena {
         }
     }
 
-    private final SimulatedDevice device;
+    private final FakeDevice device;
     private final ArenaConfig config;
     private final Set<Bug> bugs;
     private final List<Span> regions = new ArrayList<>();
@@ -130,7 +131,7 @@ final class ModelArena {
     private long failed;
     private long shrinkages;
 
-    ModelArena(SimulatedDevice device, ArenaConfig config, @Nullable Bug bug) {
+    ModelArena(FakeDevice device, ArenaConfig config, @Nullable Bug bug) {
         this.device = device;
         this.config = config;
         bugs = bug == null ? EnumSet.noneOf(Bug.class) : EnumSet.of(bug);
@@ -293,7 +294,7 @@ final class ModelArena {
     private OutOfMemoryException outOfMemory(String reason) {
         failed += has(Bug.FORGETS_FAILURES) ? 0 : 1;
         return new OutOfMemoryException(
-                reason, OutOfMemoryException.Shortage.ofDevice(SimulatedDevice.INFO, 0, OutOfMemoryException.UNKNOWN));
+                reason, OutOfMemoryException.Shortage.ofDevice(FakeDevice.INFO, 0, OutOfMemoryException.UNKNOWN));
     }
 
     long reserve(long byteSize) {

@@ -1,0 +1,168 @@
+package allocator.arena.chunk;
+
+import allocator.arena.chunk.StreamSlots.Slot;
+import allocator.spi.SyncStream;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The chunks of a lane under a placement policy, which decides which free memory serves a request.
+ *
+ * <p>A policy is a subclass. It implements the methods that take and free memory; regions and queries are the same for
+ * all. {@link BestFit} is the base of every policy: another one wraps it and may <em>cache</em> freed chunks in front
+ * of it. A cached chunk is in use to best fit, but not live to the caller.
+ *
+ * <p>Sealed and a class, so that a call is inlined: with one policy loaded it has one target, with both two.
+ *
+ * <p>Not safe for use by several threads.
+ */
+public abstract sealed class Placement permits BestFit, QuickFit {
+    /** No memory: no region begins at this address. */
+    public static final long NO_ADDRESS = 0;
+
+    final ChunkMap map;
+    final FreeChunks freeChunks;
+    final Coalescing coalescing;
+    final StreamSearch streamSearch;
+
+    /** The slot of memory that is bound to no stream. */
+    final Slot unbound;
+
+    /** Creates a placement that owns its chunks. */
+    Placement() {
+        map = new ChunkMap();
+        freeChunks = new FreeChunks(map.chunks);
+        coalescing = new Coalescing(map, freeChunks);
+        streamSearch = new StreamSearch(map, freeChunks.slots);
+        unbound = freeChunks.slots.unbound();
+    }
+
+    /** Creates a placement over the chunks of another one. */
+    Placement(Placement base) {
+        map = base.map;
+        freeChunks = base.freeChunks;
+        coalescing = base.coalescing;
+        streamSearch = base.streamSearch;
+        unbound = base.unbound;
+    }
+
+    /**
+     * Takes memory.
+     *
+     * @param granules granules needed, at least 1
+     * @param requested bytes that the caller requested, to be remembered
+     * @param requester the stream that requests it, {@code null} for none
+     * @return the address, {@link #NO_ADDRESS} if there is no chunk that is large enough and that the requester may use
+     */
+    public abstract long take(long granules, long requested, @Nullable SyncStream requester);
+
+    /** Returns the size in granules of the chunk taken last. */
+    public abstract long takenGranules();
+
+    /** Makes room for one {@link #free}, so that it cannot fail half way. */
+    public abstract void prepareFree();
+
+    /**
+     * Frees a live chunk. Call {@link #prepareFree} before.
+     *
+     * @param region its region
+     * @param chunk the chunk
+     * @param granules its size
+     */
+    public abstract void free(Region region, int chunk, long granules);
+
+    /**
+     * Unbinds what a stream has freed. What it has in use stays bound, as the stream may go on using it.
+     *
+     * @param stream the stream; nothing happens if it has no memory here
+     */
+    public abstract void endRun(SyncStream stream);
+
+    /**
+     * Unbinds all memory of a stream, free and in use.
+     *
+     * @param stream the stream; nothing happens if it has no memory here
+     */
+    public abstract void releaseStream(SyncStream stream);
+
+    /** Merges what is cached, so that every chunk is live or free. */
+    public abstract void mergeCached();
+
+    /** Returns the number of cached chunks, counted one by one. */
+    abstract int cachedChunks();
+
+    /** Returns the size of all cached chunks in granules. */
+    abstract long cachedGranules();
+
+    /** Returns the bytes of Java heap that all tables take. */
+    public long bookkeepingBytes() {
+        return map.bookkeepingBytes() + freeChunks.bookkeepingBytes();
+    }
+
+    /** Returns the regions. */
+    public final Regions regions() {
+        return map.regions;
+    }
+
+    /** Returns the number of chunks. */
+    public final int chunkCount() {
+        return map.chunks.count();
+    }
+
+    /** Makes room for one {@link #attach} of a region of up to {@code granules} granules. */
+    public final void prepareRegion(long granules) {
+        coalescing.prepareRegion(granules);
+    }
+
+    /** Returns a region, to be attached later, with an id that no other region has. */
+    public final Region newRegion(long base, long granules) {
+        return map.newRegion(base, granules);
+    }
+
+    /** Adds a region, wholly free. Call {@link #prepareRegion} before. */
+    public final void attach(Region region) {
+        coalescing.attach(region);
+    }
+
+    /** Removes a region without chunks in use. */
+    public final void detach(Region region) {
+        coalescing.detach(region);
+    }
+
+    /** Adds the streams that own memory in a region to {@code owners}. */
+    public final void addOwners(Region region, Set<SyncStream> owners) {
+        for (int chunk = region.firstChunk(); chunk != Chunks.NONE; chunk = map.chunks.next(chunk)) {
+            final SyncStream stream = freeChunks.slots.get(map.chunks.owner(chunk)).stream;
+            if (stream != null) {
+                owners.add(stream);
+            }
+        }
+    }
+
+    /** Lists the chunks of a region by address, each as what {@code factory} makes of it. Call when none is cached. */
+    public final <T> List<T> list(Region region, ChunkFactory<T> factory) {
+        return map.list(region, freeChunks.slots, factory);
+    }
+
+    /** Returns the granules of the largest free chunk of any owner. */
+    public final long largest() {
+        return streamSearch.largest();
+    }
+
+    /** Returns the granules of the largest free memory that a stream, or {@code null} for none, may use. */
+    public final long largestFor(@Nullable SyncStream requester) {
+        return streamSearch.largestFor(slot(requester));
+    }
+
+    /** Returns the slot of a requester; makes one for a stream that has none. */
+    final Slot slot(@Nullable SyncStream requester) {
+        if (requester == null) {
+            return unbound;
+        }
+        map.chunks.trackUntouchedEnds();
+        final Slot slot = freeChunks.slots.findOrAdd(requester);
+        slot.ensureIndexes(map.regions.largest());
+        return slot;
+    }
+}
