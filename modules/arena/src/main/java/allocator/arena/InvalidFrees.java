@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
@@ -14,12 +15,12 @@ final class InvalidFrees {
     private InvalidFrees() {}
 
     /** Returns the exception for an address in a region. */
-    static InvalidFreeException inRegion(Region region, long address, MemoryInfo info) {
-        final int chunk = region.chunkContaining(address);
-        final long start = region.address(chunk);
+    static InvalidFreeException inRegion(Placement placement, Region region, long address, MemoryInfo info) {
+        final int chunk = placement.chunkContaining(region, address);
+        final long start = placement.address(region, chunk);
         final String where =
-                Granules.toBytes(region.granules(chunk)) + " bytes at 0x" + Long.toHexString(start) + " of " + info;
-        if (region.isLive(chunk)) {
+                Granules.toBytes(placement.granules(region, chunk)) + " bytes at 0x" + Long.toHexString(start) + " of " + info;
+        if (placement.isLive(chunk)) {
             return new InteriorAddressException(
                     address, "it lies " + (address - start) + " bytes inside a live allocation of " + where);
         }

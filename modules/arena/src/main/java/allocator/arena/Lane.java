@@ -145,12 +145,12 @@ final class Lane {
     }
 
     private void freeChunk(Region region, long address) {
-        final int chunk = region.liveChunk(address);
+        final int chunk = placement.liveChunk(region, address);
         if (chunk == Region.NO_CHUNK) {
-            throw InvalidFrees.inRegion(region, address, info);
+            throw InvalidFrees.inRegion(placement, region, address, info);
         }
-        final long granules = region.granules(chunk);
-        final long requested = region.requested(chunk);
+        final long granules = placement.granules(region, chunk);
+        final long requested = placement.requested(chunk);
         placement.prepareFree();
         counters.freed(Granules.toBytes(granules), requested);
         placement.free(region, chunk, granules);

@@ -78,9 +78,9 @@ final class LaneReport {
         try {
             lane.requireOpen();
             final Region region = lane.regions.find(address);
-            final int chunk = region == null ? Region.NO_CHUNK : region.liveChunk(address);
+            final int chunk = region == null ? Region.NO_CHUNK : placement.liveChunk(region, address);
             if (region != null && chunk != Region.NO_CHUNK) {
-                return isRequested ? region.requested(chunk) : Granules.toBytes(region.granules(chunk));
+                return isRequested ? placement.requested(chunk) : Granules.toBytes(placement.granules(region, chunk));
             }
             final long reserved = lane.reserves.sizes().sizeOf(address);
             if (reserved < 0) {

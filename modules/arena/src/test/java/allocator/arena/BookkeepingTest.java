@@ -10,11 +10,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the arena costs the Java heap: little, and nothing for each call. */
+/** The Java heap that an arena takes: little, and none for each call. */
 class BookkeepingTest {
     private static final int KIB = 1024;
 
-    /** What the checks that assertions make now and then allocate for each pair; no object is as small. */
+    /** Heap bytes for each pair that the sampled checks allocate under assertions; every object is larger. */
     private static final double CHECKS = 4;
 
     private static BfcArena arena(long regionBytes) {
@@ -60,7 +60,7 @@ class BookkeepingTest {
         assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
     }
 
-    /** A tensor stream: ties and clean ends included. */
+    /** A tensor stream: bound memory and untouched ends included. */
     @ParameterizedTest
     @CsvSource({"4096, 10000", "4096, 300000", "65536, 5000"})
     void tablesWithStreamsTakeLessThanOnePercentOfWhatIsLive(long byteSize, int count) {
@@ -83,7 +83,7 @@ class BookkeepingTest {
         assertThat(arena.bookkeepingBytes()).isLessThan(256 * KIB);
     }
 
-    /** ONNX Runtime keeps 8 bytes for each 256. */
+    /** ONNX Runtime stores 8 bytes for each 256. */
     @Test
     void smallBlocksCostTheirRecord() {
         final BfcArena arena = arena(16L << 20);

@@ -65,7 +65,7 @@ class GoldenTraceTest {
                 """);
     }
 
-    /** Where ONNX Runtime lets a reserve pass the limit, and is without one from then on, this arena refuses. */
+    /** Where ONNX Runtime lets a reserve pass the limit, and is without one from then on, this arena rejects it. */
     @Test
     void t3ObeysTheLimit() {
         replay(Map.of("arena.max_mem", "65536", "arena.initial_chunk_size_bytes", "4096"), """
@@ -170,7 +170,7 @@ class GoldenTraceTest {
         "arena.initial_growth_chunk_size_bytes",
         "arena.max_power_of_two_extend_bytes"
     })
-    void zeroSizesAreRefusedByName(String key) {
+    void zeroSizesAreRejectedByName(String key) {
         final AllocatorOptions options = AllocatorOptions.of(Map.of(key, "0"), "session");
 
         assertThatThrownBy(() -> ArenaConfig.from(options))

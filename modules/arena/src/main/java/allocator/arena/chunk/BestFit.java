@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * stream's sync id of that moment, its <em>stamp</em>. Any requester may use unbound memory; {@link StreamSearch} says
  * who may use owned memory. The requester that takes memory is its next owner.
  *
- * <p><b>Coalescing.</b> Freed memory merges with its free neighbours at once; see {@link Coalescing}.
+ * <p><b>Coalescing.</b> Freed memory merges with its free neighbours at once; see {@link ChunkStore}.
  *
  * <p>Invariants, checked by {@link ConsistencyCheck}: the chunks of a region cover it without gaps; two free neighbours
  * have two different owners; a free chunk has one entry in its owner's index of free chunks, and its untouched head and
@@ -28,10 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class BestFit extends Placement {
     private static final int NONE = Chunks.NONE;
 
-    /* Fields, as each load on the way to a chunk waits for the one before, and the first for the lock. */
-    private final Chunks chunks = map.chunks;
-    private final StreamSlots slots = freeChunks.slots;
-    private final FreeIndex unboundFree = unbound.free;
+    /* A field, as each load on the way to a chunk waits for the one before, and the first for the lock. */
+    private final FreeIndex unboundFree = store.unboundFree;
 
     private final long maxDeadGranules;
 
@@ -63,26 +61,26 @@ public final class BestFit extends Placement {
         if (found == NONE) {
             return NO_ADDRESS;
         }
-        coalescing.ensureSpare();
-        final Region region = map.region(found);
+        store.ensureSpare();
+        final Region region = store.region(found);
         takenGranules = SizeOrder.granules(foundKey);
-        final int owner = chunks.owner(found);
+        final int owner = store.chunks.owner(found);
         final int chunk =
-                isEndFound ? coalescing.carve(region, found, owner, foundKey, takenGranules, granules) : found;
-        final long offset = chunks.offset(chunk);
+                isEndFound ? store.carve(region, found, owner, foundKey, takenGranules, granules) : found;
+        final long offset = store.chunks.offset(chunk);
         if (!isEndFound) {
             region.ensureEntry(offset + granules);
             removeFound(region, chunk, owner, offset);
         }
         final long spare = takenGranules - granules;
         if (spare >= granules || spare >= maxDeadGranules) {
-            coalescing.splitOff(region, chunk, owner, offset + granules, spare);
+            store.splitOff(region, chunk, owner, offset + granules, spare);
             takenGranules = granules;
         }
-        chunks.setInUse(chunk, requester.number, requested);
+        store.chunks.setInUse(chunk, requester.number, requested);
         region.chunksInUse++;
         requester.chunksInUse++;
-        return region.addressAt(offset);
+        return region.address(offset);
     }
 
     /** Finds the best fit: a chunk, or a chunk with an untouched head or tail; {@link #isEndFound} says which. */
@@ -91,7 +89,7 @@ public final class BestFit extends Placement {
         final int found = unboundFree.isEmpty() ? NONE : unboundFree.ceiling(least);
         foundKey = found == NONE ? SizeOrder.END : unboundFree.foundKey();
         isEndFound = false;
-        return slots.count() == 1 ? found : findAmongOwned(least, requester, found);
+        return store.slots.count() == 1 ? found : findAmongOwned(least, requester, found);
     }
 
     private int findAmongOwned(long least, Slot requester, int unboundFit) {
@@ -106,21 +104,21 @@ public final class BestFit extends Placement {
         if (owner == StreamSlots.UNBOUND) {
             unboundFree.remove(foundKey);
         } else {
-            freeChunks.removeFree(region, chunk, owner, offset, takenGranules);
+            store.removeFree(region, chunk, owner, offset, takenGranules);
         }
     }
 
     /** Makes a cached chunk live again for the owner of a slot, and returns its address. */
     long reuse(int chunk, long requested, Slot requester) {
-        final Region region = map.region(chunk);
-        final int owner = chunks.owner(chunk);
+        final Region region = store.region(chunk);
+        final int owner = store.chunks.owner(chunk);
         if (owner != requester.number) {
-            slots.get(owner).chunksInUse--;
+            store.slots.get(owner).chunksInUse--;
             requester.chunksInUse++;
         }
-        chunks.setInUse(chunk, requester.number, requested);
-        takenGranules = region.granules(chunk);
-        return region.address(chunk);
+        store.chunks.setInUse(chunk, requester.number, requested);
+        takenGranules = store.granules(region, chunk);
+        return store.address(region, chunk);
     }
 
     @Override
@@ -130,12 +128,12 @@ public final class BestFit extends Placement {
 
     @Override
     public void prepareFree() {
-        coalescing.ensureSpare();
+        store.ensureSpare();
     }
 
     @Override
     public void free(Region region, int chunk, long granules) {
-        final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+        final SyncStream stream = store.slots.get(store.chunks.owner(chunk)).stream;
         region.frees++;
         free(region, chunk, granules, stream == null ? 0 : stream.syncId());
     }
@@ -143,30 +141,30 @@ public final class BestFit extends Placement {
     /** Frees a live or cached chunk with the stamp of its free. Call {@link #prepareFree} before. */
     void free(Region region, int chunk, long granules, long stamp) {
         region.chunksInUse--;
-        final Slot owner = slots.get(chunks.owner(chunk));
+        final Slot owner = store.slots.get(store.chunks.owner(chunk));
         owner.chunksInUse--;
         if (owner.stream == null) {
-            chunks.setUnbound(chunk);
+            store.chunks.setUnbound(chunk);
         } else {
-            chunks.setOwned(chunk, owner.number, stamp, 0, 0);
+            store.chunks.setOwned(chunk, owner.number, stamp, 0, 0);
         }
-        coalescing.coalesce(region, chunk, chunks.offset(chunk), granules);
+        store.coalesce(region, chunk, store.chunks.offset(chunk), granules);
     }
 
     @Override
     public void endRun(SyncStream stream) {
-        final Slot slot = slots.find(stream);
+        final Slot slot = store.slots.find(stream);
         if (slot != null) {
-            coalescing.unbindFree(slot);
+            store.unbindFree(slot);
         }
     }
 
     @Override
     public void releaseStream(SyncStream stream) {
-        final Slot slot = slots.find(stream);
+        final Slot slot = store.slots.find(stream);
         if (slot != null) {
-            slots.forget(slot);
-            coalescing.unbindFree(slot);
+            store.slots.forget(slot);
+            store.unbindFree(slot);
         }
     }
 

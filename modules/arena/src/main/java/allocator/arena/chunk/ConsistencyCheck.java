@@ -23,8 +23,8 @@ public final class ConsistencyCheck {
 
     private ConsistencyCheck(Placement placement) {
         this.placement = placement;
-        chunks = placement.map.chunks;
-        slots = placement.freeChunks.slots;
+        chunks = placement.store.chunks;
+        slots = placement.store.slots;
         freeByOwner = new int[slots.count()];
         inUseByOwner = new int[slots.count()];
         untouchedEndsByOwner = new int[slots.count()];
@@ -75,7 +75,7 @@ public final class ConsistencyCheck {
     }
 
     private void regions() {
-        final Regions regions = placement.map.regions;
+        final Regions regions = placement.store.regions;
         for (int i = 0; i < regions.count(); i++) {
             final Region region = regions.at(i);
             expect(regions.get(region.id) == region, "region by id", region.id);
@@ -94,16 +94,16 @@ public final class ConsistencyCheck {
         long windows = 1;
         long lastWindow = 0;
         int inWindow = 0;
-        for (int chunk = region.firstChunk(); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+        for (int chunk = region.firstChunk(placement.store); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
             final long offset = chunks.offset(chunk);
             expect(chunks.region(chunk) == region.id, "region of a chunk", offset);
             expect(chunks.previous(chunk) == previous, "link to the previous chunk", offset);
             expect(offset == end, "start of a chunk", offset);
-            expect(region.granules(chunk) > 0, "size of a chunk", offset);
-            expect(region.startingAt(offset) == chunk, "address index", offset);
-            end = offset + region.granules(chunk);
+            expect(placement.granules(region, chunk) > 0, "size of a chunk", offset);
+            expect(region.startingAt(placement.store, offset) == chunk, "address index", offset);
+            end = offset + placement.granules(region, chunk);
             if (offset / Region.WINDOW_GRANULES != lastWindow) {
-                expect(inWindow == region.chunksInWindow(lastWindow), "address index of a window", lastWindow);
+                expect(inWindow == region.chunksInWindow(placement.store, lastWindow), "address index of a window", lastWindow);
                 windows++;
                 inWindow = 0;
                 lastWindow = offset / Region.WINDOW_GRANULES;
@@ -119,27 +119,27 @@ public final class ConsistencyCheck {
             if (chunks.isCached(chunk)) {
                 expect(!chunks.isFree(chunk), "cached and free", offset);
                 cached++;
-                cachedGranules += region.granules(chunk);
+                cachedGranules += placement.granules(region, chunk);
             } else if (!chunks.isFree(chunk)) {
-                inUseBytes += Granules.toBytes(region.granules(chunk));
+                inUseBytes += Granules.toBytes(placement.granules(region, chunk));
                 requestedBytes += chunks.requested(chunk);
             }
             previous = chunk;
         }
         expect(end == region.granules, "end of the chunks of a region", end);
         expect(inUse == region.chunksInUse, "chunks in use in a region", region.chunksInUse);
-        expect(inWindow == region.chunksInWindow(lastWindow), "address index of the last window", lastWindow);
+        expect(inWindow == region.chunksInWindow(placement.store, lastWindow), "address index of the last window", lastWindow);
         expect(windows == region.filledWindows(), "windows of the address index", region.filledWindows());
     }
 
     private void freeChunk(Region region, int chunk, int previous) {
         final int owner = chunks.owner(chunk);
-        final long granules = region.granules(chunk);
-        final long address = region.address(chunk);
+        final long granules = placement.granules(region, chunk);
+        final long address = placement.address(region, chunk);
         expect(
                 previous == Chunks.NONE
                         || !chunks.isFree(previous)
-                        || !placement.coalescing.haveMergeableOwners(previous, chunk),
+                        || !placement.store.haveMergeableOwners(previous, chunk),
                 "free neighbours that are not one",
                 address);
         final long key = SizeOrder.key(granules, address);

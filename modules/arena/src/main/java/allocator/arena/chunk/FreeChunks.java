@@ -6,33 +6,22 @@ import allocator.arena.chunk.StreamSlots.Slot;
  * The free chunks of a lane, each in the index of its owner; a chunk without owner is in that of slot 0. The untouched
  * head and tail of an owned chunk are in a second index of the owner.
  */
-final class FreeChunks {
-    private final SortedTrees trees = new SortedTrees();
+class FreeChunks extends ChunkMap {
+    final SortedTrees trees = new SortedTrees();
     final StreamSlots slots = new StreamSlots(trees);
 
-    private final Chunks chunks;
-
     /* A field, as each load on the way to the index waits for the one before. */
-    private final FreeIndex unbound = slots.unbound().free;
-
-    FreeChunks(Chunks chunks) {
-        this.chunks = chunks;
-    }
+    final FreeIndex unboundFree = slots.unbound().free;
 
     static long key(Region region, long offset, long granules) {
-        return SizeOrder.key(granules, region.addressAt(offset));
+        return SizeOrder.key(granules, region.address(offset));
     }
 
-    /** Makes room, so that the next {@code inserts} entries are made without allocating. */
-    void ensureSpare(int inserts) {
-        trees.ensureSpare(inserts);
-    }
-
-    /** Inserts a free chunk. Call {@link #ensureSpare} before. */
-    void insertFree(Region region, int chunk, int owner, long offset, long granules) {
+    /** Inserts a free chunk. Call {@link ChunkStore#ensureSpare} before. */
+    final void insertFree(Region region, int chunk, int owner, long offset, long granules) {
         final long key = key(region, offset, granules);
         if (owner == StreamSlots.UNBOUND) {
-            unbound.add(key, chunk);
+            unboundFree.add(key, chunk);
             return;
         }
         final Slot slot = slots.get(owner);
@@ -50,10 +39,10 @@ final class FreeChunks {
     }
 
     /** Removes a free chunk. */
-    void removeFree(Region region, int chunk, int owner, long offset, long granules) {
+    final void removeFree(Region region, int chunk, int owner, long offset, long granules) {
         final long key = key(region, offset, granules);
         if (owner == StreamSlots.UNBOUND) {
-            unbound.remove(key);
+            unboundFree.remove(key);
             return;
         }
         final Slot slot = slots.get(owner);
@@ -70,8 +59,8 @@ final class FreeChunks {
         }
     }
 
-    /** Returns the bytes of Java heap that the indexes and the slots take. */
+    @Override
     long bookkeepingBytes() {
-        return trees.bookkeepingBytes() + slots.bookkeepingBytes();
+        return super.bookkeepingBytes() + trees.bookkeepingBytes() + slots.bookkeepingBytes();
     }
 }

@@ -21,9 +21,7 @@ public abstract sealed class Placement permits BestFit, QuickFit {
     /** No memory: no region begins at this address. */
     public static final long NO_ADDRESS = 0;
 
-    final ChunkMap map;
-    final FreeChunks freeChunks;
-    final Coalescing coalescing;
+    final ChunkStore store;
     final StreamSearch streamSearch;
 
     /** The slot of memory that is bound to no stream. */
@@ -31,18 +29,14 @@ public abstract sealed class Placement permits BestFit, QuickFit {
 
     /** Creates a placement that owns its chunks. */
     Placement() {
-        map = new ChunkMap();
-        freeChunks = new FreeChunks(map.chunks);
-        coalescing = new Coalescing(map, freeChunks);
-        streamSearch = new StreamSearch(map, freeChunks.slots);
-        unbound = freeChunks.slots.unbound();
+        store = new ChunkStore();
+        streamSearch = new StreamSearch(store);
+        unbound = store.slots.unbound();
     }
 
     /** Creates a placement over the chunks of another one. */
     Placement(Placement base) {
-        map = base.map;
-        freeChunks = base.freeChunks;
-        coalescing = base.coalescing;
+        store = base.store;
         streamSearch = base.streamSearch;
         unbound = base.unbound;
     }
@@ -97,43 +91,73 @@ public abstract sealed class Placement permits BestFit, QuickFit {
 
     /** Returns the bytes of Java heap that all tables take. */
     public long bookkeepingBytes() {
-        return map.bookkeepingBytes() + freeChunks.bookkeepingBytes();
+        return store.bookkeepingBytes();
     }
 
     /** Returns the regions. */
     public final Regions regions() {
-        return map.regions;
+        return store.regions;
     }
 
     /** Returns the number of chunks. */
     public final int chunkCount() {
-        return map.chunks.count();
+        return store.chunks.count();
+    }
+
+    /** Returns the live chunk of a region that starts at {@code address}, {@link Region#NO_CHUNK} if none does. */
+    public final int liveChunk(Region region, long address) {
+        return store.liveChunk(region, address);
+    }
+
+    /** Returns the size of a chunk of a region in granules. */
+    public final long granules(Region region, int chunk) {
+        return store.granules(region, chunk);
+    }
+
+    /** Returns the address of a chunk of a region. */
+    public final long address(Region region, int chunk) {
+        return store.address(region, chunk);
+    }
+
+    /** Returns the bytes that the caller of a live chunk requested. */
+    public final long requested(int chunk) {
+        return store.chunks.requested(chunk);
+    }
+
+    /** Returns whether a chunk is live: neither free nor cached. */
+    public final boolean isLive(int chunk) {
+        return store.chunks.isLive(chunk);
+    }
+
+    /** Returns the chunk that contains an address of a region. May take long: for messages. */
+    public final int chunkContaining(Region region, long address) {
+        return region.containing(store, Granules.floor(address - region.base));
     }
 
     /** Makes room for one {@link #attach} of a region of up to {@code granules} granules. */
     public final void prepareRegion(long granules) {
-        coalescing.prepareRegion(granules);
+        store.prepareRegion(granules);
     }
 
     /** Returns a region, to be attached later, with an id that no other region has. */
     public final Region newRegion(long base, long granules) {
-        return map.newRegion(base, granules);
+        return store.newRegion(base, granules);
     }
 
     /** Adds a region, wholly free. Call {@link #prepareRegion} before. */
     public final void attach(Region region) {
-        coalescing.attach(region);
+        store.attach(region);
     }
 
     /** Removes a region without chunks in use. */
     public final void detach(Region region) {
-        coalescing.detach(region);
+        store.detach(region);
     }
 
     /** Adds the streams that own memory in a region to {@code owners}. */
     public final void addOwners(Region region, Set<SyncStream> owners) {
-        for (int chunk = region.firstChunk(); chunk != Chunks.NONE; chunk = map.chunks.next(chunk)) {
-            final SyncStream stream = freeChunks.slots.get(map.chunks.owner(chunk)).stream;
+        for (int chunk = region.firstChunk(store); chunk != Chunks.NONE; chunk = store.chunks.next(chunk)) {
+            final SyncStream stream = store.slots.get(store.chunks.owner(chunk)).stream;
             if (stream != null) {
                 owners.add(stream);
             }
@@ -142,7 +166,7 @@ public abstract sealed class Placement permits BestFit, QuickFit {
 
     /** Lists the chunks of a region by address, each as what {@code factory} makes of it. Call when none is cached. */
     public final <T> List<T> list(Region region, ChunkFactory<T> factory) {
-        return map.list(region, freeChunks.slots, factory);
+        return store.list(region, store.slots, factory);
     }
 
     /** Returns the granules of the largest free chunk of any owner. */
@@ -160,9 +184,9 @@ public abstract sealed class Placement permits BestFit, QuickFit {
         if (requester == null) {
             return unbound;
         }
-        map.chunks.trackUntouchedEnds();
-        final Slot slot = freeChunks.slots.findOrAdd(requester);
-        slot.ensureIndexes(map.regions.largest());
+        store.chunks.trackUntouchedEnds();
+        final Slot slot = store.slots.findOrAdd(requester);
+        slot.ensureIndexes(store.regions.largest());
         return slot;
     }
 }

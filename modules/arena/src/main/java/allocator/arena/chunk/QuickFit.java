@@ -30,9 +30,7 @@ public final class QuickFit extends Placement {
     private static final int MERGED_AT_ONCE = 256;
 
     private final BestFit bestFit;
-    private final Chunks chunks = map.chunks;
-    private final StreamSlots slots = freeChunks.slots;
-    private final ChunkCache cache = new ChunkCache(chunks);
+    private final ChunkCache cache = new ChunkCache(store.chunks);
 
     /** The most to cache; 0 for the default share. */
     private final long maxCachedGranules;
@@ -95,7 +93,7 @@ public final class QuickFit extends Placement {
     /** Caches a live chunk, and merges the largest cached chunks if there are too many. */
     @Override
     public void free(Region region, int chunk, long granules) {
-        final Slot owner = slots.get(chunks.owner(chunk));
+        final Slot owner = store.slots.get(store.chunks.owner(chunk));
         final SyncStream stream = owner.stream;
         region.frees++;
         if (stream == null) {
@@ -104,7 +102,7 @@ public final class QuickFit extends Placement {
             addToCache(chunk, granules, owner, owner, stream.syncId());
         }
         cachedGranules += granules;
-        final long most = maxCachedGranules == 0 ? map.regions.granules() / DEFAULT_SHARE : maxCachedGranules;
+        final long most = maxCachedGranules == 0 ? store.regions.granules() / DEFAULT_SHARE : maxCachedGranules;
         boolean hasMerged = true;
         while (cachedGranules > most && hasMerged) {
             hasMerged = mergeLargest();
@@ -133,13 +131,13 @@ public final class QuickFit extends Placement {
     }
 
     private void unbindCached(SyncStream stream) {
-        final Slot slot = slots.find(stream);
+        final Slot slot = store.slots.find(stream);
         if (slot == null) {
             return;
         }
         for (int stack = cache.largest(slot.number); stack != NONE; stack = cache.largest(slot.number)) {
             final int chunk = cache.pop(stack);
-            addToCache(chunk, map.granules(chunk), slot, unbound, 0);
+            addToCache(chunk, store.granules(chunk), slot, unbound, 0);
         }
     }
 
@@ -152,10 +150,10 @@ public final class QuickFit extends Placement {
         for (int merged = 0; merged < MERGED_AT_ONCE && cache.isFilled(stack); merged++) {
             bestFit.prepareFree(); // an OutOfMemoryError after the pop would lose the chunk
             final int chunk = cache.pop(stack);
-            final Region region = map.region(chunk);
-            final long granules = region.granules(chunk);
+            final Region region = store.region(chunk);
+            final long granules = store.granules(region, chunk);
             cachedGranules -= granules;
-            bestFit.free(region, chunk, granules, chunks.cachedStamp(chunk));
+            bestFit.free(region, chunk, granules, store.chunks.cachedStamp(chunk));
         }
         return true;
     }

@@ -14,7 +14,8 @@ import java.util.Arrays;
  * <p>The entries of the first windows are one array that grows with them. The entries of the others are in pages, made
  * when a chunk first starts in them. So an unused part of a large region costs nothing, and no growth takes long.
  *
- * <p>Guarded by the lane's lock, except for what is final.
+ * <p>The records of its chunks and the tables are in the {@link ChunkMap}, which the methods get as an argument. Guarded
+ * by the lane's lock, except for what is final.
  */
 public final class Region {
     /** The largest size of a region in bytes. */
@@ -24,7 +25,7 @@ public final class Region {
     public static final int NO_CHUNK = Chunks.NONE;
 
     /** Bytes of Java heap for the object itself. */
-    static final long OBJECT_BYTES = 80;
+    static final long OBJECT_BYTES = 64;
 
     /** Granules for each entry of the index. */
     static final int WINDOW_GRANULES = WindowTables.SLOTS;
@@ -42,10 +43,6 @@ public final class Region {
     private static final int PAGE_SHIFT = 10;
     private static final int PAGE_WINDOWS = 1 << PAGE_SHIFT;
     private static final int PAGE_MASK = PAGE_WINDOWS - 1;
-
-    /* The tables of the map, as a load of the map itself would lengthen the way from an address to its chunk. */
-    private final Chunks chunks;
-    private final WindowTables tables;
 
     final int id;
     final long base;
@@ -66,9 +63,7 @@ public final class Region {
     /** The windows from {@link #MAX_HEAD} on. */
     private final int[][] pages;
 
-    Region(ChunkMap map, int id, long base, long granules, boolean isFirst) {
-        chunks = map.chunks;
-        tables = map.tables;
+    Region(int id, long base, long granules, boolean isFirst) {
         this.id = id;
         this.base = base;
         this.granules = granules;
@@ -111,44 +106,8 @@ public final class Region {
         return Long.compareUnsigned(address - base, byteSize()) < 0;
     }
 
-    /** Returns the live chunk that starts at {@code address}, {@link #NO_CHUNK} if none does. */
-    public int liveChunk(long address) {
-        final long offset = address - base;
-        if (!Granules.isWhole(offset)) {
-            return Chunks.NONE;
-        }
-        final int chunk = startingAt(Granules.floor(offset));
-        return chunk == Chunks.NONE || !chunks.isLive(chunk) ? Chunks.NONE : chunk;
-    }
-
-    /** Returns the chunk that contains {@code address}, which lies in this region. May take long: for messages. */
-    public int chunkContaining(long address) {
-        return containing(Granules.floor(address - base));
-    }
-
-    /** Returns whether a chunk is live: neither free nor cached. */
-    public boolean isLive(int chunk) {
-        return chunks.isLive(chunk);
-    }
-
-    /** Returns the bytes that the caller of a live chunk requested. */
-    public long requested(int chunk) {
-        return chunks.requested(chunk);
-    }
-
-    /** Returns the size of a chunk of this region, in granules. */
-    public long granules(int chunk) {
-        final int next = chunks.next(chunk);
-        return (next == Chunks.NONE ? granules : chunks.offset(next)) - chunks.offset(chunk);
-    }
-
-    /** Returns the address of a chunk of this region. */
-    public long address(int chunk) {
-        return addressAt(chunks.offset(chunk));
-    }
-
     /** Returns the address of the granule at {@code offset}. */
-    long addressAt(long offset) {
+    long address(long offset) {
         return base + Granules.toBytes(offset);
     }
 
@@ -205,113 +164,113 @@ public final class Region {
         }
     }
 
-    private boolean startsIn(int chunk, long window) {
-        return chunk != Chunks.NONE && window(chunks.offset(chunk)) == window;
+    private static boolean startsIn(ChunkMap map, int chunk, long window) {
+        return chunk != Chunks.NONE && window(map.chunks.offset(chunk)) == window;
     }
 
     /** Enters a chunk that starts at {@code offset} and whose record is linked. Call {@link #ensureEntry} before. */
-    void enter(int chunk, long offset) {
+    void enter(ChunkMap map, int chunk, long offset) {
         final long window = window(offset);
         final int entry = entry(window);
         if (entry < 0) {
-            tables.set(~entry, granuleInWindow(offset), chunk);
+            map.tables.set(~entry, granuleInWindow(offset), chunk);
         } else if (entry == 0) {
             setEntry(window, chunk + 1);
         } else {
             final int other = entry - 1;
-            enterBeside(window, chunks.offset(other) < offset ? other : chunk);
+            enterBeside(map, window, map.chunks.offset(other) < offset ? other : chunk);
         }
     }
 
     /** Replaces the entry of a window in which at least two chunks start; {@code first} is the first of them. */
-    private void enterBeside(long window, int first) {
+    private void enterBeside(ChunkMap map, long window, int first) {
         int count = 0;
-        for (int chunk = first; startsIn(chunk, window); chunk = chunks.next(chunk)) {
+        for (int chunk = first; startsIn(map, chunk, window); chunk = map.chunks.next(chunk)) {
             count++;
         }
         if (count <= FEW) {
             setEntry(window, first + 1);
             return;
         }
-        final int table = tables.create();
-        for (int chunk = first; startsIn(chunk, window); chunk = chunks.next(chunk)) {
-            tables.set(table, granuleInWindow(chunks.offset(chunk)), chunk);
+        final int table = map.tables.create();
+        for (int chunk = first; startsIn(map, chunk, window); chunk = map.chunks.next(chunk)) {
+            map.tables.set(table, granuleInWindow(map.chunks.offset(chunk)), chunk);
         }
         setEntry(window, ~table);
     }
 
     /** Removes a chunk that starts at {@code offset} and whose record is still linked. */
-    void remove(int chunk, long offset) {
+    void remove(ChunkMap map, int chunk, long offset) {
         final long window = window(offset);
         final int entry = entry(window);
-        final int next = chunks.next(chunk);
+        final int next = map.chunks.next(chunk);
         if (entry < 0) {
-            tables.set(~entry, granuleInWindow(offset), Chunks.NONE);
-            if (!startsIn(next, window) && !startsIn(chunks.previous(chunk), window)) {
-                tables.retire(~entry);
+            map.tables.set(~entry, granuleInWindow(offset), Chunks.NONE);
+            if (!startsIn(map, next, window) && !startsIn(map, map.chunks.previous(chunk), window)) {
+                map.tables.retire(~entry);
                 setEntry(window, 0);
             }
         } else if (entry == chunk + 1) {
-            setEntry(window, startsIn(next, window) ? next + 1 : 0);
+            setEntry(window, startsIn(map, next, window) ? next + 1 : 0);
         }
     }
 
     /** Empties the index of a region that is detached and whose chunks are still linked. */
-    void clear() {
-        for (int chunk = firstChunk(); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
-            final long window = window(chunks.offset(chunk));
+    void clear(ChunkMap map) {
+        for (int chunk = firstChunk(map); chunk != Chunks.NONE; chunk = map.chunks.next(chunk)) {
+            final long window = window(map.chunks.offset(chunk));
             final int entry = entry(window);
             if (entry < 0) {
-                tables.set(~entry, granuleInWindow(chunks.offset(chunk)), Chunks.NONE);
-                if (!startsIn(chunks.next(chunk), window)) {
-                    tables.retire(~entry);
+                map.tables.set(~entry, granuleInWindow(map.chunks.offset(chunk)), Chunks.NONE);
+                if (!startsIn(map, map.chunks.next(chunk), window)) {
+                    map.tables.retire(~entry);
                 }
             }
         }
     }
 
     /** Returns the chunk that starts at {@code offset}, {@link Chunks#NONE} if none does. */
-    int startingAt(long offset) {
+    int startingAt(ChunkMap map, long offset) {
         final int entry = entry(window(offset));
         if (entry < 0) {
-            return tables.get(~entry, granuleInWindow(offset));
+            return map.tables.get(~entry, granuleInWindow(offset));
         }
         int chunk = entry - 1;
-        if (chunk != Chunks.NONE && chunks.offset(chunk) < offset) {
-            chunk = chunks.next(chunk);
+        if (chunk != Chunks.NONE && map.chunks.offset(chunk) < offset) {
+            chunk = map.chunks.next(chunk);
         }
-        return chunk != Chunks.NONE && chunks.offset(chunk) == offset ? chunk : Chunks.NONE;
+        return chunk != Chunks.NONE && map.chunks.offset(chunk) == offset ? chunk : Chunks.NONE;
     }
 
     /** Returns the chunk in which {@code offset} lies, in time proportional to the length of the chunk. */
-    int containing(long offset) {
+    int containing(ChunkMap map, long offset) {
         long at = offset;
-        int chunk = startingAt(at);
+        int chunk = startingAt(map, at);
         while (chunk == Chunks.NONE) {
             at = entry(window(at)) == 0 ? (window(at) << WINDOW_SHIFT) - 1 : at - 1;
-            chunk = startingAt(at);
+            chunk = startingAt(map, at);
         }
         return chunk;
     }
 
     /** Returns the chunk at the start of the region. */
-    int firstChunk() {
-        return startingAt(0);
+    int firstChunk(ChunkMap map) {
+        return startingAt(map, 0);
     }
 
     /**
      * Returns the number of chunks that the entry of a window names, for the consistency check. An entry that names the
      * first of two chunks counts as both.
      */
-    int chunksInWindow(long window) {
+    int chunksInWindow(ChunkMap map, long window) {
         final int entry = entry(window);
         int count = 0;
         if (entry < 0) {
             for (int granule = 0; granule < WINDOW_GRANULES; granule++) {
-                count += tables.get(~entry, granule) == Chunks.NONE ? 0 : 1;
+                count += map.tables.get(~entry, granule) == Chunks.NONE ? 0 : 1;
             }
         } else {
-            for (int chunk = entry - 1; startsIn(chunk, window) && count < FEW; chunk = chunks.next(chunk)) {
+            for (int chunk = entry - 1; startsIn(map, chunk, window) && count < FEW; chunk = map.chunks.next(chunk)) {
                 count++;
             }
         }
@@ -335,7 +294,7 @@ public final class Region {
         return filled;
     }
 
-    /** Returns the bytes of Java heap that the region and its index take, without the tables. */
+    /** Returns the bytes of Java heap that the region and its index take, without the map.tables. */
     long bookkeepingBytes() {
         long bytes = OBJECT_BYTES + HeapSize.ofInts(head.length) + HeapSize.ofReferences(pages.length);
         for (final int[] page : pages) {

@@ -16,7 +16,7 @@ import allocator.arena.chunk.StreamSlots.Slot;
 final class StreamSearch {
     private static final int NONE = Chunks.NONE;
 
-    private final ChunkMap map;
+    private final ChunkStore store;
     private final Chunks chunks;
     private final StreamSlots slots;
 
@@ -26,10 +26,10 @@ final class StreamSearch {
     /** Whether the best fit so far is an untouched head or tail. */
     private boolean isEndFound;
 
-    StreamSearch(ChunkMap map, StreamSlots slots) {
-        this.map = map;
-        this.slots = slots;
-        chunks = map.chunks;
+    StreamSearch(ChunkStore store) {
+        this.store = store;
+        chunks = store.chunks;
+        slots = store.slots;
     }
 
     /**
@@ -130,7 +130,7 @@ final class StreamSearch {
             final long waited = waited(requester, owner);
             for (int chunk = owner.free.first(); chunk != NONE; chunk = owner.free.ceiling(owner.free.foundKey() + 1)) {
                 final long usable = chunks.stamp(chunk) < waited
-                        ? map.granules(chunk)
+                        ? store.granules(chunk)
                         : Math.max(chunks.untouchedHead(chunk), chunks.untouchedTail(chunk));
                 largest = Math.max(largest, usable);
             }
@@ -149,6 +149,6 @@ final class StreamSearch {
 
     private long largestIn(FreeIndex index) {
         final int chunk = index.last();
-        return chunk == NONE ? 0 : map.granules(chunk);
+        return chunk == NONE ? 0 : store.granules(chunk);
     }
 }

@@ -24,7 +24,7 @@ class QuickFitTest {
         }
         final Region region = quickFit.regions().at(0);
         for (int i = 0; i <= most; i++) {
-            quickFit.free(region, region.startingAt(2L * i), 1);
+            quickFit.free(region, region.startingAt(quickFit.store, 2L * i), 1);
         }
 
         assertThat(quickFit.cachedGranules()).isBetween(most - 300L, (long) most);

@@ -21,12 +21,12 @@ class RegionTest {
         tables.ensureSpare();
         region.ensureEntry(offset);
         final int chunk = previous == Chunks.NONE ? chunks.create(region.id, offset) : chunks.split(previous, offset);
-        region.enter(chunk, offset);
+        region.enter(map, chunk, offset);
         return chunk;
     }
 
     private void remove(Region region, int chunk) {
-        region.remove(chunk, chunks.offset(chunk));
+        region.remove(map, chunk, chunks.offset(chunk));
         chunks.join(chunks.previous(chunk), chunk);
     }
 
@@ -35,7 +35,7 @@ class RegionTest {
     void theIndexDoesWhatAMapDoes(@ForAll long seed) {
         final Random random = new Random(seed);
         final long granules = 1L + random.nextInt(40_000);
-        final Region region = new Region(map, 0, BASE, granules, true);
+        final Region region = new Region(0, BASE, granules, true);
         final TreeMap<Long, Integer> starts = new TreeMap<>();
         starts.put(0L, enter(region, 0, Chunks.NONE));
         for (int i = 0; i < 500; i++) {
@@ -51,11 +51,11 @@ class RegionTest {
         }
         for (int i = 0; i < 2000; i++) {
             final long offset = random.nextLong(granules);
-            assertThat(region.startingAt(offset)).isEqualTo(starts.getOrDefault(offset, Chunks.NONE));
-            assertThat(region.containing(offset))
+            assertThat(region.startingAt(map, offset)).isEqualTo(starts.getOrDefault(offset, Chunks.NONE));
+            assertThat(region.containing(map, offset))
                     .isEqualTo(starts.floorEntry(offset).getValue());
         }
-        assertThat(region.firstChunk()).isEqualTo(starts.get(0L));
+        assertThat(region.firstChunk(map)).isEqualTo(starts.get(0L));
         assertThat(region.filledWindows())
                 .isEqualTo(starts.keySet().stream()
                         .map(offset -> offset / Region.WINDOW_GRANULES)
@@ -66,7 +66,7 @@ class RegionTest {
     /** Many chunks in a block, then fewer, then none, over and over: the tables are used again. */
     @Test
     void tablesAreUsedAgain() {
-        final Region region = new Region(map, 0, BASE, 1600, true);
+        final Region region = new Region(0, BASE, 1600, true);
         final int first = enter(region, 0, Chunks.NONE);
         for (int round = 0; round < 20; round++) {
             int last = first;
@@ -86,7 +86,7 @@ class RegionTest {
 
     @Test
     void aRegionContainsItsBytesOnly() {
-        final Region region = new Region(map, 0, BASE, 2, true);
+        final Region region = new Region(0, BASE, 2, true);
 
         assertThat(region.contains(BASE)).isTrue();
         assertThat(region.contains(BASE + 511)).isTrue();
@@ -98,12 +98,12 @@ class RegionTest {
     @Test
     void theFarEndOfALargeRegionIsFound() {
         final long granules = 1L << 30;
-        final Region region = new Region(map, 0, BASE, granules, true);
+        final Region region = new Region(0, BASE, granules, true);
         final int first = enter(region, 0, Chunks.NONE);
         final int last = enter(region, granules - 1, first);
 
-        assertThat(region.startingAt(granules - 1)).isEqualTo(last);
-        assertThat(region.containing(granules - 2)).isEqualTo(first);
+        assertThat(region.startingAt(map, granules - 1)).isEqualTo(last);
+        assertThat(region.containing(map, granules - 2)).isEqualTo(first);
         assertThat(region.bookkeepingBytes()).isLessThan(700_000);
     }
 }

@@ -8,12 +8,11 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class RegionsTest {
-    private final ChunkMap map = new ChunkMap();
-    private final Regions regions = map.regions;
+    private final Regions regions = new Regions();
 
     private Region add(long base, long granules) {
         regions.ensureSpare();
-        final Region region = new Region(map, regions.freeId(), base, granules, false);
+        final Region region = new Region(regions.freeId(), base, granules, false);
         regions.add(region);
         return region;
     }

@@ -13,7 +13,7 @@ class StreamSlotsTest {
     private final FakeStream other = new FakeStream();
 
     @Test
-    void slotZeroIsNobody() {
+    void slotZeroIsUnboundMemory() {
         assertThat(slots.count()).isEqualTo(1);
         assertThat(slots.unbound().stream).isNull();
         assertThat(slots.find(stream)).isNull();

@@ -3,7 +3,7 @@ package allocator.arena.chunk;
 import allocator.arena.chunk.StreamSlots.Slot;
 
 /**
- * Splits and merges chunks, and keeps the indexes of free chunks up to date while it does.
+ * The chunks of a lane: splits and merges them, and keeps the indexes of free chunks up to date.
  *
  * <p>Free neighbours with the same owner are one chunk, and so are free neighbours of which one is unbound. If they
  * were not, a single stream would be worse off than no stream: what it frees could not rejoin the untouched rest of a
@@ -15,7 +15,7 @@ import allocator.arena.chunk.StreamSlots.Slot;
  *   an owned chunk            | untouched head | used by s | untouched tail |
  * </pre>
  */
-final class Coalescing {
+final class ChunkStore extends FreeChunks {
     private static final int NONE = Chunks.NONE;
 
     /**
@@ -23,25 +23,11 @@ final class Coalescing {
      */
     private static final int MAX_INSERTS = 9;
 
-    private final ChunkMap map;
-    private final FreeChunks freeChunks;
-
-    /* Fields, as each load on the way to a chunk waits for the one before. */
-    private final Chunks chunks;
-    private final StreamSlots slots;
-
-    Coalescing(ChunkMap map, FreeChunks freeChunks) {
-        this.map = map;
-        this.freeChunks = freeChunks;
-        chunks = map.chunks;
-        slots = freeChunks.slots;
-    }
-
     /** Makes room in all tables, so that no operation fails half way. */
     void ensureSpare() {
         chunks.ensureSpare(3);
-        map.tables.ensureSpare();
-        freeChunks.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
+        tables.ensureSpare();
+        trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
     }
 
     /**
@@ -53,21 +39,21 @@ final class Coalescing {
      */
     int carve(Region region, int chunk, int owner, long key, long cutGranules, long splitGranules) {
         final long offset = chunks.offset(chunk);
-        final long granules = region.granules(chunk);
+        final long granules = granules(region, chunk);
         final long stamp = chunks.stamp(chunk);
         final long head = chunks.untouchedHead(chunk);
         final long tail = chunks.untouchedTail(chunk);
-        final boolean isHead = head > 0 && FreeChunks.key(region, offset, head) == key;
+        final boolean isHead = head > 0 && key(region, offset, head) == key;
         final long cut = isHead ? offset + head : offset + granules - tail;
         region.ensureEntry(cut);
         region.ensureEntry((isHead ? offset : cut) + splitGranules);
-        freeChunks.removeFree(region, chunk, owner, offset, granules);
-        final int right = map.split(region, chunk, cut);
+        removeFree(region, chunk, owner, offset, granules);
+        final int right = split(region, chunk, cut);
         final int used = isHead ? right : chunk;
         final int untouched = isHead ? chunk : right;
         chunks.setOwned(used, owner, stamp, isHead ? 0 : head, isHead ? tail : 0);
         chunks.setUnbound(untouched);
-        freeChunks.insertFree(region, used, owner, isHead ? cut : offset, granules - cutGranules);
+        insertFree(region, used, owner, isHead ? cut : offset, granules - cutGranules);
         return untouched;
     }
 
@@ -76,9 +62,9 @@ final class Coalescing {
      * {@code granules} granules.
      */
     void splitOff(Region region, int chunk, int foundOwner, long offset, long granules) {
-        final int rest = map.split(region, chunk, offset);
+        final int rest = split(region, chunk, offset);
         if (foundOwner == StreamSlots.UNBOUND) {
-            freeChunks.insertFree(region, rest, StreamSlots.UNBOUND, offset, granules);
+            insertFree(region, rest, StreamSlots.UNBOUND, offset, granules);
             return;
         }
         final int owner = chunks.owner(chunk);
@@ -87,7 +73,7 @@ final class Coalescing {
             chunks.setOwned(rest, owner, chunks.stamp(chunk), Math.max(0, head), chunks.untouchedTail(chunk));
         }
         final long merged = mergeWithNext(region, rest, offset, granules);
-        freeChunks.insertFree(region, rest, chunks.owner(rest), offset, merged);
+        insertFree(region, rest, chunks.owner(rest), offset, merged);
     }
 
     /** Merges a free chunk that is in no index with its neighbours, and inserts the result. */
@@ -97,11 +83,11 @@ final class Coalescing {
         if (previous != NONE && chunks.isFree(previous) && haveMergeableOwners(previous, chunk)) {
             final long previousOffset = chunks.offset(previous);
             final long previousGranules = offset - previousOffset;
-            freeChunks.removeFree(region, previous, chunks.owner(previous), previousOffset, previousGranules);
+            removeFree(region, previous, chunks.owner(previous), previousOffset, previousGranules);
             merge(region, previous, previousGranules, chunk, offset, merged);
-            freeChunks.insertFree(region, previous, chunks.owner(previous), previousOffset, previousGranules + merged);
+            insertFree(region, previous, chunks.owner(previous), previousOffset, previousGranules + merged);
         } else {
-            freeChunks.insertFree(region, chunk, chunks.owner(chunk), offset, merged);
+            insertFree(region, chunk, chunks.owner(chunk), offset, merged);
         }
     }
 
@@ -114,8 +100,8 @@ final class Coalescing {
         if (next == NONE || !chunks.isFree(next) || !haveMergeableOwners(chunk, next)) {
             return granules;
         }
-        final long nextGranules = region.granules(next);
-        freeChunks.removeFree(region, next, chunks.owner(next), offset + granules, nextGranules);
+        final long nextGranules = granules(region, next);
+        removeFree(region, next, chunks.owner(next), offset + granules, nextGranules);
         merge(region, chunk, granules, next, offset + granules, nextGranules);
         return granules + nextGranules;
     }
@@ -140,17 +126,17 @@ final class Coalescing {
             final long stamp = Math.max(chunks.stamp(left), chunks.stamp(right));
             chunks.setOwned(left, Math.max(leftOwner, rightOwner), stamp, head, tail);
         }
-        map.join(region, left, right, rightOffset);
+        join(region, left, right, rightOffset);
     }
 
     /** Unbinds the free chunks of an owner. */
     void unbindFree(Slot slot) {
         for (int chunk = slot.free.first(); chunk != NONE; chunk = slot.free.first()) {
             ensureSpare();
-            final Region region = map.region(chunk);
+            final Region region = region(chunk);
             final long offset = chunks.offset(chunk);
-            final long granules = region.granules(chunk);
-            freeChunks.removeFree(region, chunk, slot.number, offset, granules);
+            final long granules = granules(region, chunk);
+            removeFree(region, chunk, slot.number, offset, granules);
             chunks.setUnbound(chunk);
             coalesce(region, chunk, offset, granules);
         }
@@ -158,22 +144,22 @@ final class Coalescing {
 
     /** Adds a region, wholly free. Call {@link #prepareRegion} before. */
     void attach(Region region) {
-        final int chunk = map.add(region);
-        freeChunks.insertFree(region, chunk, StreamSlots.UNBOUND, 0, region.granules);
+        final int chunk = addRegion(region);
+        insertFree(region, chunk, StreamSlots.UNBOUND, 0, region.granules);
     }
 
     /** Makes room for {@link #attach} with a region of up to {@code granules}. */
     void prepareRegion(long granules) {
         ensureSpare();
         slots.unbound().ensureIndexes(granules);
-        map.regions.ensureSpare();
+        regions.ensureSpare();
     }
 
     /** Removes a region whose chunks are all free. */
     void detach(Region region) {
-        for (int chunk = region.firstChunk(); chunk != NONE; chunk = chunks.next(chunk)) {
-            freeChunks.removeFree(region, chunk, chunks.owner(chunk), chunks.offset(chunk), region.granules(chunk));
+        for (int chunk = region.firstChunk(this); chunk != NONE; chunk = chunks.next(chunk)) {
+            removeFree(region, chunk, chunks.owner(chunk), chunks.offset(chunk), granules(region, chunk));
         }
-        map.remove(region);
+        removeRegion(region);
     }
 }

@@ -24,11 +24,11 @@ import org.junit.jupiter.api.Timeout;
 
 /** Several threads on one arena. */
 @Timeout(120)
-class ArenaConcurrencyTest {
+class BfcArenaConcurrencyTest {
     private static final int THREADS = 6;
     private static final int STEPS = 20_000;
 
-    /** Live blocks of all threads; refuses one that overlaps another. */
+    /** Live blocks of all threads; rejects one that overlaps another. */
     private static final class OverlapCheck {
         private final ConcurrentSkipListMap<Long, Long> live = new ConcurrentSkipListMap<>();
 
@@ -218,7 +218,7 @@ class ArenaConcurrencyTest {
     }
 
     @Test
-    void whoFindsAChunkDoesNotWaitForAnExtension() throws Exception {
+    void anAllocationFromAFreeChunkDoesNotWaitForAnExtension() throws Exception {
         final SlowDevice device = new SlowDevice();
         final BfcArena arena = new BfcArena(device, ArenaConfig.DEFAULT);
         arena.alloc(1000);
@@ -227,7 +227,7 @@ class ArenaConcurrencyTest {
     }
 
     @Test
-    void whoFindsAChunkDoesNotWaitForAReserve() throws Exception {
+    void anAllocationFromAFreeChunkDoesNotWaitForAReserve() throws Exception {
         final SlowDevice device = new SlowDevice();
         final BfcArena arena = new BfcArena(device, ArenaConfig.DEFAULT);
         arena.alloc(1000);
@@ -236,7 +236,7 @@ class ArenaConcurrencyTest {
     }
 
     @Test
-    void whoFindsAChunkDoesNotWaitForAFreeOfAReserve() throws Exception {
+    void anAllocationFromAFreeChunkDoesNotWaitForAFreeOfAReserve() throws Exception {
         final SlowDevice device = new SlowDevice();
         final BfcArena arena = new BfcArena(device, ArenaConfig.DEFAULT);
         arena.alloc(1000);
@@ -246,7 +246,7 @@ class ArenaConcurrencyTest {
     }
 
     @Test
-    void whoFindsAChunkDoesNotWaitForAShrink() throws Exception {
+    void anAllocationFromAFreeChunkDoesNotWaitForAShrink() throws Exception {
         final SlowDevice device = new SlowDevice();
         final BfcArena arena = new BfcArena(device, ArenaConfig.DEFAULT);
         arena.alloc(1000);

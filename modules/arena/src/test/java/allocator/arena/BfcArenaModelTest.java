@@ -3,7 +3,6 @@ package allocator.arena;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import allocator.arena.ModelArena.Bug;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
@@ -26,7 +25,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * Random programs, run on the arena and on {@link ModelArena}: every address, failure, chunk and counter is the same.
  */
-class ArenaModelTest {
+class BfcArenaModelTest {
     private static final int STREAMS = 3;
 
     /** How many random programs a bug may survive. */
@@ -74,8 +73,8 @@ class ArenaModelTest {
 
     /** Each bug is found: the comparison is strict enough. */
     @ParameterizedTest
-    @EnumSource(Bug.class)
-    void aBrokenRuleIsNoticed(Bug bug) {
+    @EnumSource(ModelBug.class)
+    void aBrokenRuleIsDetected(ModelBug bug) {
         assertThatThrownBy(() -> comparePrograms(bug))
                 .as("%d programs with the bug %s", PROGRAMS, bug)
                 .isInstanceOf(AssertionError.class);
@@ -87,7 +86,7 @@ class ArenaModelTest {
         comparePrograms(null);
     }
 
-    private static void comparePrograms(@Nullable Bug bug) {
+    private static void comparePrograms(@Nullable ModelBug bug) {
         for (int seed = 0; seed < PROGRAMS; seed++) {
             final Random random = new Random(seed);
             compare(randomSetup(random), randomProgram(random), bug);
@@ -125,7 +124,7 @@ class ArenaModelTest {
         }
     }
 
-    private static void compare(Setup setup, List<Step> program, @Nullable Bug bug) {
+    private static void compare(Setup setup, List<Step> program, @Nullable ModelBug bug) {
         final FakeDevice device = new FakeDevice().capacity(setup.capacity);
         final BfcArena arena = new BfcArena(device, setup.config);
         final FakeDevice modelDevice = new FakeDevice().capacity(setup.capacity);
@@ -139,7 +138,7 @@ class ArenaModelTest {
             perform(step, arena, model, streams, live);
             arena.checkConsistency();
             assertThat(arena.stats()).isEqualTo(model.stats());
-            assertThat(chunks(arena)).isEqualTo(model.chunks());
+            assertThat(chunks(arena)).isEqualTo(model.snapshot());
             assertThat(device.liveBytes()).isEqualTo(arena.stats().bytesHeld());
             assertThat(device.requestedSizes()).isEqualTo(modelDevice.requestedSizes());
         }

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A device that fails at any moment: nothing leaks, the counters are true, the next call works. */
-class ArenaFaultsTest {
+class BfcArenaFaultsTest {
     private static final int KIB = 1024;
 
     private final FakeDevice device = new FakeDevice();
@@ -136,7 +136,7 @@ class ArenaFaultsTest {
     }
 
     @Test
-    void aRegionThatCannotBeReturnedIsKeptAsideAndTriedAgain() {
+    void aRegionThatCannotBeReturnedIsSetAsideAndTriedAgain() {
         final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
         final long a = arena.alloc(10 * KIB);
         final long b = arena.alloc(20 * KIB);
@@ -159,7 +159,7 @@ class ArenaFaultsTest {
         expectTruth(arena);
     }
 
-    /** The device says that it failed, but the memory is gone. */
+    /** The device reports a failure, but the memory has been returned. */
     @Test
     void aRegionThatWasReturnedAfterAllIsForgotten() {
         final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** Memory passes between streams only when the one who freed it is known to be done with it. */
-class ArenaStreamsTest {
+/** Memory passes between streams only after the stream that freed it is known to be done with it. */
+class BfcArenaStreamsTest {
     private static final int REGION = 64 * 1024;
 
     private final FakeDevice device = new FakeDevice();
@@ -53,7 +53,7 @@ class ArenaStreamsTest {
     }
 
     @Test
-    void nobodyElseReusesIt() {
+    void noOtherRequesterReusesIt() {
         final long a = arena.allocOnStream(REGION, s1);
         arena.free(a);
 
@@ -135,7 +135,7 @@ class ArenaStreamsTest {
     }
 
     @Test
-    void aReleaseMergesWhatTheStreamKeptApart() {
+    void aReleaseMergesWhatStreamsSeparated() {
         final long[] blocks = new long[4];
         for (int i = 0; i < blocks.length; i++) {
             blocks[i] = arena.allocOnStream(REGION / 4, i % 2 == 0 ? s1 : s2);
@@ -175,7 +175,7 @@ class ArenaStreamsTest {
     }
 
     @Test
-    void untiedMemoryBeforeAnOwnedChunkIsForOtherStreamsToo() {
+    void unboundMemoryBeforeAnOwnedChunkIsForOtherStreamsToo() {
         final long a = arena.alloc(REGION / 2);
         final long b = arena.allocOnStream(REGION / 2, s1);
         arena.free(b);
@@ -247,7 +247,7 @@ class ArenaStreamsTest {
         assertThat(device.liveBlocks()).isZero();
     }
 
-    /** What the shrink waited for is not what was freed meanwhile. */
+    /** The shrink has not waited for work that was queued while it waited. */
     @Test
     void aRegionThatIsUsedWhileAShrinkWaitsStays() {
         arena.alloc(REGION);
@@ -286,7 +286,7 @@ class ArenaStreamsTest {
     }
 
     @Test
-    void aStreamOfAnotherDeviceIsRefused() {
+    void aStreamOfAnotherDeviceIsRejected() {
         final StreamArenaAllocator allocator = new StreamArenaAllocator(arena, AllocatorOptions.EMPTY);
         final MemoryInfo elsewhere = new MemoryInfo(
                 "Elsewhere", new MemoryLocation(DeviceType.GPU, 0, 1, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);

@@ -29,8 +29,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What callers should not do is refused by name, and changes nothing. */
-class ArenaMisuseTest {
+/** What callers should not do is rejected by name, and changes nothing. */
+class BfcArenaMisuseTest {
     private final FakeDevice device = new FakeDevice();
     private final BfcArena arena = new BfcArena(device, ArenaConfig.DEFAULT);
     private ArenaSnapshot before;
@@ -55,7 +55,7 @@ class ArenaMisuseTest {
 
     @ParameterizedTest
     @ValueSource(longs = {-1, -256, Long.MIN_VALUE})
-    void aNegativeSizeIsRefused(long byteSize) {
+    void aNegativeSizeIsRejected(long byteSize) {
         assertThatThrownBy(() -> arena.alloc(byteSize)).isInstanceOf(InvalidSizeException.class);
         assertThatThrownBy(() -> arena.reserve(byteSize)).isInstanceOf(InvalidSizeException.class);
         assertThatThrownBy(() -> arena.allocOnStream(byteSize, new FakeStream()))
@@ -65,7 +65,7 @@ class ArenaMisuseTest {
 
     @ParameterizedTest
     @ValueSource(longs = {Long.MAX_VALUE, Long.MAX_VALUE - 254})
-    void aSizeThatCannotBeRoundedIsRefused(long byteSize) {
+    void aSizeThatCannotBeRoundedIsRejected(long byteSize) {
         assertThatThrownBy(() -> arena.alloc(byteSize))
                 .isInstanceOf(InvalidSizeException.class)
                 .hasMessageContaining("overflows");
@@ -97,7 +97,7 @@ class ArenaMisuseTest {
     }
 
     @Test
-    void aForeignAddressIsRefused() {
+    void aForeignAddressIsRejected() {
         for (final long address : new long[] {1, 4096, device.base(0) - 1, -1, Long.MIN_VALUE, Long.MAX_VALUE}) {
             assertThatThrownBy(() -> arena.free(address)).isInstanceOf(ForeignAddressException.class);
         }
@@ -107,25 +107,25 @@ class ArenaMisuseTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 255, 256, 512, 1023})
-    void anAddressInsideABlockIsRefused(long offset) {
+    void anAddressInsideABlockIsRejected(long offset) {
         assertThatThrownBy(() -> arena.free(block + offset))
                 .isInstanceOf(InteriorAddressException.class)
                 .hasMessageContaining(offset + " bytes inside");
     }
 
     @Test
-    void anAddressFarInsideALargeBlockIsRefused() {
+    void anAddressFarInsideALargeBlockIsRejected() {
         assertThatThrownBy(() -> arena.free(block + 1024 + 299_000)).isInstanceOf(InteriorAddressException.class);
     }
 
     @Test
-    void anAddressInsideAReserveIsRefused() {
+    void anAddressInsideAReserveIsRejected() {
         assertThatThrownBy(() -> arena.free(reserve + 256)).isInstanceOf(InteriorAddressException.class);
         assertThatThrownBy(() -> arena.free(reserve + 1000)).isInstanceOf(ForeignAddressException.class);
     }
 
     @Test
-    void aSecondFreeIsRefused() {
+    void aSecondFreeIsRejected() {
         final long twice = arena.alloc(5000);
         arena.free(twice);
         before = arena.snapshot();
@@ -135,7 +135,7 @@ class ArenaMisuseTest {
 
     /** The block's start is inside a larger free chunk by then. */
     @Test
-    void aSecondFreeAfterCoalescingIsRefused() {
+    void aSecondFreeAfterCoalescingIsRejected() {
         final long left = arena.alloc(500);
         final long right = arena.alloc(700_000 - 1024 * 400);
         arena.free(left);
@@ -147,7 +147,7 @@ class ArenaMisuseTest {
     }
 
     @Test
-    void aSecondFreeOfAReserveIsRefused() {
+    void aSecondFreeOfAReserveIsRejected() {
         final long twice = arena.reserve(5000);
         arena.free(twice);
         before = arena.snapshot();
@@ -156,7 +156,7 @@ class ArenaMisuseTest {
     }
 
     @Test
-    void theSizeOfWhatIsNotLiveIsRefused() {
+    void theSizeOfWhatIsNotLiveIsRejected() {
         for (final long address : new long[] {0, 1, block + 256, reserve + 1, device.base(0) + (1 << 19)}) {
             assertThatThrownBy(() -> arena.requestedSize(address)).isInstanceOf(IllegalArgumentException.class);
             assertThatThrownBy(() -> arena.allocatedSize(address)).isInstanceOf(IllegalArgumentException.class);
@@ -164,7 +164,7 @@ class ArenaMisuseTest {
     }
 
     @Test
-    void aClosedArenaRefusesEverything() {
+    void aClosedArenaRejectsEverything() {
         final BfcArena closed = new BfcArena(new FakeDevice(), ArenaConfig.DEFAULT);
         final long address = closed.alloc(1000);
         assertThat(closed.close()).isEqualTo(new CloseReport(1, 1000, 1 << 20));
@@ -186,7 +186,7 @@ class ArenaMisuseTest {
     }
 
     @Test
-    void anAlignmentBeyondTheArenasIsRefused() {
+    void anAlignmentBeyondTheArenasIsRejected() {
         final FakeDevice aligned = new FakeDevice() {
             @Override
             public MemoryInfo info() {
@@ -217,10 +217,10 @@ class ArenaMisuseTest {
         return ArenaOptions.KEYS.stream().flatMap(key -> values.stream().map(value -> Arguments.of(key, value)));
     }
 
-    /** Every value is refused by name, or an arena with it works: it allocates, shrinks, allocates again and closes. */
+    /** Every value is rejected by name, or an arena with it works: it allocates, shrinks, allocates again and closes. */
     @ParameterizedTest
     @MethodSource("sizesInOptions")
-    void everyOptionValueIsRefusedOrWorks(OptionKey<?> key, String value) {
+    void everyOptionValueIsRejectedOrWorks(OptionKey<?> key, String value) {
         final AllocatorOptions options = AllocatorOptions.of(Map.of(key.name(), value), "session");
         final ArenaConfig config;
         try {

@@ -12,7 +12,7 @@ import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 /** Exhaustion is one typed exception with true numbers, and the limit holds to the byte. */
-class ArenaExhaustionTest {
+class BfcArenaExhaustionTest {
     private static final int MIB = 1 << 20;
 
     private final FakeDevice device = new FakeDevice();
@@ -69,16 +69,16 @@ class ArenaExhaustionTest {
     }
 
     @Test
-    void theLargestFreeChunkIsOneThatTheAskerCouldHave() {
+    void theLargestFreeChunkIsOneThatTheRequesterMayUse() {
         final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED, 40_000);
         final FakeStream s1 = new FakeStream();
         final FakeStream s2 = new FakeStream();
         final long own = arena.allocOnStream(2048, s1);
         final long other = arena.allocOnStream(16384, s2);
-        final long untied = arena.alloc(1024);
+        final long unbound = arena.alloc(1024);
         arena.free(own);
         arena.free(other);
-        arena.free(untied);
+        arena.free(unbound);
 
         assertThat(failureOf(() -> arena.allocOnStream(30_000, s1)).shortage().largestFree())
                 .isEqualTo(2048);
@@ -95,7 +95,7 @@ class ArenaExhaustionTest {
     }
 
     @Test
-    void theDumpSaysWhoAsksAndWhatThereIs() {
+    void theDumpShowsTheRequestAndTheArena() {
         final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO, 65536);
         final FakeStream stream = new FakeStream();
         arena.alloc(1000);
