@@ -18,8 +18,8 @@ final class InvalidFrees {
     static InvalidFreeException inRegion(Placement placement, Region region, long address, MemoryInfo info) {
         final int chunk = placement.chunkContaining(region, address);
         final long start = placement.address(region, chunk);
-        final String where =
-                Granules.toBytes(placement.granules(region, chunk)) + " bytes at 0x" + Long.toHexString(start) + " of " + info;
+        final String where = Granules.toBytes(placement.granules(region, chunk)) + " bytes at 0x"
+                + Long.toHexString(start) + " of " + info;
         if (placement.isLive(chunk)) {
             return new InteriorAddressException(
                     address, "it lies " + (address - start) + " bytes inside a live allocation of " + where);

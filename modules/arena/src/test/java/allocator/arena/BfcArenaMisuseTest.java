@@ -217,7 +217,9 @@ class BfcArenaMisuseTest {
         return ArenaOptions.KEYS.stream().flatMap(key -> values.stream().map(value -> Arguments.of(key, value)));
     }
 
-    /** Every value is rejected by name, or an arena with it works: it allocates, shrinks, allocates again and closes. */
+    /**
+     * Every value is rejected by name, or an arena with it works: it allocates, shrinks, allocates again and closes.
+     */
     @ParameterizedTest
     @MethodSource("sizesInOptions")
     void everyOptionValueIsRejectedOrWorks(OptionKey<?> key, String value) {

@@ -35,7 +35,8 @@ class GrowthTest {
 
     @Property
     void stepsDownEnd(
-            @ForAll @LongRange(min = 1, max = 1L << 36) long granules, @ForAll @LongRange(min = 1, max = 64) long least) {
+            @ForAll @LongRange(min = 1, max = 1L << 36) long granules,
+            @ForAll @LongRange(min = 1, max = 64) long least) {
         long attempted = Granules.toBytes(granules);
         int steps = 0;
         while (attempted != 0) {

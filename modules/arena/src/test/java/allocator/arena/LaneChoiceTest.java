@@ -1,20 +1,10 @@
 package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceException;
-import allocator.spi.DoubleFreeException;
-import allocator.spi.ForeignAddressException;
-import allocator.spi.InteriorAddressException;
-import allocator.spi.OutOfMemoryException;
-import allocator.spi.ShrinkReport;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -132,7 +122,8 @@ class LaneChoiceTest {
             othersComeBetween();
             assertThat(isInMainLane(requestAndWait(() -> arena.alloc(1000)))).isTrue();
         }
-        assertThat(isInMainLane(requesting.submit(() -> arena.alloc(1000)).get())).isFalse();
+        assertThat(isInMainLane(requesting.submit(() -> arena.alloc(1000)).get()))
+                .isFalse();
     }
 
     @Test

@@ -16,13 +16,6 @@ import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -258,7 +251,9 @@ class LanesTest {
             arena.allocOnStream(1000, first);
             arena.alloc(1000);
             final ArenaSnapshot snapshot = arena.snapshot();
-            assertThat(snapshot.regions()).extracting(ArenaSnapshot.Region::lane).containsExactly(2, 1, 0);
+            assertThat(snapshot.regions())
+                    .extracting(ArenaSnapshot.Region::lane)
+                    .containsExactly(2, 1, 0);
             assertThat(snapshot.regions()).isSortedAccordingTo((a, b) -> Long.compare(a.address(), b.address()));
             assertThat(snapshot.stats()).isEqualTo(arena.stats());
             assertThat(snapshot.stats().bytesInUse()).isEqualTo(3 * 1024);

@@ -258,15 +258,17 @@ final class ModelArena {
         }
         final ModelChunk right = chunks.get(index + 1);
         final boolean isUnbound = left.owner == null || right.owner == null;
-        final boolean mayMerge = left.owner == right.owner || (isUnbound && !has(ModelBug.SEPARATES_UNBOUND_NEIGHBOURS));
+        final boolean mayMerge =
+                left.owner == right.owner || (isUnbound && !has(ModelBug.SEPARATES_UNBOUND_NEIGHBOURS));
         if (!right.isFree || !mayMerge) {
             return;
         }
         final SyncStream owner = left.owner == null ? right.owner : left.owner;
         final long head = left.owner == null ? left.size() + right.untouchedHead : left.untouchedHead;
         final long tail = right.owner == null ? right.size() + left.untouchedTail : right.untouchedTail;
-        final long stamp =
-                has(ModelBug.TAKES_THE_LOWER_STAMP) ? Math.min(left.stamp, right.stamp) : Math.max(left.stamp, right.stamp);
+        final long stamp = has(ModelBug.TAKES_THE_LOWER_STAMP)
+                ? Math.min(left.stamp, right.stamp)
+                : Math.max(left.stamp, right.stamp);
         chunks.remove(right);
         left.end = right.end;
         left.bind(owner, stamp, head, tail);

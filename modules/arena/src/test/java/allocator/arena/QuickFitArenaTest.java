@@ -60,7 +60,9 @@ class QuickFitArenaTest {
         assertThat(arena.allocatedSize(between)).isEqualTo(GRANULE);
     }
 
-    /** A region of 64 granules: memory freed in chunks serves a request for the whole, and no second region is added. */
+    /**
+     * A region of 64 granules: memory freed in chunks serves a request for the whole, and no second region is added.
+     */
     @Test
     void whatIsCachedMergesBeforeTheArenaGrows() {
         final BfcArena caching = arena(device, 0, 64 * GRANULE);

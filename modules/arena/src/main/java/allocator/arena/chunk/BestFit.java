@@ -65,8 +65,7 @@ public final class BestFit extends Placement {
         final Region region = store.region(found);
         takenGranules = SizeOrder.granules(foundKey);
         final int owner = store.chunks.owner(found);
-        final int chunk =
-                isEndFound ? store.carve(region, found, owner, foundKey, takenGranules, granules) : found;
+        final int chunk = isEndFound ? store.carve(region, found, owner, foundKey, takenGranules, granules) : found;
         final long offset = store.chunks.offset(chunk);
         if (!isEndFound) {
             region.ensureEntry(offset + granules);

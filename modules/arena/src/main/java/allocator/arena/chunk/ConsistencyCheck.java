@@ -103,7 +103,10 @@ public final class ConsistencyCheck {
             expect(region.startingAt(placement.store, offset) == chunk, "address index", offset);
             end = offset + placement.granules(region, chunk);
             if (offset / Region.WINDOW_GRANULES != lastWindow) {
-                expect(inWindow == region.chunksInWindow(placement.store, lastWindow), "address index of a window", lastWindow);
+                expect(
+                        inWindow == region.chunksInWindow(placement.store, lastWindow),
+                        "address index of a window",
+                        lastWindow);
                 windows++;
                 inWindow = 0;
                 lastWindow = offset / Region.WINDOW_GRANULES;
@@ -128,7 +131,10 @@ public final class ConsistencyCheck {
         }
         expect(end == region.granules, "end of the chunks of a region", end);
         expect(inUse == region.chunksInUse, "chunks in use in a region", region.chunksInUse);
-        expect(inWindow == region.chunksInWindow(placement.store, lastWindow), "address index of the last window", lastWindow);
+        expect(
+                inWindow == region.chunksInWindow(placement.store, lastWindow),
+                "address index of the last window",
+                lastWindow);
         expect(windows == region.filledWindows(), "windows of the address index", region.filledWindows());
     }
 

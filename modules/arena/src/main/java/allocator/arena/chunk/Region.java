@@ -14,8 +14,8 @@ import java.util.Arrays;
  * <p>The entries of the first windows are one array that grows with them. The entries of the others are in pages, made
  * when a chunk first starts in them. So an unused part of a large region costs nothing, and no growth takes long.
  *
- * <p>The records of its chunks and the tables are in the {@link ChunkMap}, which the methods get as an argument. Guarded
- * by the lane's lock, except for what is final.
+ * <p>The records of its chunks and the tables are in the {@link ChunkMap}, which the methods get as an argument.
+ * Guarded by the lane's lock, except for what is final.
  */
 public final class Region {
     /** The largest size of a region in bytes. */

@@ -106,8 +106,7 @@ class ChunkStoreTest {
             free(two);
 
             assertThat(chunks())
-                    .containsExactly(
-                            new Chunk(50, true, stream.id(), 0, 0), new Chunk(50, true, other.id(), 0, 0));
+                    .containsExactly(new Chunk(50, true, stream.id(), 0, 0), new Chunk(50, true, other.id(), 0, 0));
         }
 
         @Test
@@ -160,8 +159,7 @@ class ChunkStoreTest {
             free(middle);
 
             assertThat(take(30, stream)).isEqualTo(BASE);
-            assertThat(chunks())
-                    .containsExactly(live(30, stream.id()), new Chunk(70, true, stream.id(), 0, 50));
+            assertThat(chunks()).containsExactly(live(30, stream.id()), new Chunk(70, true, stream.id(), 0, 50));
         }
     }
 }

@@ -54,7 +54,9 @@ class PlacementTest {
             final Region region = placement.regions().at(0);
             final int chunk = placement.liveChunk(region, address);
 
-            assertThat(placement.granules(region, chunk)).isEqualTo(placement.takenGranules()).isGreaterThanOrEqualTo(granules);
+            assertThat(placement.granules(region, chunk))
+                    .isEqualTo(placement.takenGranules())
+                    .isGreaterThanOrEqualTo(granules);
             assertThat(placement.requested(chunk)).isEqualTo(Granules.toBytes(granules));
         }
         ConsistencyCheck.of(placement);
