@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Bump allocation as an allocator of the contract: for the scratch memory of sessions, which is allocated in the course
- * of a run and all freed at its end. Blocks lie behind one another in regions; a region is used again once all blocks
- * in it are freed, and not before. So a run that frees everything costs one reset for each region it used, and a block
- * that stays keeps its region.
+ * of a run and all freed at its end. SizesByAddress lie behind one another in regions; a region is used again once all
+ * blocks in it are freed, and not before. So a run that frees everything costs one reset for each region it used, and a
+ * block that stays keeps its region.
  *
  * <p>Terms. A <em>lane</em> is the regions of one stream, or of no stream. A lane that needs room takes, in this order:
  * the rest of another region of its own; a region that is <em>idle</em>, which is one of no lane, or an empty one of
@@ -51,10 +51,10 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     private final Lane common = new Lane(null);
     private final List<Lane> lanes = new ArrayList<>();
     private Lane lastLane = common;
-    private final Blocks reserves = new Blocks();
+    private final SizesByAddress reserves = new SizesByAddress();
 
     /** What the device failed to take back: held, not used, and offered again. */
-    private final Blocks unreturned = new Blocks();
+    private final SizesByAddress unreturned = new SizesByAddress();
 
     private long chainBytes;
     private long bytesHeld;
@@ -346,7 +346,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     private void freeReserve(long address) {
         final long byteSize = reserves.remove(address);
         if (byteSize < 0) {
-            throw BadFrees.outsideRegions(reserves, address, info());
+            throw InvalidFrees.outsideRegions(reserves, address, info());
         }
         bytesInUse -= byteSize;
         giveBack(address, byteSize);

@@ -18,6 +18,8 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,9 +30,9 @@ import net.jqwik.api.constraints.Size;
 import org.junit.jupiter.api.Test;
 
 class BumpAllocatorTest {
-    private final SimulatedDevice device = new SimulatedDevice();
-    private final SimulatedStream one = new SimulatedStream();
-    private final SimulatedStream two = new SimulatedStream();
+    private final FakeDevice device = new FakeDevice();
+    private final FakeStream one = new FakeStream();
+    private final FakeStream two = new FakeStream();
 
     private BumpAllocator allocator(String... keysAndValues) {
         AllocatorOptions options = AllocatorOptions.of(
@@ -179,7 +181,7 @@ class BumpAllocatorTest {
         MemoryInfo other = new MemoryInfo(
                 "Other", new MemoryLocation(DeviceType.GPU, 0, 1, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
         BumpAllocator allocator = allocator();
-        try (SimulatedStream stream = new SimulatedStream(other)) {
+        try (FakeStream stream = new FakeStream(other)) {
             assertThatThrownBy(() -> allocator.allocOnStream(1, stream)).isInstanceOf(IllegalArgumentException.class);
         }
     }
@@ -187,7 +189,7 @@ class BumpAllocatorTest {
     /** The device took the memory back, said that it failed, and hands it out again. */
     @Test
     void unreturnedMemoryThatComesAgainIsHeldOnce() {
-        SimulatedDevice again = new SimulatedDevice() {
+        FakeDevice again = new FakeDevice() {
             @Override
             public synchronized long alloc(long byteSize) {
                 return 0x10_0000;

@@ -7,6 +7,7 @@ import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -19,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class BumpArenaTest {
-    private final SimulatedDevice device = new SimulatedDevice();
+    private final FakeDevice device = new FakeDevice();
 
     private BumpArena fixed(long byteSize) {
         return new BumpArena(device, BumpConfig.fixed(byteSize));
@@ -88,7 +89,7 @@ class BumpArenaTest {
         arena.reset();
         assertThat(arena.allocate(80, 1)).isEqualTo(first);
         assertThat(arena.stats()).isEqualTo(new BumpStats(80, 80, 0, 80, 100, 1, 0, 1));
-        assertThat(device.askedSizes()).containsExactly(100L);
+        assertThat(device.requestedSizes()).containsExactly(100L);
     }
 
     @Test
@@ -165,12 +166,12 @@ class BumpArenaTest {
         arena.allocate(90, 1);
         arena.allocate(20, 1);
         arena.allocate(200, 1);
-        assertThat(device.askedSizes()).containsExactly(100L, 50L, 200L);
+        assertThat(device.requestedSizes()).containsExactly(100L, 50L, 200L);
         assertThat(arena.stats()).isEqualTo(new BumpStats(350, 310, 40, 350, 350, 3, 0, 0));
         arena.reset();
         arena.allocate(90, 1);
         arena.allocate(150, 1);
-        assertThat(device.askedSizes()).hasSize(3);
+        assertThat(device.requestedSizes()).hasSize(3);
         assertThat(arena.stats().paddingBytes()).isEqualTo(60);
         arena.close();
         assertThat(device.liveBytes()).isZero();
@@ -211,7 +212,7 @@ class BumpArenaTest {
 
     @Test
     void theFallbackServesWhatTheArenaCannotAndGetsItBack() {
-        SimulatedDevice other = new SimulatedDevice();
+        FakeDevice other = new FakeDevice();
         other.free(other.alloc(1 << 20)); // so that its addresses are not those of the first device
         BumpArena arena = new BumpArena(device, BumpConfig.fixed(100), other);
         arena.allocate(80, 1);
@@ -284,7 +285,7 @@ class BumpArenaTest {
     /** Random programs against a list of live blocks, cut where a mark cuts the arena. */
     @Property(tries = 500)
     void liveBlocksAreApartAndTheDeadAreKnown(@ForAll @Size(max = 120) List<@IntRange(max = 99999) Integer> steps) {
-        BumpArena arena = new BumpArena(new SimulatedDevice(), new BumpConfig(512, 256, 0));
+        BumpArena arena = new BumpArena(new FakeDevice(), new BumpConfig(512, 256, 0));
         List<Block> live = new ArrayList<>();
         List<Block> dead = new ArrayList<>();
         List<BumpArena.Mark> marks = new ArrayList<>();

@@ -7,6 +7,7 @@ import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -15,7 +16,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 
 class SharedBumpArenaTest {
-    private final SimulatedDevice device = new SimulatedDevice();
+    private final FakeDevice device = new FakeDevice();
 
     @Test
     void oneThreadGetsWhatAConfinedArenaGives() {
@@ -23,12 +24,12 @@ class SharedBumpArenaTest {
         arena.allocate(90, 1);
         arena.allocate(20, 16);
         arena.allocate(200, 1);
-        assertThat(device.askedSizes()).containsExactly(100L, 50L, 200L);
+        assertThat(device.requestedSizes()).containsExactly(100L, 50L, 200L);
         assertThat(arena.stats()).isEqualTo(new BumpStats(350, 310, 40, 350, 350, 3, 0, 0));
         arena.reset();
         arena.allocate(90, 1);
         arena.allocate(150, 1);
-        assertThat(device.askedSizes()).hasSize(3);
+        assertThat(device.requestedSizes()).hasSize(3);
         assertThat(arena.stats()).isEqualTo(new BumpStats(300, 240, 60, 350, 350, 3, 0, 1));
         arena.close();
         arena.close();
