@@ -2,8 +2,8 @@ package allocator.cpu.reference;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
-import allocator.arena.BumpConfig;
-import allocator.arena.BumpOptions;
+import allocator.arena.bump.BumpConfig;
+import allocator.arena.bump.BumpOptions;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
