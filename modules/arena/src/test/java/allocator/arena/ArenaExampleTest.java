@@ -48,23 +48,6 @@ class ArenaExampleTest {
     }
 
     @Test
-    void scratchMemoryIsResetOnceForEachRun() {
-        final FakeDevice device = new FakeDevice();
-        try (BumpArena scratch = new BumpArena(device, BumpConfig.growing(1 << 20))) {
-            for (int run = 0; run < 3; run++) {
-                long scores = scratch.allocate(300_000, 256);
-                BumpArena.Mark mark = scratch.mark();
-                scratch.allocate(500_000, 64);
-                scratch.rollback(mark);
-                assertThat(scratch.isLive(scores, scratch.generation())).isTrue();
-                scratch.reset();
-            }
-            assertThat(scratch.stats().resets()).isEqualTo(3);
-        }
-        assertThat(device.liveBlocks()).isZero();
-    }
-
-    @Test
     void thePageQuotesTheExample() throws IOException {
         final String source = Files.readString(Path.of("src/test/java/allocator/arena/ArenaExampleTest.java"));
         final int begin = source.indexOf("        " + BEGIN) + 8 + BEGIN.length();

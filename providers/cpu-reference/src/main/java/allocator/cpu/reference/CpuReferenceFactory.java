@@ -2,8 +2,8 @@ package allocator.cpu.reference;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
-import allocator.arena.BumpConfig;
-import allocator.arena.BumpOptions;
+import allocator.arena.bump.BumpConfig;
+import allocator.arena.bump.BumpOptions;
 import allocator.provider.support.References;
 import allocator.provider.support.StreamOwner;
 import allocator.spi.Allocator;

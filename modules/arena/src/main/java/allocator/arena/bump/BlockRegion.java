@@ -1,60 +1,55 @@
-package allocator.arena;
+package allocator.arena.bump;
 
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A region of a {@link BumpAllocator} and its blocks, in order of their offsets. A block that is freed keeps its entry
- * until the last one is; then the region begins anew.
- *
- * <p>Not safe for use by several threads.
+ * A region of a {@link BumpAllocator} and its blocks, in order of their offsets. A freed block keeps its entry until
+ * the last block of the region is freed, which resets the region.
  */
-final class BumpRegion {
-    final long base;
-    final long byteSize;
+final class BlockRegion extends BumpRegion {
+    /** Whether it was taken for a single request, outside the chain's limit. */
+    final boolean isForOneRequest;
 
-    /** Whether it was taken for one request and goes back to the device with it. */
-    final boolean isForOne;
+    /** The lane that allocates from this region; {@code null} while any lane may take it. */
+    @Nullable
+    BumpLane lane;
+
+    /** The sync id of the lane's stream at the last free in this region. */
+    long freeStamp;
 
     private long top;
     private int count;
     private int live;
     private long[] offsets;
 
-    /** Turned over ({@code ~}) where the block is freed. */
+    /** Inverted ({@code ~}) where the block is freed. */
     private long[] sizes;
 
-    BumpRegion(long base, long byteSize, boolean isForOne) {
-        this.base = base;
-        this.byteSize = byteSize;
-        this.isForOne = isForOne;
-        this.offsets = new long[isForOne ? 1 : 16];
-        this.sizes = new long[isForOne ? 1 : 16];
+    BlockRegion(long byteSize, BumpLane lane, boolean isForOneRequest) {
+        super(byteSize);
+        this.lane = lane;
+        this.isForOneRequest = isForOneRequest;
+        this.offsets = new long[isForOneRequest ? 1 : 16];
+        this.sizes = new long[isForOneRequest ? 1 : 16];
     }
 
     boolean isEmpty() {
         return live == 0;
     }
 
-    boolean contains(long address) {
-        return Long.compareUnsigned(address - base, byteSize) < 0;
-    }
-
-    /** The largest request that finds room here. */
+    @Override
     long room(long byteAlignment) {
-        return Math.max(0, byteSize - start(byteAlignment));
+        return Math.max(0, byteSize - align(top, byteAlignment));
     }
 
-    private long start(long byteAlignment) {
-        return (top + byteAlignment - 1) & -byteAlignment;
-    }
-
-    /** The address of a new block; {@code 0} if it has no room. The base is aligned, and so are offsets from it. */
+    /** Allocates a block and returns its address; {@code 0} if there is no room. */
     long bump(long wantedSize, long byteAlignment) {
-        final long start = start(byteAlignment);
+        final long start = align(top, byteAlignment);
         if (wantedSize > byteSize - start) {
             return 0;
         }
@@ -67,15 +62,19 @@ final class BumpRegion {
         count++;
         live++;
         top = start + wantedSize;
-        return base + start;
+        return base() + start;
     }
 
-    /** Frees the block at an address in here, and tells its size. */
+    /**
+     * Frees the block at an address in this region and returns its size.
+     *
+     * @throws InvalidFreeException if no live block starts there
+     */
     long free(long address) {
-        final long offset = address - base;
+        final long offset = address - base();
         final int found = Arrays.binarySearch(offsets, 0, count, offset);
         if (found < 0 || sizes[found] < 0) {
-            throw refusal(address, found < 0 ? -found - 2 : found);
+            throw invalidFree(address, found < 0 ? -found - 2 : found);
         }
         final long freed = sizes[found];
         sizes[found] = ~freed;
@@ -87,9 +86,9 @@ final class BumpRegion {
         return freed;
     }
 
-    /** What is wrong with an address, given the last block that begins at or below it, if any. */
-    private InvalidFreeException refusal(long address, int block) {
-        final long offset = address - base;
+    /** Diagnoses an address, given the last block that begins at or below it; {@code -1} if there is none. */
+    private InvalidFreeException invalidFree(long address, int block) {
+        final long offset = address - base();
         if (block < 0) {
             return new ForeignAddressException(address, "nothing was allocated there since its region was empty");
         }
