@@ -17,7 +17,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,7 +29,7 @@ class ConcurrencyTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
     private static final int THREADS = 8;
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("Cuda");
 
     ConcurrencyTest() {
@@ -167,60 +166,6 @@ class ConcurrencyTest {
             assertThat(gpu.references()).isEqualTo(2);
         }
         environment.close();
-    }
-
-    /** Read while others move a block from one thread's stripe to another's, a single counter could read zero. */
-    @Test
-    void aLiveBlockIsNeverOverlooked() throws Exception {
-        final LiveBlocks blocks = new LiveBlocks();
-        final AtomicBoolean done = new AtomicBoolean();
-        final AtomicLong overlooked = new AtomicLong();
-        final CountDownLatch churning = new CountDownLatch(3);
-        blocks.begin();
-        all(false, 4, number -> {
-            if (number == 0) {
-                churning.await();
-                final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(200);
-                while (System.nanoTime() < end) {
-                    if (blocks.isNone()) {
-                        overlooked.incrementAndGet();
-                    }
-                }
-                done.set(true);
-                return;
-            }
-            churning.countDown();
-            while (!done.get()) {
-                blocks.begin();
-                blocks.end();
-            }
-        });
-        assertThat(overlooked).hasValue(0);
-        assertThat(blocks.count()).isOne();
-    }
-
-    /** The same without luck: a block begins and ends between the two reads. */
-    @Test
-    void aBlockThatComesAndGoesBetweenTheReadsHidesNoOther() {
-        final LiveBlocks blocks = new LiveBlocks() {
-            @Override
-            long begun() {
-                final long read = super.begun();
-                begin();
-                end();
-                return read;
-            }
-
-            @Override
-            long ended() {
-                final long read = super.ended();
-                begin();
-                end();
-                return read;
-            }
-        };
-        blocks.begin();
-        assertThat(blocks.isNone()).isFalse();
     }
 
     /** Unregistering and closing race with opening: whoever wins, nothing is used after its end. */

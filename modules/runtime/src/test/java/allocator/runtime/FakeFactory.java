@@ -25,7 +25,7 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /** A provider that keeps the contract, unless a test tells it not to. */
-class FakeFactory implements EpFactory {
+public final class FakeFactory implements EpFactory {
     static final OptionKey<Long> MAX_MEM = OptionKey.bytes("arena.max_mem", 0, "the most to hold, 0 for no limit");
     static final OptionKey<Long> INITIAL =
             OptionKey.size("arena.initial_chunk_size_bytes", 1048576, "the first extension");
@@ -57,7 +57,7 @@ class FakeFactory implements EpFactory {
     }
 
     /** A provider of one CPU with one memory. */
-    static FakeFactory cpu(String name) {
+    public static FakeFactory cpu(String name) {
         return new FakeFactory(name).with(DeviceType.CPU, 0, memory("Cpu", DeviceType.CPU, 0, MemoryType.DEFAULT));
     }
 

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.lifetime.AllocatorInstances;
+import allocator.runtime.lifetime.AllocatorReference;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -315,7 +317,7 @@ class ManagedAllocatorTest {
         @Test
         void aRefusedAllocationDoesNotKeepIt() {
             final long block = allocator.alloc(1);
-            allocator.refuseAllocations();
+            allocator.lease().rejectAllocations();
             assertThatThrownBy(() -> allocator.alloc(1)).isInstanceOf(AllocatorClosedException.class);
             allocator.free(block);
             assertThat(releases).hasValue(0);
@@ -325,8 +327,8 @@ class ManagedAllocatorTest {
 
         @Test
         void acceptingAgainUndoesTheRefusal() {
-            allocator.refuseAllocations();
-            allocator.acceptAllocations();
+            allocator.lease().rejectAllocations();
+            allocator.lease().acceptAllocations();
             allocator.free(allocator.alloc(1));
             assertThat(releases).hasValue(0);
         }
@@ -346,7 +348,7 @@ class ManagedAllocatorTest {
             allocator.close();
             other.free(mine);
             assertThat(releases).hasValue(0);
-            allocator.settleIfInstanceIdle();
+            allocator.lease().settleIfInstanceIdle();
             assertThat(releases).hasValue(1);
         }
 
@@ -356,14 +358,14 @@ class ManagedAllocatorTest {
             other.free(allocator.alloc(1));
             final long others = other.alloc(1);
             allocator.close();
-            allocator.settleIfInstanceIdle();
+            allocator.lease().settleIfInstanceIdle();
             assertThat(releases).hasValue(0);
             other.free(others);
-            allocator.settleIfInstanceIdle();
+            allocator.lease().settleIfInstanceIdle();
             assertThat(releases).hasValue(1);
             final long later = other.alloc(1);
             other.close();
-            other.settleIfInstanceIdle();
+            other.lease().settleIfInstanceIdle();
             assertThat(releases)
                     .as("a block is live, although the other owner freed one too many")
                     .hasValue(1);

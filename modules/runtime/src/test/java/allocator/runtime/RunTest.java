@@ -30,7 +30,7 @@ class RunTest {
             .option("disable_synchronize_execution_providers", "1")
             .build();
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("Cuda");
     private final Session session;
 

@@ -34,7 +34,7 @@ class SessionTest {
     private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
     private static final MemoryInfo CUDA = memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
 
-    private Environment environment = RegistrationTest.empty();
+    private Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("CudaArena");
     private final FakeFactory cpu = FakeFactory.cpu("Cpu");
 
@@ -76,17 +76,18 @@ class SessionTest {
             assertThatThrownBy(() -> environment.openSession(
                             SessionOptions.builder().provider("Cuda").build()))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("no device Cuda; there are: [Cpu on Cpu cpu 0 [Cpu (cpu:0)]]");
+                    .hasMessageContaining("no provider named \"Cuda\"; the providers are: Cpu (cpu:0)");
             assertThatThrownBy(() -> environment.openSession(
                             SessionOptions.builder().provider("Cpu", 3).build()))
-                    .hasMessageContaining("no device Cpu device 3");
+                    .hasMessageContaining("provider \"Cpu\" has no device 3; its devices are: cpu:0");
         }
 
         @Test
         void withoutAnyProviderTheErrorSaysSo() {
             assertThatThrownBy(SessionTest.this::open)
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessage("no device was found: no provider was found");
+                    .hasMessageStartingWith("no device was found: no provider was found: no place was searched")
+                    .hasMessageEndingWith("such as java-allocator-cpu-reference");
         }
 
         @Test
@@ -256,7 +257,7 @@ class SessionTest {
         private static final String ENV = "ep_factory.CudaArena.arena.max_mem";
         private static final String SESSION = "ep.cudaarena.arena.max_mem";
 
-        @ParameterizedTest(name = "environment {0}, explicit {1}, session {2}, use_env {3}: {4} from {5}, in force {6}")
+        @ParameterizedTest(name = "environment {0}, explicit {1}, session {2}, use_env {3}: {4} from {5}, effective {6}")
         @CsvSource(
                 nullValues = "-",
                 value = {
@@ -281,7 +282,7 @@ class SessionTest {
                 String effective,
                 Source source) {
             environment.close();
-            final Environment.Builder builder = Environment.builder().modulePathProviders(false);
+            final EnvironmentBuilder builder = Environment.builder().modulePathProviders(false);
             if (fromEnvironment != null) {
                 builder.option(ENV, fromEnvironment);
             }
@@ -307,7 +308,7 @@ class SessionTest {
                 assertThat(setting.requested()).isEqualTo(requested);
                 assertThat(setting.origin()).isEqualTo(origin);
                 assertThat(setting.effective()).isEqualTo(effective);
-                assertThat(setting.isInForce()).isEqualTo(requested.equals(effective));
+                assertThat(setting.isEffective()).isEqualTo(requested.equals(effective));
             }
         }
 
@@ -316,7 +317,7 @@ class SessionTest {
             environment.register(gpu);
             try (Session session = open("session.use_env_allocators", "1", SESSION, "2000")) {
                 assertThat(session.report().allocators().getFirst().settings())
-                        .filteredOn(setting -> !setting.isInForce())
+                        .filteredOn(setting -> !setting.isEffective())
                         .singleElement()
                         .satisfies(setting -> assertThat(setting.why())
                                 .isEqualTo("the environment's allocator is used; its value is from default"));
@@ -353,7 +354,7 @@ class SessionTest {
                 final AllocatorReport report = session.report().allocators().getFirst();
                 assertThat(report.source()).isEqualTo(Source.CREATED);
                 assertThat(report.settings())
-                        .filteredOn(setting -> !setting.isInForce())
+                        .filteredOn(setting -> !setting.isEffective())
                         .extracting(Setting::key)
                         .containsExactly("arena.max_mem");
             }
@@ -372,7 +373,7 @@ class SessionTest {
                         .singleElement()
                         .satisfies(setting -> {
                             assertThat(setting.effective()).isNull();
-                            assertThat(setting.why()).isEqualTo("the provider tells no settings of this memory");
+                            assertThat(setting.why()).isEqualTo("the provider reports no settings of this memory");
                         });
             }
         }

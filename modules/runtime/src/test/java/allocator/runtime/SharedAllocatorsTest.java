@@ -28,7 +28,7 @@ class SharedAllocatorsTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
     private static final MemoryInfo CUDA = memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory factory = FakeFactory.gpu("Cuda");
     private final ProviderDevice device;
 
@@ -131,7 +131,7 @@ class SharedAllocatorsTest {
             factory.returned = allocator -> factory.created.getFirst();
             assertThatThrownBy(() -> replace("4096"))
                     .isInstanceOf(ProviderException.class)
-                    .hasMessageContaining("arena.exclusive=1 asked for one of its own");
+                    .hasMessageContaining("arena.exclusive=1 requests one of its own");
             assertThat(factory.references()).isEqualTo(2);
         }
 
@@ -139,21 +139,21 @@ class SharedAllocatorsTest {
         void aProviderThatCannotMakeASecondInstanceIsReported() {
             final FakeFactory simple = FakeFactory.cpu("Simple");
             simple.keys = List.of(FakeFactory.MAX_MEM);
-            final Environment other = RegistrationTest.empty();
+            final Environment other = Environments.empty();
             simple.returned = allocator -> simple.created.getFirst();
             other.register(new FakeFactoryWithoutExclusive(simple));
             final ProviderDevice cpu = other.devices().getFirst();
             final ManagedAllocator replaced = other.createSharedAllocator(
                     cpu, cpu.device().memoryInfos().getFirst(), AllocatorOptions.of(Map.of("arena.max_mem", "4096")));
             assertThat(replaced.report().settings())
-                    .filteredOn(setting -> !setting.isInForce())
+                    .filteredOn(setting -> !setting.isEffective())
                     .singleElement()
                     .satisfies(setting -> {
                         assertThat(setting.key()).isEqualTo("arena.max_mem");
                         assertThat(setting.requested()).isEqualTo("4096");
                         assertThat(setting.effective()).isEqualTo("0");
                         assertThat(setting.origin()).isEqualTo("explicit call");
-                        assertThat(setting.why()).contains("shares an instance", "default");
+                        assertThat(setting.why()).contains("shares an existing instance", "default");
                     });
             other.close();
         }
@@ -304,7 +304,7 @@ class SharedAllocatorsTest {
 
         @Test
         void closingTheEnvironmentLeavesItToTheApplication() {
-            final Environment other = RegistrationTest.empty();
+            final Environment other = Environments.empty();
             final ManagedAllocator managed = other.registerAllocator(own);
             managed.free(managed.alloc(1));
             other.close();

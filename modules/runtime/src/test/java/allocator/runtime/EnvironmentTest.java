@@ -18,13 +18,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Nothing ends beneath what depends on it (L-03), in whatever order things are closed. */
-class LifetimeTest {
+class EnvironmentTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("Cuda");
 
-    LifetimeTest() {
+    EnvironmentTest() {
         environment.register(gpu);
     }
 
@@ -54,11 +54,11 @@ class LifetimeTest {
 
     @Test
     void everyOrderOfClosingIsSafe() {
-        assertThat(orders()).hasSize(720).allSatisfy(LifetimeTest::assertSafe);
+        assertThat(orders()).hasSize(720).allSatisfy(EnvironmentTest::assertSafe);
     }
 
     private static void assertSafe(List<String> order) {
-        final Environment environment = RegistrationTest.empty();
+        final Environment environment = Environments.empty();
         final FakeFactory gpu = FakeFactory.gpu("Cuda");
         environment.register(gpu);
         final Session first = environment.openSession(SessionOptions.DEFAULT);

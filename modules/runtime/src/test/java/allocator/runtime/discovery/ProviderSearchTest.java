@@ -1,9 +1,9 @@
-package allocator.runtime;
+package allocator.runtime.discovery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.runtime.FakeFactory;
 import allocator.spi.EpFactory;
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.ServiceConfigurationError;
@@ -12,10 +12,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** The search survives what service loaders throw, on the module path and on the class path. */
+/** The search goes on after what service loaders throw, on the module path and on the class path. */
 class ProviderSearchTest {
     private final ProviderSearch search = new ProviderSearch();
-    private final ProviderSearch.Found found = new ProviderSearch.Found(new ArrayList<>(), new ArrayList<>());
 
     private static ServiceLoader.Provider<EpFactory> provider(Supplier<EpFactory> factory) {
         return new ServiceLoader.Provider<>() {
@@ -31,7 +30,7 @@ class ProviderSearchTest {
         };
     }
 
-    /** Yields each step's answer; a step may throw from {@code hasNext} or from {@code next}. */
+    /** Yields each step's result; a step may throw from {@code hasNext} or from {@code next}. */
     private static Iterator<ServiceLoader.Provider<EpFactory>> iterator(
             List<Supplier<ServiceLoader.Provider<EpFactory>>> steps, boolean throwsFromHasNext) {
         final Iterator<Supplier<ServiceLoader.Provider<EpFactory>>> iterator = steps.iterator();
@@ -48,19 +47,18 @@ class ProviderSearchTest {
 
             @Override
             public ServiceLoader.Provider<EpFactory> next() {
-                final ServiceLoader.Provider<EpFactory> answer =
+                final ServiceLoader.Provider<EpFactory> result =
                         ready != null ? ready : iterator.next().get();
                 ready = null;
-                return answer;
+                return result;
             }
         };
     }
 
     @Test
-    void brokenProvidersAreSteppedOverWhereverTheLoaderThrows() {
+    void brokenProvidersAreSkippedWhereverTheLoaderThrows() {
         for (final boolean fromHasNext : List.of(false, true)) {
-            found.candidates().clear();
-            found.failures().clear();
+            final ProviderSearch search = new ProviderSearch();
             search.scan(
                     iterator(
                             List.of(
@@ -73,11 +71,13 @@ class ProviderSearchTest {
                                         throw new NoClassDefFoundError("a/Base");
                                     },
                                     () -> provider(() -> FakeFactory.cpu("Last"))),
-                            fromHasNext),
-                    found);
-            assertThat(found.candidates()).extracting(ProviderCandidate::name).containsExactly("First", "Last");
-            assertThat(found.failures())
-                    .extracting(ProviderReport::name)
+                            fromHasNext));
+            final SearchResult found = search.result(List.of());
+            assertThat(found.factories())
+                    .extracting(loaded -> loaded.factory().name())
+                    .containsExactly("First", "Last");
+            assertThat(found.skipped())
+                    .extracting(SkippedProvider::name)
                     .containsExactly("a.Missing", "java.lang.NoClassDefFoundError: a/Base");
         }
     }
@@ -90,11 +90,10 @@ class ProviderSearchTest {
                             throw new ServiceConfigurationError(
                                     "could not be instantiated", new UnsatisfiedLinkError("x"));
                         })),
-                        false),
-                found);
-        assertThat(found.failures()).singleElement().satisfies(report -> {
-            assertThat(report.name()).isEqualTo(FakeFactory.class.getName());
-            assertThat(report.failure().orElseThrow())
+                        false));
+        assertThat(search.result(List.of()).skipped()).singleElement().satisfies(skipped -> {
+            assertThat(skipped.name()).isEqualTo(FakeFactory.class.getName());
+            assertThat(skipped.reason())
                     .contains("could not be instantiated; caused by java.lang.UnsatisfiedLinkError: x");
         });
     }
@@ -114,9 +113,8 @@ class ProviderSearchTest {
                     public ServiceLoader.Provider<EpFactory> next() {
                         throw new AssertionError();
                     }
-                },
-                found);
+                });
         assertThat(calls.get()).isLessThan(1000);
-        assertThat(found.failures()).isNotEmpty();
+        assertThat(search.skippedCount()).isPositive();
     }
 }

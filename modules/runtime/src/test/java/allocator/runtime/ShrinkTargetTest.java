@@ -13,18 +13,18 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class ShrinkListTest {
+class ShrinkTargetTest {
     private static final String FORM =
             "option memory.enable_memory_arena_shrinkage='%s' (from run options) is not a list of"
                     + " <cpu|gpu|fpga|npu>[:<ordinal>] separated by ';'. ";
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory cpu = FakeFactory.cpu("Cpu");
     private final FakeFactory npu =
             new FakeFactory("Npu").with(DeviceType.NPU, 1, memory("Npu", DeviceType.NPU, 1, MemoryType.DEFAULT));
     private final Session session;
 
-    ShrinkListTest() {
+    ShrinkTargetTest() {
         environment.register(cpu);
         environment.register(npu);
         session = environment.openSession(
@@ -110,7 +110,7 @@ class ShrinkListTest {
             ((FakeAllocator) allocator).level = 24;
             return allocator;
         };
-        final Environment other = RegistrationTest.empty();
+        final Environment other = Environments.empty();
         other.register(plain);
         try (Session plainSession = other.openSession(SessionOptions.DEFAULT)) {
             assertThatThrownBy(() -> plainSession.run(

@@ -27,14 +27,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Path 1: what happens when a provider is registered. */
-class RegistrationTest {
+class ProviderRegistryTest {
     private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
 
-    private Environment environment = empty();
-
-    static Environment empty() {
-        return Environment.builder().modulePathProviders(false).build();
-    }
+    private Environment environment = Environments.empty();
 
     @AfterEach
     void close() {
@@ -99,7 +95,7 @@ class RegistrationTest {
         assertThat(report.notes()).containsExactly("nothing was plugged in");
         assertThatThrownBy(() -> environment.openSession(SessionOptions.DEFAULT))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("Absent: nothing was plugged in");
+                .hasMessageContaining("Absent (no device: nothing was plugged in)");
     }
 
     @Test
@@ -279,7 +275,7 @@ class RegistrationTest {
             });
             assertThatThrownBy(() -> environment.register(factory))
                     .isInstanceOf(ProviderException.class)
-                    .hasMessageContaining("already registered, for Cuda (gpu:0), when asked for CudaPinned");
+                    .hasMessageContaining("already registered, for Cuda (gpu:0), when requested for CudaPinned");
             assertThat(factory.references()).isZero();
         }
 
@@ -414,7 +410,7 @@ class RegistrationTest {
 
         @Test
         void keysOfOtherPlacesAreRefusedAtOnce() {
-            final Environment.Builder builder = Environment.builder();
+            final EnvironmentBuilder builder = Environment.builder();
             assertThatThrownBy(() -> builder.option("ep.cuda.arena.max_mem", "1"))
                     .isInstanceOf(InvalidOptionException.class)
                     .hasMessageContaining("set it in SessionOptions");
