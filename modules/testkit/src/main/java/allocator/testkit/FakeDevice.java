@@ -1,0 +1,183 @@
+package allocator.testkit;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.SpiLevel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.function.IntPredicate;
+
+/**
+ * An upstream of made-up addresses, for an arena to draw from. The addresses rise, are the same in every run, and are
+ * never used again; between two allocations lie 1 MiB or more that belong to neither.
+ *
+ * <p>{@link FakeAllocator} stands for what a provider returns; this class stands for the device below it.
+ */
+public class FakeDevice implements Allocator {
+    /** The memory of the device: a GPU's, in granules of 256 bytes. */
+    public static final MemoryInfo INFO = new MemoryInfo(
+            "Simulated", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
+
+    private static final long GAP = 1 << 20;
+
+    private final TreeMap<Long, Long> live = new TreeMap<>();
+    private final List<Long> bases = new ArrayList<>();
+    private final List<Long> requestedSizes = new ArrayList<>();
+    private long nextAddress = 0x7000_0000_0000L;
+    private long capacity = 1L << 45;
+    private IntPredicate allocFails = call -> false;
+    private IntPredicate freeFails = call -> false;
+    private int allocCalls;
+    private int freeCalls;
+
+    /** Creates a device of 32 TiB. */
+    public FakeDevice() {}
+
+    /**
+     * Sets the size of the device.
+     *
+     * @param byteSize the most bytes that are allocated at one time
+     * @return this device
+     */
+    public final synchronized FakeDevice capacity(long byteSize) {
+        capacity = byteSize;
+        return this;
+    }
+
+    /**
+     * Makes allocations fail with a {@link DeviceException}.
+     *
+     * @param which whether a call fails, by its number from 0
+     */
+    public final synchronized void failAllocs(IntPredicate which) {
+        allocFails = which;
+    }
+
+    /**
+     * Makes frees fail with a {@link DeviceException}; the memory stays allocated.
+     *
+     * @param which whether a call fails, by its number from 0; frees of foreign addresses have no number
+     */
+    public final synchronized void failFrees(IntPredicate which) {
+        freeFails = which;
+    }
+
+    @Override
+    public synchronized long alloc(long byteSize) {
+        requestedSizes.add(byteSize);
+        if (allocFails.test(allocCalls++)) {
+            throw new DeviceException("injected failure of an allocation", null);
+        }
+        final long free = capacity - liveBytes();
+        if (byteSize > free) {
+            throw new OutOfMemoryException("the fake device is full", Shortage.ofDevice(INFO, byteSize, free));
+        }
+        final long address = nextAddress;
+        nextAddress += (byteSize + 255) / 256 * 256 + GAP;
+        live.put(address, byteSize);
+        bases.add(address);
+        return address;
+    }
+
+    @Override
+    public synchronized void free(long address) {
+        if (!live.containsKey(address)) {
+            throw new ForeignAddressException(address, "it is not of the fake device");
+        }
+        if (freeFails.test(freeCalls++)) {
+            throw new DeviceException("injected failure of a free", null);
+        }
+        live.remove(address);
+    }
+
+    @Override
+    public MemoryInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public int spiLevel() {
+        return SpiLevel.CURRENT;
+    }
+
+    /**
+     * Returns the sum of the sizes of all live allocations.
+     *
+     * @return the bytes, as requested
+     */
+    public final synchronized long liveBytes() {
+        return live.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /**
+     * Returns how many allocations are live.
+     *
+     * @return their number
+     */
+    public final synchronized int liveBlocks() {
+        return live.size();
+    }
+
+    /**
+     * Returns how often {@link #alloc} was called.
+     *
+     * @return the number of calls, failed ones included
+     */
+    public final synchronized int allocCalls() {
+        return allocCalls;
+    }
+
+    /**
+     * Returns how often {@link #free} was called with a live address.
+     *
+     * @return the number of calls, failed ones included
+     */
+    public final synchronized int freeCalls() {
+        return freeCalls;
+    }
+
+    /**
+     * Returns the size of every call of {@link #alloc}.
+     *
+     * @return the sizes in order, those of failed calls included
+     */
+    public final synchronized List<Long> requestedSizes() {
+        return List.copyOf(requestedSizes);
+    }
+
+    /**
+     * Returns the address of an allocation, live or freed.
+     *
+     * @param index the number of the allocation from 0, failed ones not counted
+     * @return its first address
+     */
+    public final synchronized long base(int index) {
+        return bases.get(index);
+    }
+
+    /**
+     * Names an address by the allocation that it lies in or behind.
+     *
+     * @param address any address
+     * @return the number of the allocation and the distance from its start, such as {@code r1+256}; the address in
+     *     hexadecimal if it lies before the first one
+     */
+    public final synchronized String describe(long address) {
+        for (int index = bases.size() - 1; index >= 0; index--) {
+            final long base = bases.get(index);
+            if (address >= base) {
+                return "r" + index + "+" + (address - base);
+            }
+        }
+        return "0x" + Long.toHexString(address);
+    }
+}
