@@ -37,7 +37,7 @@ class ArenaExhaustionTest {
 
         assertThat(failure)
                 .hasMessageStartingWith("Available memory of 52224 is smaller than requested bytes of 60160")
-                .hasMessageContaining("largest free chunk 4096");
+                .hasMessageContaining("largest free chunk 4.0 KiB (4,096 bytes)");
         assertThat(failure.shortage())
                 .isEqualTo(new Shortage(
                         SimulatedDevice.INFO,
