@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
  * Thrown when a limit or the device cannot satisfy a request: the only report of exhaustion (A-05). Unlike
  * {@link OutOfMemoryError} it is meant to be caught; live blocks stay valid.
  *
- * <p>The message is the reason, followed by the {@link Shortage} in brackets: {@code reason [Cpu (cpu:0): cannot allocate
- * 24.0 MiB (25,165,824 bytes): limit 64.0 MiB (67,108,864 bytes), in use with rounding 50.6 MiB (53,012,480 bytes), ...]}.
- * Numbers that are not known are left out.
+ * <p>The message is the reason, followed by the {@link Shortage} in brackets: {@code reason [Cpu (cpu:0): cannot
+ * allocate 24.0 MiB (25,165,824 bytes): limit 64.0 MiB (67,108,864 bytes), in use with rounding 50.6 MiB (53,012,480
+ * bytes), ...]}. Numbers that are not known are left out.
  */
 public final class OutOfMemoryException extends AllocatorException {
     private static final long serialVersionUID = 1L;

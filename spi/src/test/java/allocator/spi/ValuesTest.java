@@ -14,7 +14,6 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The value types: what they check and what they derive. */
@@ -119,9 +118,10 @@ class ValuesTest {
         final OutOfMemoryException e = new OutOfMemoryException(
                 "No chunk", new Shortage(DEVICE, 100, 256, 4096, 3840, 4096, 0, -1), "dump", null);
         assertThat(e)
-                .hasMessage("No chunk [Cuda (gpu:0): cannot allocate 100 bytes, rounded to 256 bytes: limit 4.0 KiB (4,096"
-                        + " bytes), in use with rounding 3.8 KiB (3,840 bytes), held 4.0 KiB (4,096 bytes), largest"
-                        + " free chunk 0 bytes]");
+                .hasMessage(
+                        "No chunk [Cuda (gpu:0): cannot allocate 100 bytes, rounded to 256 bytes: limit 4.0 KiB (4,096"
+                                + " bytes), in use with rounding 3.8 KiB (3,840 bytes), held 4.0 KiB (4,096 bytes), largest"
+                                + " free chunk 0 bytes]");
         assertThat(e.dump()).isEqualTo("dump");
     }
 

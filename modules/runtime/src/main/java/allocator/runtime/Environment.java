@@ -140,8 +140,8 @@ public final class Environment implements AutoCloseable {
      * @param provider the provider's name
      * @throws IllegalArgumentException if no provider of that name is registered
      * @throws StillInUseException if sessions, streams or memory depend on it; nothing changes
-     * @throws ProviderException if the provider failed to close; it stays registered, with new shared allocators created
-     *     from the environment's settings
+     * @throws ProviderException if the provider failed to close; it stays registered, with new shared allocators
+     *     created from the environment's settings
      */
     public void unregister(String provider) {
         locked(() -> {
@@ -223,9 +223,9 @@ public final class Environment implements AutoCloseable {
      * Creates a shared allocator with settings of its own. It replaces the shared allocator of that memory, of any
      * provider.
      *
-     * <p>The new allocator is created and checked first, as an exclusive instance if the provider shares instances; only
-     * then is the old one retired. Blocks of the old one can still be freed; the last free releases it. If this method
-     * throws, the old one stays in place.
+     * <p>The new allocator is created and checked first, as an exclusive instance if the provider shares instances;
+     * only then is the old one retired. Blocks of the old one can still be freed; the last free releases it. If this
+     * method throws, the old one stays in place.
      *
      * @param device the device
      * @param memory one of the device's memories, not a read-only one
@@ -246,8 +246,8 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Removes a provider's shared allocator. Its live blocks can still be freed; the last free releases it. Sessions that
-     * use it still do.
+     * Removes a provider's shared allocator. Its live blocks can still be freed; the last free releases it. Sessions
+     * that use it still do.
      *
      * @param location the memory's location
      * @throws IllegalStateException if there is none
@@ -261,8 +261,8 @@ public final class Environment implements AutoCloseable {
 
     /**
      * Shares an allocator of the application. Until it is unregistered it replaces any other at its location. The
-     * application owns it, and destroys it after unregistering it. A {@link allocator.spi.ShrinkableAllocator} of level 25
-     * is an arena like any other.
+     * application owns it, and destroys it after unregistering it. A {@link allocator.spi.ShrinkableAllocator} of level
+     * 25 is an arena like any other.
      *
      * @param allocator the allocator
      * @return what {@link #sharedAllocator(MemoryLocation)} returns from here on
@@ -340,19 +340,11 @@ public final class Environment implements AutoCloseable {
             sessions.remove(session);
             throw e;
         }
-        try {
-            session.report().log();
-        } catch (RuntimeException e) {
-            final Cleanup cleanup = new Cleanup();
-            cleanup.onUndo(session::close);
-            throw cleanup.undo(e);
-        }
         return session;
     }
 
     private Session addSession(SessionOptions options, Plan plan) {
-        final String name =
-                options.name().isEmpty() ? "session-" + lastSession.incrementAndGet() : options.name();
+        final String name = options.name().isEmpty() ? "session-" + lastSession.incrementAndGet() : options.name();
         final Session session = new Session(this, name, plan, options.reservesInitializers());
         sessions.add(session);
         return session;
@@ -366,9 +358,10 @@ public final class Environment implements AutoCloseable {
     /**
      * Releases the shared allocators and closes the providers. A second call does nothing.
      *
-     * @throws StillInUseException if sessions are open or blocks are live; the exception lists them, and nothing changes
-     * @throws allocator.spi.AllocatorException if a provider failed to release an allocator or to close; the environment
-     *     is closed nevertheless
+     * @throws StillInUseException if sessions are open or blocks are live; the exception lists them, and nothing
+     *     changes
+     * @throws allocator.spi.AllocatorException if a provider failed to release an allocator or to close; the
+     *     environment is closed nevertheless
      */
     @Override
     public void close() {

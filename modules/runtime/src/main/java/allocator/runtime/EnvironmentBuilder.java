@@ -17,9 +17,9 @@ public final class EnvironmentBuilder {
     EnvironmentBuilder() {}
 
     /**
-     * Sets an option of a provider: {@code ep_factory.<provider name>.<key of the provider>}, with the name in its exact
-     * case, such as {@code ep_factory.CudaArena.arena.max_mem}. It applies to the provider's shared allocators, and to
-     * those of sessions that do not override it.
+     * Sets an option of a provider: {@code ep_factory.<provider name>.<key of the provider>}, with the name in its
+     * exact case, such as {@code ep_factory.CudaArena.arena.max_mem}. It applies to the provider's shared allocators,
+     * and to those of sessions that do not override it.
      *
      * @param key the key
      * @param value its value, checked when the provider is registered

@@ -56,9 +56,9 @@ final class ProviderRegistry {
     List<ProviderReport> reports() {
         final List<ProviderReport> reports = new ArrayList<>();
         providers.values().forEach(provider -> reports.add(provider.report()));
-        reports.sort(Comparator.comparing(
-                        (ProviderReport report) -> report.devices().isEmpty())
-                .thenComparing(ProviderReport::name));
+        reports.sort(
+                Comparator.comparing((ProviderReport report) -> report.devices().isEmpty())
+                        .thenComparing(ProviderReport::name));
         reports.addAll(failures);
         return List.copyOf(reports);
     }
@@ -111,8 +111,8 @@ final class ProviderRegistry {
     void registerFound(SearchResult found) {
         searched = found.searched();
         found.skipped()
-                .forEach(skipped -> failures.add(ProviderReport.failed(
-                        skipped.name(), skipped.module(), skipped.origin(), skipped.reason())));
+                .forEach(skipped -> failures.add(
+                        ProviderReport.failed(skipped.name(), skipped.module(), skipped.origin(), skipped.reason())));
         final List<Candidate> candidates = withoutAmbiguity(named(found.factories()));
         try {
             candidates.forEach(this::registerFound);
@@ -230,8 +230,7 @@ final class ProviderRegistry {
     /** Describes each setting of the environment that belongs to no registered provider. */
     List<String> unusedSettings() {
         return settings.keySet().stream()
-                .filter(key -> names().stream()
-                        .noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
+                .filter(key -> names().stream().noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
                 .map(key -> "no registered provider has it: "
                         + InvalidOptionException.unknownKey(
                                         key,

@@ -190,8 +190,7 @@ final class RegisteredProvider {
     /** Creates an allocator and checks it; returns it to the provider at once if it breaks the contract. */
     AllocatorReference create(MemoryInfo info, AllocatorOptions wanted) {
         final String operation = "createAllocator(" + info + ")";
-        final Allocator allocator =
-                ProviderCalls.call(name(), operation, () -> factory.createAllocator(info, wanted));
+        final Allocator allocator = ProviderCalls.call(name(), operation, () -> factory.createAllocator(info, wanted));
         final AllocatorInstances.Instance instance = instances.acquire(allocator);
         try {
             requireAsRequested(allocator, info, operation);
@@ -256,23 +255,18 @@ final class RegisteredProvider {
 
     private void giveBack(Allocator allocator) {
         try {
-            ProviderCalls.run(
-                    name(), "releaseAllocator", () -> factory.releaseAllocator(allocator));
+            ProviderCalls.run(name(), "releaseAllocator", () -> factory.releaseAllocator(allocator));
         } finally {
             instances.drop(allocator);
         }
     }
 
     boolean hasStreams(MemoryInfo info) {
-        return ProviderCalls.call(
-                name(), "isStreamAware", () -> factory.isStreamAware(info));
+        return ProviderCalls.call(name(), "isStreamAware", () -> factory.isStreamAware(info));
     }
 
     SyncStream createStream(MemoryInfo info) {
-        return ProviderCalls.call(
-                name(),
-                "createSyncStream(" + info + ")",
-                () -> factory.createSyncStream(info));
+        return ProviderCalls.call(name(), "createSyncStream(" + info + ")", () -> factory.createSyncStream(info));
     }
 
     void close() {

@@ -68,8 +68,8 @@ public final class Run {
     }
 
     /**
-     * Returns a stream of the session's default device. One index returns the same stream throughout the run; concurrent
-     * runs never share a stream.
+     * Returns a stream of the session's default device. One index returns the same stream throughout the run;
+     * concurrent runs never share a stream.
      *
      * @param index the index, from 0; at its first use a stream is created, or taken from the session's idle streams
      * @return the stream

@@ -48,9 +48,16 @@ public final class Session implements AutoCloseable {
         this.reservesInitializers = reservesInitializers;
     }
 
-    /** Opens the allocators, all or none. */
+    /** Opens the allocators, all or none, and logs their settings. If this method throws, the session is closed. */
     void open(UnaryOperator<Allocator> decorator) {
         allocators = SessionAllocators.open(plan, part -> open(part, decorator));
+        try {
+            report().log();
+        } catch (RuntimeException e) {
+            final Cleanup cleanup = new Cleanup();
+            cleanup.onUndo(this::close);
+            throw cleanup.undo(e);
+        }
     }
 
     private ManagedAllocator open(Part part, UnaryOperator<Allocator> decorator) {
@@ -241,8 +248,8 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Returns unused memory of an arena to its device. May be called at any time, also during runs, and for any memory of
-     * the session, host-accessible memory included.
+     * Returns unused memory of an arena to its device. May be called at any time, also during runs, and for any memory
+     * of the session, host-accessible memory included.
      *
      * @param location the memory's location
      * @return what was released and what is still held
@@ -263,15 +270,17 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Reports where the session's allocators come from, and which of its settings are effective. For a closed session the
-     * report covers only the allocators that still have live blocks.
+     * Reports where the session's allocators come from, and which of its settings are effective. For a closed session
+     * the report covers only the allocators that still have live blocks.
      *
      * @return the report
      */
     public SessionReport report() {
         return new SessionReport(
                 name,
-                allocators.all().filter(allocator -> !allocator.lease().isReleased())
+                allocators
+                        .all()
+                        .filter(allocator -> !allocator.lease().isReleased())
                         .map(ManagedAllocator::report)
                         .toList(),
                 plan.notes());
@@ -301,9 +310,9 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Closes the session: from here on, allocations and new runs are rejected. The providers' allocators are released at
-     * once if no run is in progress and no block is live, otherwise by the last run or free. May block on the device to
-     * close streams and return memory. A second call does nothing.
+     * Closes the session: from here on, allocations and new runs are rejected. The providers' allocators are released
+     * at once if no run is in progress and no block is live, otherwise by the last run or free. May block on the device
+     * to close streams and return memory. A second call does nothing.
      *
      * @throws AllocatorException if a provider failed to close a stream or to release memory; the session is closed
      *     nevertheless
@@ -358,7 +367,10 @@ public final class Session implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        allocators.all().flatMap(allocator -> allocator.describeLiveBlocks().stream()).forEach(parts::add);
+        allocators
+                .all()
+                .flatMap(allocator -> allocator.describeLiveBlocks().stream())
+                .forEach(parts::add);
         return String.join(", ", parts);
     }
 

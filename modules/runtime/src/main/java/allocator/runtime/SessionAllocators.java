@@ -67,7 +67,8 @@ final class SessionAllocators {
     }
 
     /** Returns the allocator of the first memory of the first device that has one, or {@code null}. */
-    @Nullable ManagedAllocator defaultAllocator() {
+    @Nullable
+    ManagedAllocator defaultAllocator() {
         return defaultAllocator;
     }
 

@@ -122,9 +122,9 @@ public final class SessionOptions {
         }
 
         /**
-         * Adds a device. The first device added is the session's default device. If two devices have the same memory, the
-         * first one's is used. If none is added the session uses the best device found: a GPU, then an NPU, then a CPU,
-         * and among devices of one kind the first by provider name.
+         * Adds a device. The first device added is the session's default device. If two devices have the same memory,
+         * the first one's is used. If none is added the session uses the best device found: a GPU, then an NPU, then a
+         * CPU, and among devices of one kind the first by provider name.
          *
          * @param device a device of the environment
          * @return this builder
@@ -174,8 +174,7 @@ public final class SessionOptions {
             if (key.equals(USE_ENV_ALLOCATORS.name())) {
                 usesEnvironmentAllocators = USE_ENV_ALLOCATORS.parse(value, OptionPlace.SESSION.origin());
             } else if (key.equals(USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name())) {
-                reservesInitializers =
-                        USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.parse(value, OptionPlace.SESSION.origin());
+                reservesInitializers = USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.parse(value, OptionPlace.SESSION.origin());
             } else if (!OptionPlace.SESSION.isOfProvider(key)) {
                 throw OptionPlace.SESSION.unknown(key, value);
             }
@@ -184,9 +183,9 @@ public final class SessionOptions {
         }
 
         /**
-         * Wraps each of the session's allocators, for instance in a recorder or a budget. The function is called once for
-         * each allocator when the session is opened, and returns an allocator of the same info. The session does not
-         * close the wrapper.
+         * Wraps each of the session's allocators, for instance in a recorder or a budget. The function is called once
+         * for each allocator when the session is opened, and returns an allocator of the same info. The session does
+         * not close the wrapper.
          *
          * @param value returns the wrapper of a provider's allocator
          * @return this builder

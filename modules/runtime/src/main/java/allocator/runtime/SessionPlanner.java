@@ -222,8 +222,7 @@ final class SessionPlanner {
         }
         return registry.find(requested.provider())
                 .map(provider -> provider.devices().isEmpty()
-                        ? "provider \"" + provider.name() + "\" has "
-                                + ProviderRegistry.describeDevices(provider)
+                        ? "provider \"" + provider.name() + "\" has " + ProviderRegistry.describeDevices(provider)
                         : "provider \"" + provider.name() + "\" has no device "
                                 + requested.ordinal().orElse(0) + "; its devices are: "
                                 + ProviderRegistry.describeDevices(provider))

@@ -29,8 +29,8 @@ public record SessionReport(String session, List<AllocatorReport> allocators, Li
             // Settings are for arenas; read-only memory has none, which is no reason for a warning. A provider that
             // reports no settings has nothing shared from which EXCLUSIVE could keep the session apart.
             allocator.settings().stream()
-                    .filter(setting -> !setting.isEffective()
-                            && setting.origin().equals(OptionPlace.SESSION.origin()))
+                    .filter(setting ->
+                            !setting.isEffective() && setting.origin().equals(OptionPlace.SESSION.origin()))
                     .filter(setting -> setting.effective() != null
                             || !(allocator.memory().isReadOnly()
                                     || setting.key().equals(OptionKey.EXCLUSIVE.name())))
@@ -42,8 +42,7 @@ public record SessionReport(String session, List<AllocatorReport> allocators, Li
     @Override
     public String toString() {
         final StringBuilder text = new StringBuilder("session ").append(session);
-        allocators.forEach(allocator ->
-                allocator.toString().lines().forEach(line -> append(text, line)));
+        allocators.forEach(allocator -> allocator.toString().lines().forEach(line -> append(text, line)));
         notes.forEach(note -> append(text, "note: " + note));
         return text.toString();
     }

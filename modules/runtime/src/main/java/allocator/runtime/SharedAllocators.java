@@ -191,8 +191,8 @@ final class SharedAllocators {
                     && other.allocator().reference().instance().equals(instance)) {
                 throw new ProviderException(
                         provider.name(),
-                        "returned an allocator that is already registered, for " + other.info() + ", when requested for "
-                                + info,
+                        "returned an allocator that is already registered, for " + other.info()
+                                + ", when requested for " + info,
                         null);
             }
         });

@@ -1,12 +1,14 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.location;
+import static allocator.testkit.FakeMemory.location;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryLocation;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -98,7 +100,7 @@ class ConcurrencyTest {
                 if (random.nextInt(10) == 0) {
                     environment.createSharedAllocator(
                             environment.devices().getFirst(),
-                            gpu.created.getFirst().info,
+                            gpu.created().getFirst().info(),
                             AllocatorOptions.of(Map.of("arena.max_mem", "1000000")));
                 }
             }
@@ -107,8 +109,8 @@ class ConcurrencyTest {
         environment.close();
         assertThat(gpu.references()).isZero();
         assertThat(gpu.openStreams()).isZero();
-        assertThat(gpu.created)
-                .allSatisfy(allocator -> assertThat(allocator.live).isEmpty());
+        assertThat(gpu.created())
+                .allSatisfy(allocator -> assertThat(allocator.live()).isEmpty());
     }
 
     /** Closing against allocating: each allocation either fails as closed or is freed in a living allocator. */
@@ -119,8 +121,8 @@ class ConcurrencyTest {
             final Session session = environment.openSession(SessionOptions.builder()
                     .option("ep.cuda.arena.max_mem", "1000000")
                     .build());
-            final FakeAllocator target = gpu.created.get(gpu.created.size() - 3);
-            assertThat(target.info.name()).isEqualTo("Cuda");
+            final FakeAllocator target = gpu.created().get(gpu.created().size() - 3);
+            assertThat(target.info().name()).isEqualTo("Cuda");
             final CountDownLatch begin = new CountDownLatch(1);
             all(virtual, 4, number -> {
                 if (number == 0) {
@@ -141,8 +143,8 @@ class ConcurrencyTest {
                     blocks.forEach(session.allocator()::free);
                 }
             });
-            assertThat(target.isEnded).isTrue();
-            assertThat(target.live).isEmpty();
+            assertThat(target.isClosed()).isTrue();
+            assertThat(target.live()).isEmpty();
         }
         environment.close();
     }
@@ -191,10 +193,10 @@ class ConcurrencyTest {
                     refused.incrementAndGet();
                 }
             });
-            if (!cpu.isClosed) {
+            if (!cpu.isClosed()) {
                 environment.unregister("Cpu");
             }
-            assertThat(cpu.isClosed).isTrue();
+            assertThat(cpu.isClosed()).isTrue();
             assertThat(cpu.references()).isZero();
         }
         assertThat(opened.get() + refused.get()).isGreaterThanOrEqualTo(200);

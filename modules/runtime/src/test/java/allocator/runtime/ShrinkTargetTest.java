@@ -1,12 +1,14 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.memory;
+import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.DeviceType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryType;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,8 +56,8 @@ class ShrinkTargetTest {
     })
     void accepted(String list, int onCpu, int onNpu) {
         session.run(RunOptions.builder().shrink(list).build(), run -> {});
-        assertThat(cpu.created.getFirst().shrinks).hasValue(onCpu);
-        assertThat(npu.created.getFirst().shrinks).hasValue(onNpu);
+        assertThat(cpu.created().getFirst().calls("shrink")).isEqualTo(onCpu);
+        assertThat(npu.created().getFirst().calls("shrink")).isEqualTo(onNpu);
     }
 
     @ParameterizedTest
@@ -99,17 +101,17 @@ class ShrinkTargetTest {
                         "Did not find an arena based allocator registered for device-id combination in the"
                                 + " memory arena shrink list: ")
                 .hasMessageContaining("there are: Cpu (cpu:0), Npu (npu:1)");
-        assertThat(cpu.created.getFirst().shrinks).hasValue(0);
+        assertThat(cpu.created().getFirst().calls("shrink")).isEqualTo(0);
     }
 
     /** DisableCPUArena: without an arena there is nothing to name. */
     @Test
     void aSessionWithoutArenasSaysSo() {
         final FakeFactory plain = FakeFactory.cpu("Plain");
-        plain.returned = allocator -> {
-            ((FakeAllocator) allocator).level = 24;
+        plain.returned(allocator -> {
+            ((FakeAllocator) allocator).spiLevel(24);
             return allocator;
-        };
+        });
         final Environment other = Environments.empty();
         other.register(plain);
         try (Session plainSession = other.openSession(SessionOptions.DEFAULT)) {

@@ -185,8 +185,10 @@ final class ProviderDirectory {
         if (own.isNativeAccessEnabled()) {
             controller.layer().modules().forEach(controller::enableNativeAccess);
         } else {
-            ProviderSearch.LOGGER.log(System.Logger.Level.INFO, "providers of " + directory + " have no native access: start Java with --enable-native-access="
-                    + (own.isNamed() ? own.getName() : "ALL-UNNAMED") + " to let the runtime grant it");
+            ProviderSearch.LOGGER.log(
+                    System.Logger.Level.INFO,
+                    "providers of " + directory + " have no native access: start Java with --enable-native-access="
+                            + (own.isNamed() ? own.getName() : "ALL-UNNAMED") + " to let the runtime grant it");
         }
     }
 

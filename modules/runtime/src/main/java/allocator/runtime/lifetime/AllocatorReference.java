@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * One reference to a provider's allocator. Several leases may use it; the last one to end returns it to the provider, so
- * a session that uses a shared allocator may outlive the allocator's replacement.
+ * One reference to a provider's allocator. Several leases may use it; the last one to end returns it to the provider,
+ * so a session that uses a shared allocator may outlive the allocator's replacement.
  */
 public final class AllocatorReference {
     private final Allocator allocator;

@@ -5,9 +5,9 @@ import java.util.concurrent.atomic.LongAdder;
 /**
  * Counts the live blocks of one user of an allocator, cheaply and from any thread.
  *
- * <p>There are two rising counters instead of one that falls: {@code live = begun - ended}. {@code ended} is read first,
- * so that a concurrent change can only make the result too large, never too small, and {@link #isNone} is never wrongly
- * {@code true}. A single striped counter could read as zero while one thread allocates and another frees.
+ * <p>There are two rising counters instead of one that falls: {@code live = begun - ended}. {@code ended} is read
+ * first, so that a concurrent change can only make the result too large, never too small, and {@link #isNone} is never
+ * wrongly {@code true}. A single striped counter could read as zero while one thread allocates and another frees.
  */
 public class LiveBlocks {
     private final LongAdder begun = new LongAdder();

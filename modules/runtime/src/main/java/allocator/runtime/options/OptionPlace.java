@@ -23,9 +23,7 @@ public enum OptionPlace {
     SESSION(
             "session",
             "ep.",
-            List.of(
-                    RuntimeKeys.USE_ENV_ALLOCATORS.name(),
-                    RuntimeKeys.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name())) {
+            List.of(RuntimeKeys.USE_ENV_ALLOCATORS.name(), RuntimeKeys.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name())) {
         @Override
         public String prefix(String provider) {
             return "ep." + provider.toLowerCase(Locale.ROOT) + ".";
@@ -124,7 +122,8 @@ public enum OptionPlace {
     }
 
     /**
-     * Makes the exception for a key that is not understood here. If it belongs to another place, the message says which.
+     * Makes the exception for a key that is not understood here. If it belongs to another place, the message says
+     * which.
      *
      * @param key the key
      * @param value its value

@@ -2,8 +2,8 @@ package allocator.runtime.discovery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import allocator.runtime.FakeFactory;
 import allocator.spi.EpFactory;
+import allocator.testkit.FakeFactory;
 import java.util.Iterator;
 import java.util.List;
 import java.util.ServiceConfigurationError;
@@ -59,19 +59,18 @@ class ProviderSearchTest {
     void brokenProvidersAreSkippedWhereverTheLoaderThrows() {
         for (final boolean fromHasNext : List.of(false, true)) {
             final ProviderSearch search = new ProviderSearch();
-            search.scan(
-                    iterator(
-                            List.of(
-                                    () -> provider(() -> FakeFactory.cpu("First")),
-                                    () -> {
-                                        throw new ServiceConfigurationError(
-                                                "allocator.spi.EpFactory: Provider a.Missing not found");
-                                    },
-                                    () -> {
-                                        throw new NoClassDefFoundError("a/Base");
-                                    },
-                                    () -> provider(() -> FakeFactory.cpu("Last"))),
-                            fromHasNext));
+            search.scan(iterator(
+                    List.of(
+                            () -> provider(() -> FakeFactory.cpu("First")),
+                            () -> {
+                                throw new ServiceConfigurationError(
+                                        "allocator.spi.EpFactory: Provider a.Missing not found");
+                            },
+                            () -> {
+                                throw new NoClassDefFoundError("a/Base");
+                            },
+                            () -> provider(() -> FakeFactory.cpu("Last"))),
+                    fromHasNext));
             final SearchResult found = search.result(List.of());
             assertThat(found.factories())
                     .extracting(loaded -> loaded.factory().name())
@@ -84,13 +83,11 @@ class ProviderSearchTest {
 
     @Test
     void aFactoryThatCannotBeConstructedIsReportedByItsClass() {
-        search.scan(
-                iterator(
-                        List.of(() -> provider(() -> {
-                            throw new ServiceConfigurationError(
-                                    "could not be instantiated", new UnsatisfiedLinkError("x"));
-                        })),
-                        false));
+        search.scan(iterator(
+                List.of(() -> provider(() -> {
+                    throw new ServiceConfigurationError("could not be instantiated", new UnsatisfiedLinkError("x"));
+                })),
+                false));
         assertThat(search.result(List.of()).skipped()).singleElement().satisfies(skipped -> {
             assertThat(skipped.name()).isEqualTo(FakeFactory.class.getName());
             assertThat(skipped.reason())
@@ -101,19 +98,18 @@ class ProviderSearchTest {
     @Test
     void aLoaderThatNeverAdvancesIsGivenUp() {
         final AtomicInteger calls = new AtomicInteger();
-        search.scan(
-                new Iterator<>() {
-                    @Override
-                    public boolean hasNext() {
-                        calls.incrementAndGet();
-                        throw new ServiceConfigurationError("cannot read");
-                    }
+        search.scan(new Iterator<>() {
+            @Override
+            public boolean hasNext() {
+                calls.incrementAndGet();
+                throw new ServiceConfigurationError("cannot read");
+            }
 
-                    @Override
-                    public ServiceLoader.Provider<EpFactory> next() {
-                        throw new AssertionError();
-                    }
-                });
+            @Override
+            public ServiceLoader.Provider<EpFactory> next() {
+                throw new AssertionError();
+            }
+        });
         assertThat(calls.get()).isLessThan(1000);
         assertThat(search.skippedCount()).isPositive();
     }
