@@ -39,7 +39,7 @@ class BfcArenaExhaustionTest {
 
         assertThat(failure)
                 .hasMessageStartingWith("Available memory of 52224 is smaller than requested bytes of 60160")
-                .hasMessageContaining("largest free chunk 4096");
+                .hasMessageContaining("largest free chunk 4.0 KiB (4,096 bytes)");
         assertThat(failure.shortage())
                 .isEqualTo(new Shortage(
                         FakeDevice.INFO,

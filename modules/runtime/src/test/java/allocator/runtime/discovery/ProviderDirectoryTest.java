@@ -1,8 +1,13 @@
-package allocator.runtime;
+package allocator.runtime.discovery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.runtime.Environment;
+import allocator.runtime.EnvironmentBuilder;
+import allocator.runtime.ProviderReport;
+import allocator.runtime.Session;
+import allocator.runtime.SessionOptions;
 import allocator.spi.InvalidOptionException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -35,7 +40,7 @@ class ProviderDirectoryTest {
         }
     }
 
-    private Environment.Builder builder() {
+    private EnvironmentBuilder builder() {
         return Environment.builder().modulePathProviders(false).providersFrom(directory);
     }
 
@@ -276,7 +281,7 @@ class ProviderDirectoryTest {
     @Test
     void aSettingThatIsRefusedEndsTheBuilding() throws IOException {
         packGood();
-        final Environment.Builder builder = builder().option("ep_factory.Good.arena.max_mem", "1");
+        final EnvironmentBuilder builder = builder().option("ep_factory.Good.arena.max_mem", "1");
         assertThatThrownBy(builder::build)
                 .isInstanceOf(InvalidOptionException.class)
                 .hasMessageContaining("ep_factory.Good.arena.max_mem");

@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
 import java.util.ArrayDeque;
@@ -10,17 +11,17 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The streams of a session on one device that no run uses now. They belong to the session, not to threads, so work that
- * hops between threads always meets the same streams and the memory tied to them.
+ * The idle streams of a session on one device. They belong to the session, not to threads, so a run on another thread
+ * gets the same streams and the memory bound to them.
  */
-final class StreamPool {
+final class SessionStreams {
     private final RegisteredProvider provider;
     private final MemoryInfo memory;
     private final ReentrantLock lock = new ReentrantLock();
     private final Deque<SyncStream> idle = new ArrayDeque<>();
     private boolean isClosed;
 
-    StreamPool(RegisteredProvider provider, MemoryInfo memory) {
+    SessionStreams(RegisteredProvider provider, MemoryInfo memory) {
         this.provider = provider;
         this.memory = memory;
     }
@@ -29,7 +30,7 @@ final class StreamPool {
         return provider.hasStreams(memory);
     }
 
-    /** The stream that came back last, or a new one. */
+    /** Returns the stream that was given back last, or a new one. */
     SyncStream take() {
         final SyncStream stream = poll();
         return stream == null ? provider.createStream(memory) : stream;
@@ -49,7 +50,7 @@ final class StreamPool {
         ProviderCalls.run(provider.name(), "onSessionRunEnd of " + stream, stream::onSessionRunEnd);
     }
 
-    /** Takes a stream back; closes it if the pool is closed. */
+    /** Takes a stream back; closes it if the session is closed. */
     void giveBack(SyncStream stream) {
         lock.lock();
         try {
@@ -63,12 +64,12 @@ final class StreamPool {
         discard(stream);
     }
 
-    /** Closes a stream that shall not be used again. */
+    /** Closes a stream that must not be used again. */
     void discard(SyncStream stream) {
         ProviderCalls.run(provider.name(), "close of " + stream, stream::close);
     }
 
-    /** Closes all streams that are idle, now and from now on. */
+    /** Closes the idle streams now, and every other one when it is given back. */
     void close() {
         final List<SyncStream> streams;
         lock.lock();
@@ -79,8 +80,8 @@ final class StreamPool {
         } finally {
             lock.unlock();
         }
-        final Failures failures = new Failures();
-        streams.forEach(stream -> failures.attempt(() -> discard(stream)));
-        failures.throwIfAny();
+        final Cleanup cleanup = new Cleanup();
+        streams.forEach(stream -> cleanup.attempt(() -> discard(stream)));
+        cleanup.throwIfAny();
     }
 }

@@ -1,4 +1,4 @@
-package allocator.runtime;
+package allocator.runtime.lifetime;
 
 import allocator.spi.Allocator;
 import java.util.ArrayList;
@@ -7,15 +7,23 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The allocator instances that an environment holds references to. A provider may give out one instance many times;
- * here all its users are known together.
+ * The allocator instances to which an environment holds references. A provider may return one instance many times; this
+ * class knows all users of it.
  */
-final class AllocatorInstances {
+public final class AllocatorInstances {
     private final ReentrantLock lock = new ReentrantLock();
     private final IdentityHashMap<Allocator, Instance> byIdentity = new IdentityHashMap<>();
 
-    /** Counts a further reference to an instance. */
-    Instance acquire(Allocator allocator) {
+    /** Starts without instances. */
+    public AllocatorInstances() {}
+
+    /**
+     * Counts a further reference to an instance.
+     *
+     * @param allocator the instance
+     * @return its entry
+     */
+    public Instance acquire(Allocator allocator) {
         lock.lock();
         try {
             final Instance instance = byIdentity.computeIfAbsent(allocator, ignored -> new Instance());
@@ -26,8 +34,12 @@ final class AllocatorInstances {
         }
     }
 
-    /** Uncounts a reference, after the provider has it back. */
-    void drop(Allocator allocator) {
+    /**
+     * Uncounts a reference, after the provider has it back.
+     *
+     * @param allocator the instance
+     */
+    public void drop(Allocator allocator) {
         lock.lock();
         try {
             final Instance instance = byIdentity.get(allocator);
@@ -39,8 +51,13 @@ final class AllocatorInstances {
         }
     }
 
-    /** How many references to an instance are held. */
-    int references(Instance instance) {
+    /**
+     * Returns how many references to an instance are held.
+     *
+     * @param instance its entry
+     * @return the count
+     */
+    public int references(Instance instance) {
         lock.lock();
         try {
             return instance.references;
@@ -49,12 +66,14 @@ final class AllocatorInstances {
         }
     }
 
-    /** One instance and the block counters of all its users. */
-    static final class Instance {
+    /** One instance and the block counts of all its users. */
+    public static final class Instance {
         private final ReentrantLock lock = new ReentrantLock();
         private final List<LiveBlocks> users = new ArrayList<>();
         private long carried;
         private int references;
+
+        private Instance() {}
 
         void add(LiveBlocks blocks) {
             lock.lock();
@@ -66,10 +85,10 @@ final class AllocatorInstances {
         }
 
         /**
-         * Forgets a user that can allocate no more and seems to have no live blocks. The last user is forgotten only if
-         * nobody's blocks are live: users may have freed one another's, so that a single count can mislead.
+         * Removes a user that rejects allocations and seems to have no live blocks. The last user is removed only if no
+         * user's blocks are live: users may have freed one another's blocks, so a single count can mislead.
          *
-         * @return whether the user is forgotten
+         * @return whether the user was removed
          */
         boolean remove(LiveBlocks blocks) {
             lock.lock();
@@ -85,8 +104,12 @@ final class AllocatorInstances {
             }
         }
 
-        /** Whether no block of any user is live, although single users may have freed one another's blocks. */
-        boolean isIdle() {
+        /**
+         * Returns whether no block of any user is live, although single users may have freed one another's blocks.
+         *
+         * @return whether the counts of all users add up to zero
+         */
+        public boolean isIdle() {
             lock.lock();
             try {
                 final long ended = users.stream().mapToLong(LiveBlocks::ended).sum();

@@ -1,4 +1,4 @@
-package allocator.runtime;
+package allocator.runtime.discovery;
 
 import allocator.spi.EpFactory;
 import java.io.IOException;
@@ -23,11 +23,11 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * A directory of jars with providers. Its modules get one layer above the layer of this module, each a class loader of
- * its own.
+ * A directory of provider jars. Its modules form one module layer above the layer of this module; each module has a
+ * class loader of its own.
  *
- * <p>Which modules provide factories is read from their descriptors, so nothing of a module that may not load is
- * touched.
+ * <p>The modules that provide factories are read from their descriptors. No class of a module that may not load is
+ * loaded.
  */
 final class ProviderDirectory {
     private final Path directory;
@@ -41,31 +41,29 @@ final class ProviderDirectory {
         this.search = search;
     }
 
-    /** Adds what the directory holds to {@code found}. */
-    void search(ProviderSearch.Found found) {
+    /** Reports to the search what the directory holds. */
+    void search() {
         if (!EpFactory.class.getModule().isNamed()) {
             failDirectory(
                     "is not searched, as its modules require that of the contract, which is on the class path: put"
-                            + " java.allocator's jars on the module path, or those of the provider on the class path",
-                    found);
+                            + " java.allocator's jars on the module path, or those of the provider on the class path");
             return;
         }
-        final int failuresBefore = found.failures().size();
-        readJars(found);
+        final int failuresBefore = search.skippedCount();
+        readJars();
         final Set<String> providers = new LinkedHashSet<>();
         modules.forEach((name, module) -> providedClasses(module)
-                .forEach(className -> search.refusal(name, className)
-                        .ifPresentOrElse(why -> fail(className, name, why, found), () -> providers.add(name))));
+                .forEach(className -> search.rejection(name, className)
+                        .ifPresentOrElse(why -> fail(className, name, why), () -> providers.add(name))));
         if (!providers.isEmpty()) {
-            load(providers, found);
-        } else if (found.failures().size() == failuresBefore) {
-            failDirectory("holds no provider module", found);
+            load(providers);
+        } else if (search.skippedCount() == failuresBefore) {
+            failDirectory("holds no provider module");
         }
     }
 
-    private void failDirectory(String why, ProviderSearch.Found found) {
-        found.failures()
-                .add(ProviderReport.failed(directory.toString(), "", directory.toString(), "the directory " + why));
+    private void failDirectory(String why) {
+        search.skip(directory.toString(), "", directory.toString(), "the directory " + why);
     }
 
     private static List<String> providedClasses(ModuleReference module) {
@@ -77,35 +75,35 @@ final class ProviderDirectory {
     }
 
     /** Reads each jar by itself, since a finder over the directory fails as a whole if one jar is broken. */
-    private void readJars(ProviderSearch.Found found) {
+    private void readJars() {
         final List<Path> jars;
         try (Stream<Path> files = Files.list(directory)) {
             jars = files.filter(file -> file.getFileName().toString().endsWith(".jar"))
                     .sorted()
                     .toList();
         } catch (IOException e) {
-            failDirectory("cannot be read: " + e, found);
+            failDirectory("cannot be read: " + e);
             return;
         }
         final Set<String> doubled = new LinkedHashSet<>();
         for (final Path jar : jars) {
             try {
-                ModuleFinder.of(jar).findAll().forEach(module -> add(module, jar, doubled, found));
+                ModuleFinder.of(jar).findAll().forEach(module -> add(module, jar, doubled));
             } catch (FindException e) {
-                failJar(jar, "", ProviderSearch.describe(e), found);
+                failJar(jar, "", Causes.describe(e));
             }
         }
         modules.keySet().removeAll(doubled);
     }
 
-    private void add(ModuleReference module, Path jar, Set<String> doubled, ProviderSearch.Found found) {
+    private void add(ModuleReference module, Path jar, Set<String> doubled) {
         final String name = module.descriptor().name();
         final Optional<ModuleReference> running =
                 parent.configuration().findModule(name).map(ResolvedModule::reference);
         if (running.isPresent()) {
             // The application's own copy is used, so that types are the same on both sides.
             if (!providedClasses(module).isEmpty()) {
-                failJar(jar, name, "module " + name + " is loaded already, from " + origin(running.get()), found);
+                failJar(jar, name, "module " + name + " is loaded already, from " + origin(running.get()));
             }
             return;
         }
@@ -115,17 +113,16 @@ final class ProviderDirectory {
             failJar(
                     jar,
                     name,
-                    "module " + name + " is in two jars, the other is " + origin(other) + ": neither is used",
-                    found);
+                    "module " + name + " is in two jars, the other is " + origin(other) + ": neither is used");
         }
     }
 
-    private static void failJar(Path jar, String module, String why, ProviderSearch.Found found) {
-        found.failures().add(ProviderReport.failed(jar.getFileName().toString(), module, jar.toString(), why));
+    private void failJar(Path jar, String module, String why) {
+        search.skip(jar.getFileName().toString(), module, jar.toString(), why);
     }
 
-    private void fail(String className, String module, String why, ProviderSearch.Found found) {
-        found.failures().add(ProviderReport.failed(className, module, origin(module), why));
+    private void fail(String className, String module, String why) {
+        search.skip(className, module, origin(module), why);
     }
 
     private String origin(String module) {
@@ -141,7 +138,7 @@ final class ProviderDirectory {
                 .orElse("unknown");
     }
 
-    private void load(Set<String> providers, ProviderSearch.Found found) {
+    private void load(Set<String> providers) {
         final ModuleFinder finder = finder();
         final Set<String> resolvable = new LinkedHashSet<>();
         for (final String provider : providers) {
@@ -150,17 +147,17 @@ final class ProviderDirectory {
                 define(finder, resolvable);
             } catch (FindException | ResolutionException | LayerInstantiationException e) {
                 resolvable.remove(provider);
-                fail(classOf(provider), provider, ProviderSearch.describe(e), found);
+                fail(classOf(provider), provider, Causes.describe(e));
             }
         }
         if (!resolvable.isEmpty()) {
             final ModuleLayer.Controller controller = define(finder, resolvable);
             enableNativeAccess(controller);
-            construct(controller.layer(), resolvable, found);
+            construct(controller.layer(), resolvable);
         }
     }
 
-    /** The modules that were read, and nothing else of the directory. */
+    /** Finds the modules that were read, and nothing else in the directory. */
     private ModuleFinder finder() {
         return new ModuleFinder() {
             @Override
@@ -188,8 +185,10 @@ final class ProviderDirectory {
         if (own.isNativeAccessEnabled()) {
             controller.layer().modules().forEach(controller::enableNativeAccess);
         } else {
-            Log.info("providers of " + directory + " have no native access: start Java with --enable-native-access="
-                    + (own.isNamed() ? own.getName() : "ALL-UNNAMED") + " to let the runtime grant it");
+            ProviderSearch.LOGGER.log(
+                    System.Logger.Level.INFO,
+                    "providers of " + directory + " have no native access: start Java with --enable-native-access="
+                            + (own.isNamed() ? own.getName() : "ALL-UNNAMED") + " to let the runtime grant it");
         }
     }
 
@@ -200,10 +199,10 @@ final class ProviderDirectory {
     }
 
     /**
-     * Makes the factories. The loader gives those of the layer first, each either as a provider or as an error, and
-     * then goes on to the layers below, which are not this directory's.
+     * Constructs the factories. The loader yields those of the layer first, each either as a provider or as an error,
+     * and then those of the layers below, which belong to the application.
      */
-    private void construct(ModuleLayer layer, Set<String> roots, ProviderSearch.Found found) {
+    private void construct(ModuleLayer layer, Set<String> roots) {
         final Iterator<ServiceLoader.Provider<EpFactory>> providers =
                 ServiceLoader.load(layer, EpFactory.class).stream().iterator();
         final Map<String, String> expected = new LinkedHashMap<>();
@@ -221,9 +220,9 @@ final class ProviderDirectory {
                 final Module module = provider.type().getModule();
                 if (layer.equals(module.getLayer())) {
                     seen.add(provider.type().getName());
-                    if (search.refusal(module.getName(), provider.type().getName())
+                    if (search.rejection(module.getName(), provider.type().getName())
                             .isEmpty()) {
-                        search.construct(provider, module.getName(), origin(module.getName()), found);
+                        search.construct(provider, module.getName(), origin(module.getName()));
                     }
                 }
             } catch (ServiceConfigurationError | LinkageError e) {
@@ -233,13 +232,13 @@ final class ProviderDirectory {
                         .findFirst()
                         .ifPresent(name -> {
                             seen.add(name);
-                            fail(name, String.valueOf(expected.get(name)), ProviderSearch.describe(e), found);
+                            fail(name, String.valueOf(expected.get(name)), Causes.describe(e));
                         });
             }
         }
         expected.forEach((name, module) -> {
             if (!seen.contains(name) && roots.contains(module)) {
-                fail(name, module, "the class could not be loaded as a provider", found);
+                fail(name, module, "the class could not be loaded as a provider");
             }
         });
     }

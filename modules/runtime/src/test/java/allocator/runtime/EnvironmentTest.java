@@ -1,6 +1,6 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.location;
+import static allocator.testkit.FakeMemory.location;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,6 +9,9 @@ import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryLocation;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
+import allocator.testkit.Faults;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -18,13 +21,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Nothing ends beneath what depends on it (L-03), in whatever order things are closed. */
-class LifetimeTest {
+class EnvironmentTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("Cuda");
 
-    LifetimeTest() {
+    EnvironmentTest() {
         environment.register(gpu);
     }
 
@@ -54,11 +57,11 @@ class LifetimeTest {
 
     @Test
     void everyOrderOfClosingIsSafe() {
-        assertThat(orders()).hasSize(720).allSatisfy(LifetimeTest::assertSafe);
+        assertThat(orders()).hasSize(720).allSatisfy(EnvironmentTest::assertSafe);
     }
 
     private static void assertSafe(List<String> order) {
-        final Environment environment = RegistrationTest.empty();
+        final Environment environment = Environments.empty();
         final FakeFactory gpu = FakeFactory.gpu("Cuda");
         environment.register(gpu);
         final Session first = environment.openSession(SessionOptions.DEFAULT);
@@ -78,21 +81,21 @@ class LifetimeTest {
                             step.equals("close") ? environment::close : () -> environment.unregister("Cuda");
                     if (left > 0) {
                         assertThatThrownBy(end::run).isInstanceOf(StillInUseException.class);
-                        assertThat(gpu.isClosed).isFalse();
+                        assertThat(gpu.isClosed()).isFalse();
                         continue;
                     }
-                    if (gpu.isClosed) {
+                    if (gpu.isClosed()) {
                         continue;
                     }
                     end.run();
-                    assertThat(gpu.isClosed).isTrue();
+                    assertThat(gpu.isClosed()).isTrue();
                     continue;
                 }
             }
             left--;
         }
         environment.close();
-        assertThat(gpu.isClosed).isTrue();
+        assertThat(gpu.isClosed()).isTrue();
         assertThat(gpu.references()).isZero();
     }
 
@@ -149,12 +152,12 @@ class LifetimeTest {
         @Test
         void aFailingReleaseIsThrownAndTheSessionIsClosedAllTheSame() {
             final Session session = open("s");
-            gpu.before = Faults.on("release Cuda (", new DeviceException("cuMemFree", null));
+            gpu.before(Faults.on("release Cuda (", new DeviceException("cuMemFree", null)));
             assertThatThrownBy(session::close).isInstanceOf(DeviceException.class);
-            gpu.before = operation -> {};
+            gpu.before(operation -> {});
             assertThat(gpu.references()).isEqualTo(2);
             environment.close();
-            assertThat(gpu.isClosed).isTrue();
+            assertThat(gpu.isClosed()).isTrue();
         }
 
         @Test
@@ -162,9 +165,9 @@ class LifetimeTest {
             final Session session = open("s");
             final long block = session.allocator().alloc(1);
             session.close();
-            gpu.before = Faults.on("release", new DeviceException("cuMemFree", null));
+            gpu.before(Faults.on("release", new DeviceException("cuMemFree", null)));
             session.allocator().free(block);
-            gpu.before = operation -> {};
+            gpu.before(operation -> {});
             environment.close();
         }
 
@@ -174,7 +177,7 @@ class LifetimeTest {
                     Session session = open("s")) {
                 session.allocator().free(session.allocator().alloc(1));
             }
-            assertThat(gpu.isClosed).isTrue();
+            assertThat(gpu.isClosed()).isTrue();
         }
     }
 
@@ -222,16 +225,16 @@ class LifetimeTest {
             final List<String> order = new ArrayList<>();
             final FakeFactory second = FakeFactory.cpu("Second");
             environment.register(second);
-            gpu.before = operation -> {
+            gpu.before(operation -> {
                 if (operation.equals("close")) {
                     order.add("Cuda");
                 }
-            };
-            second.before = operation -> {
+            });
+            second.before(operation -> {
                 if (operation.equals("close")) {
                     order.add("Second");
                 }
-            };
+            });
             environment.close();
             assertThat(order).containsExactly("Second", "Cuda");
         }
@@ -240,9 +243,9 @@ class LifetimeTest {
         void everyProviderIsClosedAlthoughOneFails() {
             final FakeFactory second = FakeFactory.cpu("Second");
             environment.register(second);
-            second.before = Faults.on("close", new DeviceException("cuCtxDestroy", null));
+            second.before(Faults.on("close", new DeviceException("cuCtxDestroy", null)));
             assertThatThrownBy(environment::close).isInstanceOf(DeviceException.class);
-            assertThat(gpu.isClosed).isTrue();
+            assertThat(gpu.isClosed()).isTrue();
             environment.close();
         }
 
@@ -266,7 +269,7 @@ class LifetimeTest {
                     .isInstanceOf(StillInUseException.class)
                     .hasMessage("provider Cuda cannot be unregistered: s is open");
             environment.unregister("Cpu");
-            assertThat(cpu.isClosed).isTrue();
+            assertThat(cpu.isClosed()).isTrue();
             session.allocator().free(session.allocator().alloc(1));
         }
         environment.close();
@@ -277,17 +280,20 @@ class LifetimeTest {
         final EpFactory factory = FakeFactory.cpu("Cpu");
         environment.register(factory);
         environment.close();
-        assertThat(((FakeFactory) factory).isClosed).isTrue();
+        assertThat(((FakeFactory) factory).isClosed()).isTrue();
     }
 
     @ParameterizedTest
     @MethodSource("someOrders")
     void replacedRegisteredAndSessionAllocatorsEndInAnyOrder(List<String> order) {
-        final FakeAllocator.Full own = new FakeAllocator.Full(gpu.created.getFirst().info);
+        final FakeAllocator.Full own =
+                new FakeAllocator.Full(gpu.created().getFirst().info());
         final ManagedAllocator replacedLater = environment.sharedAllocator(GPU).orElseThrow();
         final long old = replacedLater.alloc(1);
         environment.createSharedAllocator(
-                environment.devices().getFirst(), gpu.created.getFirst().info, allocator.spi.AllocatorOptions.EMPTY);
+                environment.devices().getFirst(),
+                gpu.created().getFirst().info(),
+                allocator.spi.AllocatorOptions.EMPTY);
         final ManagedAllocator registered = environment.registerAllocator(own);
         final long block = registered.alloc(1);
         final Session session = environment.openSession(SessionOptions.builder()
@@ -303,7 +309,7 @@ class LifetimeTest {
         }
         environment.close();
         assertThat(gpu.references()).isZero();
-        assertThat(own.live).isEmpty();
+        assertThat(own.live()).isEmpty();
     }
 
     static Stream<List<String>> someOrders() {

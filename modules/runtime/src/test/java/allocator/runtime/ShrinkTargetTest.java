@@ -1,30 +1,32 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.memory;
+import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.DeviceType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryType;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-class ShrinkListTest {
+class ShrinkTargetTest {
     private static final String FORM =
             "option memory.enable_memory_arena_shrinkage='%s' (from run options) is not a list of"
                     + " <cpu|gpu|fpga|npu>[:<ordinal>] separated by ';'. ";
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory cpu = FakeFactory.cpu("Cpu");
     private final FakeFactory npu =
             new FakeFactory("Npu").with(DeviceType.NPU, 1, memory("Npu", DeviceType.NPU, 1, MemoryType.DEFAULT));
     private final Session session;
 
-    ShrinkListTest() {
+    ShrinkTargetTest() {
         environment.register(cpu);
         environment.register(npu);
         session = environment.openSession(
@@ -54,8 +56,8 @@ class ShrinkListTest {
     })
     void accepted(String list, int onCpu, int onNpu) {
         session.run(RunOptions.builder().shrink(list).build(), run -> {});
-        assertThat(cpu.created.getFirst().shrinks).hasValue(onCpu);
-        assertThat(npu.created.getFirst().shrinks).hasValue(onNpu);
+        assertThat(cpu.created().getFirst().calls("shrink")).isEqualTo(onCpu);
+        assertThat(npu.created().getFirst().calls("shrink")).isEqualTo(onNpu);
     }
 
     @ParameterizedTest
@@ -99,18 +101,18 @@ class ShrinkListTest {
                         "Did not find an arena based allocator registered for device-id combination in the"
                                 + " memory arena shrink list: ")
                 .hasMessageContaining("there are: Cpu (cpu:0), Npu (npu:1)");
-        assertThat(cpu.created.getFirst().shrinks).hasValue(0);
+        assertThat(cpu.created().getFirst().calls("shrink")).isEqualTo(0);
     }
 
     /** DisableCPUArena: without an arena there is nothing to name. */
     @Test
     void aSessionWithoutArenasSaysSo() {
         final FakeFactory plain = FakeFactory.cpu("Plain");
-        plain.returned = allocator -> {
-            ((FakeAllocator) allocator).level = 24;
+        plain.returned(allocator -> {
+            ((FakeAllocator) allocator).spiLevel(24);
             return allocator;
-        };
-        final Environment other = RegistrationTest.empty();
+        });
+        final Environment other = Environments.empty();
         other.register(plain);
         try (Session plainSession = other.openSession(SessionOptions.DEFAULT)) {
             assertThatThrownBy(() -> plainSession.run(

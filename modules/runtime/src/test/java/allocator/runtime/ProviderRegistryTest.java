@@ -1,7 +1,7 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.location;
-import static allocator.runtime.FakeFactory.memory;
+import static allocator.testkit.FakeMemory.location;
+import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -15,6 +15,9 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
+import allocator.testkit.Faults;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -27,14 +30,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Path 1: what happens when a provider is registered. */
-class RegistrationTest {
+class ProviderRegistryTest {
     private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
 
-    private Environment environment = empty();
-
-    static Environment empty() {
-        return Environment.builder().modulePathProviders(false).build();
-    }
+    private Environment environment = Environments.empty();
 
     @AfterEach
     void close() {
@@ -46,9 +45,9 @@ class RegistrationTest {
         final FakeFactory factory = FakeFactory.gpu("Cuda");
         final ProviderReport report = environment.register(factory);
         assertThat(report.isRegistered()).isTrue();
-        assertThat(report.devices()).isEqualTo(factory.devices);
-        assertThat(factory.created)
-                .extracting(allocator -> allocator.info.name())
+        assertThat(report.devices()).isEqualTo(factory.devices());
+        assertThat(factory.created())
+                .extracting(allocator -> allocator.info().name())
                 .containsExactly("Cuda", "CudaPinned");
         assertThat(environment.sharedAllocator(location(DeviceType.GPU, 0))).isPresent();
         assertThat(environment.sharedAllocator(PINNED)).isPresent();
@@ -88,7 +87,7 @@ class RegistrationTest {
         final FakeFactory second = FakeFactory.gpu("Second");
         final ProviderReport report = environment.register(second);
         assertThat(environment.sharedAllocator(location(DeviceType.GPU, 0))).containsSame(first);
-        assertThat(second.created).isEmpty();
+        assertThat(second.created()).isEmpty();
         assertThat(report.notes()).anySatisfy(note -> assertThat(note).contains("already registered", "First"));
     }
 
@@ -99,7 +98,7 @@ class RegistrationTest {
         assertThat(report.notes()).containsExactly("nothing was plugged in");
         assertThatThrownBy(() -> environment.openSession(SessionOptions.DEFAULT))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("Absent: nothing was plugged in");
+                .hasMessageContaining("Absent (no device: nothing was plugged in)");
     }
 
     @Test
@@ -109,7 +108,7 @@ class RegistrationTest {
         assertThatThrownBy(() -> environment.register(second))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessage("EP library is already registered under Cpu");
-        assertThat(second.isClosed).isFalse();
+        assertThat(second.isClosed()).isFalse();
         assertThat(environment.providers()).hasSize(1);
     }
 
@@ -147,7 +146,7 @@ class RegistrationTest {
         environment.register(factory);
         environment.unregister("Cuda");
         assertThat(factory.references()).isZero();
-        assertThat(factory.isClosed).isTrue();
+        assertThat(factory.isClosed()).isTrue();
         assertThat(environment.devices()).isEmpty();
         assertThat(environment.sharedAllocators()).isEmpty();
         assertThat(environment.providers()).isEmpty();
@@ -158,7 +157,7 @@ class RegistrationTest {
     void aProviderThatRefusesToBeClosedStaysRegisteredAndWorks() {
         final FakeFactory factory = FakeFactory.cpu("Cpu");
         environment.register(factory);
-        final MemoryInfo info = factory.devices.getFirst().memoryInfos().getFirst();
+        final MemoryInfo info = factory.devices().getFirst().memoryInfos().getFirst();
         final Allocator foreign = factory.createAllocator(info, AllocatorOptions.EMPTY);
         assertThatThrownBy(() -> environment.unregister("Cpu"))
                 .isInstanceOf(ProviderException.class)
@@ -167,7 +166,7 @@ class RegistrationTest {
         again.free(again.alloc(1));
         factory.releaseAllocator(foreign);
         environment.unregister("Cpu");
-        assertThat(factory.isClosed).isTrue();
+        assertThat(factory.isClosed()).isTrue();
     }
 
     /** Each violation is a ProviderException that names the provider, and leaves nothing behind. */
@@ -186,7 +185,7 @@ class RegistrationTest {
         }
 
         private void returning(UnaryOperator<Allocator> change) {
-            factory.returned = change;
+            factory.returned(change);
         }
 
         @Test
@@ -197,13 +196,13 @@ class RegistrationTest {
 
         @Test
         void theSameOptionKeyTwice() {
-            factory.keys = List.of(FakeFactory.MAX_MEM, FakeFactory.MAX_MEM);
+            factory.keys(List.of(FakeFactory.MAX_MEM, FakeFactory.MAX_MEM));
             assertRefused("arena.max_mem twice");
         }
 
         @Test
         void nullOptionKeys() {
-            factory.keys = null;
+            factory.keys(null);
             assertRefused("optionKeys");
         }
 
@@ -216,12 +215,13 @@ class RegistrationTest {
         @Test
         void anAllocatorWithoutInfo() {
             returning(allocator -> {
-                ((FakeAllocator) allocator).info = null;
+                ((FakeAllocator) allocator).info(null);
                 return allocator;
             });
             // The fake cannot tell by a null info what to release, so it is put back before.
-            factory.before = operation -> factory.created.forEach(allocator ->
-                    allocator.info = allocator.info == null && operation.startsWith("release") ? CUDA : allocator.info);
+            factory.before(operation -> factory.created()
+                    .forEach(allocator -> allocator.info(
+                            allocator.info() == null && operation.startsWith("release") ? CUDA : allocator.info())));
             assertThatThrownBy(() -> environment.register(factory))
                     .isInstanceOf(ProviderException.class)
                     .hasMessageContaining("provider Faulty returned null from the allocator's info");
@@ -260,7 +260,7 @@ class RegistrationTest {
         @Test
         void anAllocatorOfNoLevel() {
             returning(allocator -> {
-                ((FakeAllocator) allocator).level = 0;
+                ((FakeAllocator) allocator).spiLevel(0);
                 return allocator;
             });
             assertRefused("SPI level 0");
@@ -273,19 +273,19 @@ class RegistrationTest {
                 if (only[0] == null) {
                     only[0] = (FakeAllocator) allocator;
                 } else {
-                    only[0].info = ((FakeAllocator) allocator).info;
+                    only[0].info(((FakeAllocator) allocator).info());
                 }
                 return only[0];
             });
             assertThatThrownBy(() -> environment.register(factory))
                     .isInstanceOf(ProviderException.class)
-                    .hasMessageContaining("already registered, for Cuda (gpu:0), when asked for CudaPinned");
+                    .hasMessageContaining("already registered, for Cuda (gpu:0), when requested for CudaPinned");
             assertThat(factory.references()).isZero();
         }
 
         private UnaryOperator<Allocator> changed(MemoryInfo info) {
             return allocator -> {
-                ((FakeAllocator) allocator).info = info;
+                ((FakeAllocator) allocator).info(info);
                 return allocator;
             };
         }
@@ -303,7 +303,7 @@ class RegistrationTest {
             for (int n = 1; n <= calls; n++) {
                 final FakeFactory factory = FakeFactory.gpu("Cuda").withGpu(1);
                 final AtomicInteger count = new AtomicInteger();
-                factory.before = Faults.atCall(n, count, () -> new DeviceException("injected", null));
+                factory.before(Faults.atCall(n, count, () -> new DeviceException("injected", null)));
                 assertThatThrownBy(() -> environment.register(factory))
                         .as("call " + n)
                         .hasMessageContaining("injected");
@@ -312,8 +312,10 @@ class RegistrationTest {
                         .isZero();
                 assertThat(environment.sharedAllocators()).isEmpty();
                 assertThat(environment.providers()).isEmpty();
-                assertThat(factory.isClosed).as("the caller keeps the factory").isFalse();
-                factory.before = operation -> {};
+                assertThat(factory.isClosed())
+                        .as("the caller keeps the factory")
+                        .isFalse();
+                factory.before(operation -> {});
                 environment.register(factory);
                 environment.unregister("Cuda");
                 assertThat(factory.references()).isZero();
@@ -323,7 +325,7 @@ class RegistrationTest {
         private int countCalls() {
             final FakeFactory factory = FakeFactory.gpu("Cuda").withGpu(1);
             environment.register(factory);
-            final int calls = factory.log.size();
+            final int calls = factory.log().size();
             environment.unregister("Cuda");
             return calls;
         }
@@ -331,9 +333,9 @@ class RegistrationTest {
         @Test
         void theUndoGoesBackwards() {
             final FakeFactory factory = FakeFactory.gpu("Cuda").withGpu(1);
-            factory.before = Faults.on("create CudaPinned (gpu:1", new DeviceException("injected", null));
+            factory.before(Faults.on("create CudaPinned (gpu:1", new DeviceException("injected", null)));
             assertThatThrownBy(() -> environment.register(factory)).isInstanceOf(DeviceException.class);
-            assertThat(factory.log.stream().filter(call -> call.startsWith("release")))
+            assertThat(factory.log().stream().filter(call -> call.startsWith("release")))
                     .containsExactly(
                             "release Cuda (gpu:1)",
                             "release CudaPinned (gpu:0 host-accessible)",
@@ -343,8 +345,8 @@ class RegistrationTest {
         @Test
         void whatFailsDuringTheUndoIsSuppressed() {
             final FakeFactory factory = FakeFactory.gpu("Cuda");
-            factory.before = Faults.on("create CudaPinned", new DeviceException("first", null))
-                    .andThen(Faults.on("release", new DeviceException("second", null)));
+            factory.before(Faults.on("create CudaPinned", new DeviceException("first", null))
+                    .andThen(Faults.on("release", new DeviceException("second", null))));
             assertThatThrownBy(() -> environment.register(factory))
                     .hasMessage("first")
                     .satisfies(e -> assertThat(e.getSuppressed())
@@ -358,7 +360,7 @@ class RegistrationTest {
             final FakeFactory factory = FakeFactory.cpu("Cpu");
             final Consumer<String> fault = Faults.on(
                     "create", new OutOfMemoryException("full", OutOfMemoryException.Shortage.ofDevice(CUDA, 10, 5)));
-            factory.before = fault;
+            factory.before(fault);
             assertThatThrownBy(() -> environment.register(factory)).isInstanceOf(OutOfMemoryException.class);
         }
     }
@@ -370,9 +372,9 @@ class RegistrationTest {
             use("ep_factory.Cuda.arena.max_mem", "4096");
             final FakeFactory factory = FakeFactory.gpu("Cuda");
             environment.register(factory);
-            assertThat(factory.created).allSatisfy(allocator -> {
-                assertThat(allocator.effective.value("arena.max_mem")).isEqualTo("4096");
-                assertThat(allocator.effective.origin("arena.max_mem")).isEqualTo("environment");
+            assertThat(factory.created()).allSatisfy(allocator -> {
+                assertThat(allocator.effectiveOptions().value("arena.max_mem")).isEqualTo("4096");
+                assertThat(allocator.effectiveOptions().origin("arena.max_mem")).isEqualTo("environment");
             });
             assertThat(environment.unusedSettings()).isEmpty();
         }
@@ -382,7 +384,8 @@ class RegistrationTest {
             use("ep_factory.cuda.arena.max_mem", "4096");
             final FakeFactory factory = FakeFactory.gpu("Cuda");
             environment.register(factory);
-            assertThat(factory.last().effective.origin("arena.max_mem")).isEqualTo("default");
+            assertThat(factory.last().effectiveOptions().origin("arena.max_mem"))
+                    .isEqualTo("default");
             assertThat(environment.unusedSettings())
                     .singleElement()
                     .asString()
@@ -399,7 +402,7 @@ class RegistrationTest {
                             "ep_factory.Cuda.arena.max_men",
                             "environment",
                             "did you mean ep_factory.Cuda.arena.max_mem?");
-            assertThat(factory.created).isEmpty();
+            assertThat(factory.created()).isEmpty();
         }
 
         @ParameterizedTest
@@ -414,7 +417,7 @@ class RegistrationTest {
 
         @Test
         void keysOfOtherPlacesAreRefusedAtOnce() {
-            final Environment.Builder builder = Environment.builder();
+            final EnvironmentBuilder builder = Environment.builder();
             assertThatThrownBy(() -> builder.option("ep.cuda.arena.max_mem", "1"))
                     .isInstanceOf(InvalidOptionException.class)
                     .hasMessageContaining("set it in SessionOptions");

@@ -1,4 +1,4 @@
-package allocator.runtime;
+package allocator.runtime.discovery;
 
 import java.io.File;
 import java.io.IOException;
