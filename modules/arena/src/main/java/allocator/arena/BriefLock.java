@@ -6,18 +6,18 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock for sections of some ten nanoseconds, each of which would otherwise spend as much on its lock as on its work.
+ * A lock for critical sections of about ten nanoseconds, for which an ordinary lock would cost as much as the work.
  *
- * <p>It is taken with one compare-and-set and given up with a plain store: nobody is woken. Who finds it taken looks
- * again, each time after twice as many pauses, and then after naps of {@value #NAP_NANOS} ns or what the system makes
- * of them. Rare looks let the thread that has the lock, and the guarded data in its cache, do many sections in a row;
- * that is several times as fast as taking turns, and so unfair that one in a thousand waits for a nap. Virtual threads
- * give up their carrier while they nap. Not reentrant, which assertions check; interrupts are left pending.
+ * <p>It is acquired with one compare-and-set and released with a plain store that wakes no thread. A thread that finds
+ * it held probes it again, each time after twice as many spins, and then after parking for {@value #PARK_NANOS} ns, or
+ * as long as the system takes. Rare probes let the holder, which has the guarded data in its cache, run many sections
+ * in a row. That is several times as fast as taking turns, and unfair: about one acquisition in a thousand parks. A
+ * virtual thread releases its carrier while parked. Not reentrant, which assertions check. Interrupts stay pending.
  */
 final class BriefLock {
-    private static final int LOOKS = 10;
-    private static final int MAX_PAUSES = 256;
-    private static final int NAP_NANOS = 20_000;
+    private static final int PROBES = 10;
+    private static final int MAX_SPINS = 256;
+    private static final int PARK_NANOS = 20_000;
     private static final VarHandle HELD;
 
     static {
@@ -28,17 +28,17 @@ final class BriefLock {
         }
     }
 
-    /** 1 while somebody has the lock, or else 0. */
+    /** 1 while the lock is held, otherwise 0. */
     @SuppressWarnings("unused") // through the handle
     private int held;
 
-    /** Who has the lock; known where assertions are on. */
+    /** The thread that holds the lock; set only where assertions are on. */
     private @Nullable Thread owner;
 
     /**
-     * Takes the lock, once it is free.
+     * Acquires the lock, waiting until it is free.
      *
-     * @return whether it was not free at first
+     * @return whether it was held at first
      */
     boolean lock() {
         assert !Thread.currentThread().equals(owner) : "the lock is not reentrant";
@@ -59,14 +59,14 @@ final class BriefLock {
         return HELD.compareAndSet(this, 0, 1);
     }
 
-    private boolean looksFree() {
+    private boolean isFree() {
         return (int) HELD.getOpaque(this) == 0;
     }
 
     private void await() {
         boolean wasInterrupted = false;
-        while (!takeSoon()) {
-            LockSupport.parkNanos(this, NAP_NANOS);
+        while (!tryProbing()) {
+            LockSupport.parkNanos(this, PARK_NANOS);
             wasInterrupted |= Thread.interrupted();
         }
         if (wasInterrupted) {
@@ -74,22 +74,22 @@ final class BriefLock {
         }
     }
 
-    /** Takes the lock if it is free at one of the looks. */
-    private boolean takeSoon() {
-        int pauses = 1;
-        for (int look = 0; look < LOOKS; look++) {
-            for (int pause = 0; pause < pauses; pause++) {
+    /** Acquires the lock if it is free at one of the probes. */
+    private boolean tryProbing() {
+        int spins = 1;
+        for (int probe = 0; probe < PROBES; probe++) {
+            for (int spin = 0; spin < spins; spin++) {
                 Thread.onSpinWait();
             }
-            if (looksFree() && tryLock()) {
+            if (isFree() && tryLock()) {
                 return true;
             }
-            pauses = Math.min(2 * pauses, MAX_PAUSES);
+            spins = Math.min(2 * spins, MAX_SPINS);
         }
         return false;
     }
 
-    /** Gives the lock up, which the calling thread has. */
+    /** Releases the lock, which the calling thread holds. */
     void unlock() {
         assert isOwnedBy(null);
         HELD.setRelease(this, 0);

@@ -3,15 +3,15 @@ package allocator.arena;
 import allocator.spi.AllocatorStats;
 
 /**
- * The counters of an arena, with ONNX Runtime's meaning.
+ * The counters of a lane, with ONNX Runtime's meaning.
  *
  * <pre>
  *   held = bytes of regions + reserves + unreturned memory        in use = sizes of chunks in use + reserves
  * </pre>
  */
 final class Counters {
-    /** Where what is held counts for all lanes. */
-    private final Budget budget;
+    /** Counts what all lanes hold. */
+    private final HeldLimit heldLimit;
 
     private long inUse;
     private long requested;
@@ -25,8 +25,8 @@ final class Counters {
     private long extensions;
     private long shrinkages;
 
-    Counters(Budget budget) {
-        this.budget = budget;
+    Counters(HeldLimit heldLimit) {
+        this.heldLimit = heldLimit;
     }
 
     long inUse() {
@@ -67,25 +67,25 @@ final class Counters {
 
     private void hold(long byteSize) {
         held += byteSize;
-        budget.take(byteSize);
+        heldLimit.take(byteSize);
         peakHeld = Math.max(peakHeld, held);
     }
 
-    /** A region leaves the arena, to go back. */
+    /** Counts a region that is detached, to be returned. */
     void detached() {
         extensions--;
     }
 
-    /** A region that left the arena went back. */
+    /** Counts a detached region that was returned. */
     void shrunk(long byteSize) {
         returned(byteSize);
         shrinkages++;
     }
 
-    /** Memory went back. */
+    /** Counts memory that was returned. */
     void returned(long byteSize) {
         held -= byteSize;
-        budget.giveBack(byteSize);
+        heldLimit.giveBack(byteSize);
     }
 
     void failed() {

@@ -2,7 +2,7 @@ package allocator.arena;
 
 import org.jspecify.annotations.Nullable;
 
-/** Collects what fails, so that the rest can go on: the first failure is thrown in the end, with the others in it. */
+/** Collects failures, so that all work is attempted; throws the first one at the end, with the others suppressed. */
 final class Failures {
     private @Nullable RuntimeException first;
 

@@ -62,9 +62,9 @@ class BriefLockTest {
         assertThat(counter).isEqualTo((long) THREADS * ROUNDS);
     }
 
-    /** Both sides park in turn; a waiter that nobody woke would end the test by its time limit if it slept for ever. */
+    /** Both sides park in turn. A waiter that slept indefinitely would fail the test by its time limit. */
     @Test
-    void whoParksComesBack() throws Exception {
+    void aParkedThreadAcquiresTheLock() throws Exception {
         try (ExecutorService executor = Executors.newFixedThreadPool(2)) {
             final List<Future<?>> futures = new ArrayList<>();
             for (int thread = 0; thread < 2; thread++) {

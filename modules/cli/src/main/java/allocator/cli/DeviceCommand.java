@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.runtime.Environment;
+import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;
 import allocator.spi.AllocatorOptions;
@@ -97,7 +98,7 @@ abstract class DeviceCommand implements Callable<Integer> {
 
     /** Finds the providers. */
     Environment openEnvironment() {
-        final Environment.Builder builder = Environment.builder();
+        final EnvironmentBuilder builder = Environment.builder();
         for (final Path folder : providerFolders) {
             if (!Files.isDirectory(folder)) {
                 throw new UsageException("--providers-dir " + folder + ": "

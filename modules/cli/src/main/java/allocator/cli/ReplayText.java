@@ -124,7 +124,7 @@ final class ReplayText {
                 table.row(
                         setting.key(),
                         inForce,
-                        setting.origin() + (setting.isInForce() ? "" : " (asked for " + setting.requested() + ")"));
+                        setting.origin() + (setting.isEffective() ? "" : " (asked for " + setting.requested() + ")"));
                 hasSettings = true;
             }
         }

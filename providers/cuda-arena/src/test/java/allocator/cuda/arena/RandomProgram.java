@@ -111,7 +111,7 @@ final class RandomProgram {
         } else if (choice < 90) {
             any(streams).onSessionRunEnd();
         } else if (choice < 96) {
-            driver.advance(any(streams).handle());
+            driver.controls().advance(any(streams).handle());
         } else if (any(allocators) instanceof ShrinkableAllocator shrinkable) {
             shrinkable.shrink();
         }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
+import allocator.cuda.driver.HostSegments;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.driver.PoolAttribute;
 import java.lang.foreign.Arena;
@@ -53,7 +54,7 @@ class SimulatedCudaDriverTest {
             driver.streams().launchHostFunction(0, stream, calls::incrementAndGet);
             driver.streams().launchHostFunction(0, stream, calls::incrementAndGet);
             assertThat(driver.streams().streamQuery(0, stream)).isFalse();
-            assertThat(driver.advance(stream)).isEqualTo(2);
+            assertThat(driver.controls().advance(stream)).isEqualTo(2);
             assertThat(calls).hasValue(2);
             assertThat(driver.streams().streamQuery(0, stream)).isTrue();
         }
@@ -66,9 +67,9 @@ class SimulatedCudaDriverTest {
             final long event = driver.streams().eventCreate(0);
             driver.streams().eventRecord(0, event, first);
             driver.streams().streamWaitEvent(0, second, event);
-            assertThat(driver.advance(second)).isZero();
-            assertThat(driver.advance(first)).isEqualTo(1);
-            assertThat(driver.advance(second)).isEqualTo(1);
+            assertThat(driver.controls().advance(second)).isZero();
+            assertThat(driver.controls().advance(first)).isEqualTo(1);
+            assertThat(driver.controls().advance(second)).isEqualTo(1);
         }
 
         @Test
@@ -78,7 +79,7 @@ class SimulatedCudaDriverTest {
             final AtomicInteger calls = new AtomicInteger();
             driver.streams().launchHostFunction(0, stream, calls::incrementAndGet);
             driver.streams().streamDestroy(0, stream);
-            driver.advanceAll();
+            driver.controls().advanceAll();
             assertThat(calls).hasValue(1);
         }
 
@@ -141,7 +142,7 @@ class SimulatedCudaDriverTest {
                     "cuMemAllocFromPoolAsync on stream %d of device 0"
                             .formatted(driver.streams().streamGetId(0, producer)),
                     "%#x".formatted(address));
-            assertThat(driver.hazards()).hasSize(1);
+            assertThat(driver.controls().hazards()).hasSize(1);
             assertThatIllegalStateException().isThrownBy(driver::close).withMessageContaining("cuMemsetD8Async");
         }
 
@@ -201,7 +202,7 @@ class SimulatedCudaDriverTest {
             final long target = driver.memory().memAlloc(0, 2 * MIB);
             driver.memory().memcpyDtoDAsync(0, target, source, MIB, first);
             driver.memory().memcpyDtoDAsync(0, target + MIB, source, MIB, second);
-            assertThat(driver.hazards()).isEmpty();
+            assertThat(driver.controls().hazards()).isEmpty();
         }
 
         @Test
@@ -218,7 +219,7 @@ class SimulatedCudaDriverTest {
                 before = after;
             }
             driver.memory().memsetD8Async(0, region, (byte) 3, MIB, before);
-            assertThat(driver.hazards()).isEmpty();
+            assertThat(driver.controls().hazards()).isEmpty();
         }
 
         @Test
@@ -228,9 +229,9 @@ class SimulatedCudaDriverTest {
             final long second = driver.streams().streamCreate(0);
             final long region = driver.memory().memAlloc(0, MIB);
             driver.memory().memsetD8Async(0, region, (byte) 1, MIB, first);
-            driver.advance(first);
+            driver.controls().advance(first);
             driver.memory().memsetD8Async(0, region, (byte) 2, MIB, second);
-            assertThat(driver.hazards()).isEmpty();
+            assertThat(driver.controls().hazards()).isEmpty();
         }
 
         private static void assertHazard(ThrowingCallable call, String... parts) {
@@ -243,7 +244,7 @@ class SimulatedCudaDriverTest {
         @Test
         void theChosenCallFailsOnceAndChangesNothing() {
             final SimulatedCudaDriver driver = prompt();
-            driver.failOnCall(2, CudaResult.OUT_OF_MEMORY);
+            driver.controls().failOnCall(2, CudaResult.OUT_OF_MEMORY);
             final long first = driver.memory().memAlloc(0, MIB);
             assertFails(CudaResult.OUT_OF_MEMORY, () -> driver.memory().memAlloc(0, MIB));
             assertThat(driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(1023 * MIB);
@@ -254,22 +255,22 @@ class SimulatedCudaDriverTest {
         void theChosenCallOfAFunctionFails() {
             final SimulatedCudaDriver driver = prompt();
             final long event = driver.streams().eventCreate(0);
-            driver.failOnCall(CudaFunction.EVENT_QUERY, 2, CudaResult.ILLEGAL_ADDRESS);
+            driver.controls().failOnCall(CudaFunction.EVENT_QUERY, 2, CudaResult.ILLEGAL_ADDRESS);
             driver.streams().eventQuery(0, event);
             driver.streams().eventRecord(0, event, 0);
             assertFails(CudaResult.ILLEGAL_ADDRESS, () -> driver.streams().eventQuery(0, event));
             driver.streams().eventQuery(0, event);
-            assertThat(driver.calls(CudaFunction.EVENT_QUERY)).isEqualTo(3);
-            assertThat(driver.calls(CudaFunction.EVENT_RECORD)).isEqualTo(1);
+            assertThat(driver.controls().calls(CudaFunction.EVENT_QUERY)).isEqualTo(3);
+            assertThat(driver.controls().calls(CudaFunction.EVENT_RECORD)).isEqualTo(1);
         }
 
         @Test
         void aFunctionFailsUntilFailuresAreCleared() {
             final SimulatedCudaDriver driver = prompt();
-            driver.failAlways(CudaFunction.STREAM_CREATE, CudaResult.OUT_OF_MEMORY);
+            driver.controls().failAlways(CudaFunction.STREAM_CREATE, CudaResult.OUT_OF_MEMORY);
             assertFails(CudaResult.OUT_OF_MEMORY, () -> driver.streams().streamCreate(0));
             assertFails(CudaResult.OUT_OF_MEMORY, () -> driver.streams().streamCreate(0));
-            driver.clearFailures();
+            driver.controls().clearFailures();
             driver.streams().streamCreate(0);
         }
 
@@ -278,17 +279,19 @@ class SimulatedCudaDriverTest {
         void everyCallMayFailOnceWithoutATrace() {
             final SimulatedCudaDriver whole = oneDevice().withLaggingStreams().build();
             run(whole, -1);
-            for (int failing = 1; failing <= whole.calls(); failing++) {
+            for (int failing = 1; failing <= whole.controls().calls(); failing++) {
                 final SimulatedCudaDriver driver =
                         oneDevice().withLaggingStreams().build();
                 run(driver, failing);
-                assertThat(driver.calls()).as("call %d failed", failing).isEqualTo(whole.calls() + 1);
+                assertThat(driver.controls().calls())
+                        .as("call %d failed", failing)
+                        .isEqualTo(whole.controls().calls() + 1);
                 driver.close();
             }
         }
 
         private static void run(SimulatedCudaDriver driver, int failing) {
-            driver.failOnCall(failing, CudaResult.OUT_OF_MEMORY);
+            driver.controls().failOnCall(failing, CudaResult.OUT_OF_MEMORY);
             final Random random = new Random(3);
             persist(() -> driver.devices().primaryContextRetain(0));
             final List<Long> live = new ArrayList<>();
@@ -370,7 +373,7 @@ class SimulatedCudaDriverTest {
             driver.memory().memAlloc(0, MIB);
             driver.streams().streamCreate(0);
             driver.devices().primaryContextRelease(0);
-            assertThat(driver.leaks()).hasSize(2);
+            assertThat(driver.controls().leaks()).hasSize(2);
             driver.devices().primaryContextRetain(0);
             assertThat(driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(1024 * MIB);
         }
@@ -522,7 +525,7 @@ class SimulatedCudaDriverTest {
             final long pinned = driver.memory().memHostAlloc(1, MIB, false);
             driver.memory().memcpyDtoHAsync(1, pinned, target, MIB, stream);
             driver.streams().streamSynchronize(1, stream);
-            assertThat(Bytes.Host.at(pinned, MIB).segment().get(ValueLayout.JAVA_BYTE, MIB - 1))
+            assertThat(HostSegments.at(pinned, MIB).get(ValueLayout.JAVA_BYTE, MIB - 1))
                     .isEqualTo((byte) 6);
         }
 
@@ -554,7 +557,8 @@ class SimulatedCudaDriverTest {
             assertFails(CudaResult.INVALID_HANDLE, () -> driver.streams().streamQuery(0, stream));
             assertFails(CudaResult.INVALID_HANDLE, () -> driver.streams().eventQuery(0, event));
             assertFails(CudaResult.INVALID_VALUE, () -> driver.pools().memPoolTrimTo(0, pool, 0));
-            assertThatIllegalArgumentException().isThrownBy(() -> driver.advance(stream));
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> driver.controls().advance(stream));
         }
 
         @Test

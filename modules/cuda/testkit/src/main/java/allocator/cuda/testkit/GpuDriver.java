@@ -1,6 +1,5 @@
 package allocator.cuda.testkit;
 
-import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaDrivers;
 import allocator.testkit.Gpu;
@@ -15,9 +14,8 @@ public final class GpuDriver {
      * @return the driver, which has at least one device
      */
     public static CudaDriver require() {
-        return switch (CudaDrivers.probe()) {
-            case CudaAvailability.Available(CudaDriver driver) -> driver;
-            case CudaAvailability.Unavailable(String reason) -> throw Gpu.absent(reason);
-        };
+        return CudaDrivers.probe().orElse(reason -> {
+            throw Gpu.absent(reason);
+        });
     }
 }

@@ -5,6 +5,7 @@ import allocator.conformance.DeviceProbe;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.simulated.TestControls;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import java.util.List;
@@ -17,7 +18,7 @@ import java.util.function.Supplier;
 
 /** The conformance kit on simulated devices whose streams lag, with each driver call failing in turn. */
 public abstract class SimulatedConformance extends AllocatorConformance {
-    private final Map<EpFactory, SimulatedCudaDriver> drivers = new ConcurrentHashMap<>();
+    private final Map<EpFactory, TestControls> devices = new ConcurrentHashMap<>();
     private final Function<Supplier<CudaAvailability>, EpFactory> provider;
 
     /**
@@ -34,17 +35,17 @@ public abstract class SimulatedConformance extends AllocatorConformance {
         final SimulatedCudaDriver driver =
                 SimulatedCudaDriver.builder().withLaggingStreams().build();
         final EpFactory factory = provider.apply(() -> new CudaAvailability.Available(driver));
-        drivers.put(factory, driver);
+        devices.put(factory, driver.controls());
         return factory;
     }
 
     @Override
     protected final Optional<DeviceProbe> probe(EpFactory factory) {
-        return Optional.of(new Probe(drivers.get(factory)));
+        return Optional.of(new Probe(devices.get(factory)));
     }
 
     /** A view of a simulated device. */
-    private record Probe(SimulatedCudaDriver driver) implements DeviceProbe {
+    private record Probe(TestControls device) implements DeviceProbe {
         @Override
         public OptionalLong bytesHeld(MemoryInfo memory) {
             return OptionalLong.empty();
@@ -52,14 +53,14 @@ public abstract class SimulatedConformance extends AllocatorConformance {
 
         @Override
         public long calls() {
-            return driver.calls();
+            return device.calls();
         }
 
         @Override
         public void failCall(long number) {
-            driver.clearFailures();
-            if (number > driver.calls()) {
-                driver.failOnCall(number - driver.calls(), CudaResult.NOT_PERMITTED);
+            device.clearFailures();
+            if (number > device.calls()) {
+                device.failOnCall(number - device.calls(), CudaResult.NOT_PERMITTED);
             }
         }
 
@@ -69,12 +70,12 @@ public abstract class SimulatedConformance extends AllocatorConformance {
 
         @Override
         public List<String> faults() {
-            return driver.hazards();
+            return device.hazards();
         }
 
         @Override
         public List<String> leaks() {
-            return driver.leaks();
+            return device.leaks();
         }
     }
 }
