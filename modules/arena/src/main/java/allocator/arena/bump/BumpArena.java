@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An optional <em>fallback</em> allocator serves, block by block, what the regions cannot.
  */
+@SuppressWarnings("exports") // the base class and its type argument are no API
 public final class BumpArena extends ChainedArena<ConfinedRegion> {
     /** The largest alignment that a request may have, in bytes. */
     public static final long MAX_BYTE_ALIGNMENT = BumpRequest.MAX_BYTE_ALIGNMENT;

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * <p>There are no marks: a rollback would also free what other threads allocated. An allocation takes a lock only when
  * the current region has no room for it; a reset takes the lock as well.
  */
+@SuppressWarnings("exports") // the base class and its type argument are no API
 public final class SharedBumpArena extends ChainedArena<SharedRegion> {
     /** Guards the base class and everything that is not atomic. */
     private final ReentrantLock lock = new ReentrantLock();
