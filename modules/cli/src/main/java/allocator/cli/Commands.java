@@ -3,7 +3,7 @@ package allocator.cli;
 import picocli.CommandLine;
 import picocli.CommandLine.IFactory;
 
-/** Makes the commands, which know where to write. */
+/** Creates the commands with the terminal to which they write. */
 final class Commands implements IFactory {
     private final Terminal terminal;
     private final IFactory others = CommandLine.defaultFactory();
