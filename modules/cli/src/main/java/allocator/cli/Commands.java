@@ -4,7 +4,7 @@ import allocator.conformance.runner.ConformanceCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.IFactory;
 
-/** Makes the commands, which know where to write. */
+/** Creates the commands with the terminal to which they write. */
 final class Commands implements IFactory {
     private final Terminal terminal;
     private final IFactory others = CommandLine.defaultFactory();

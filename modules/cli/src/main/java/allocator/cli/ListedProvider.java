@@ -9,19 +9,19 @@ import java.util.List;
 /**
  * A provider as the command lists it.
  *
- * @param report what became of it
- * @param devices its devices, as far as they are wanted
+ * @param report its report
+ * @param devices its devices, as selected by {@code --device}
  * @param keys the options it understands
  * @param settings the options that were given
  */
-record FoundProvider(
+record ListedProvider(
         ProviderReport report, List<ProviderDevice> devices, List<OptionKey<?>> keys, AllocatorOptions settings) {
-    static FoundProvider unusable(ProviderReport report) {
-        return new FoundProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY);
+    static ListedProvider unusable(ProviderReport report) {
+        return new ListedProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY);
     }
 
-    /** What applies where it is used: given settings as they are read, and defaults. */
-    AllocatorOptions inForce() {
+    /** Returns the effective settings: given ones as parsed, and defaults. */
+    AllocatorOptions effective() {
         return settings.resolve(keys);
     }
 }
