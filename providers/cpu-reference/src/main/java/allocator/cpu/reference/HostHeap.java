@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * {@link java.lang.foreign.Arena} for each block would be simpler, but costs microseconds and zeroes the memory.
  */
 @SuppressWarnings("restricted") // the module is named on --enable-native-access
-final class HostMemory {
+final class HostHeap {
     private static final Linker LINKER = Linker.nativeLinker();
 
     private static final MethodHandle ALIGNED_ALLOC = downcall(
@@ -57,7 +57,7 @@ final class HostMemory {
                     "munmap",
                     FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
 
-    private HostMemory() {}
+    private HostHeap() {}
 
     private static MethodHandle downcall(String function, FunctionDescriptor type) {
         return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(function), type);
