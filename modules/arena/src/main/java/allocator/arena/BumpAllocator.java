@@ -1,5 +1,6 @@
 package allocator.arena;
 
+import allocator.arena.upstream.SizesByAddress;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
