@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Placement;
+import allocator.arena.upstream.SizesByAddress;
 import allocator.spi.OutOfMemoryException;
 
 /** The reserves of a lane: allocations of the upstream allocator outside the regions, under the same limit. */

@@ -1,6 +1,9 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Region;
+import allocator.arena.upstream.Failures;
+import allocator.arena.upstream.SizesByAddress;
+import allocator.arena.upstream.UpstreamReturns;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;

@@ -1,5 +1,7 @@
 package allocator.arena;
 
+import allocator.arena.upstream.Failures;
+import allocator.arena.upstream.HeldLimit;
 import allocator.spi.Allocator;
 import allocator.spi.ShrinkReport;
 import java.util.List;

@@ -1,4 +1,4 @@
-package allocator.arena;
+package allocator.arena.upstream;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * in a row. That is several times as fast as taking turns, and unfair: about one acquisition in a thousand parks. A
  * virtual thread releases its carrier while parked. Not reentrant, which assertions check. Interrupts stay pending.
  */
-final class BriefLock {
+public final class BriefLock {
     private static final int PROBES = 10;
     private static final int MAX_SPINS = 256;
     private static final int PARK_NANOS = 20_000;
@@ -40,7 +40,7 @@ final class BriefLock {
      *
      * @return whether it was held at first
      */
-    boolean lock() {
+    public boolean lock() {
         assert !Thread.currentThread().equals(owner) : "the lock is not reentrant";
         final boolean waits = !tryLock();
         if (waits) {
@@ -90,7 +90,7 @@ final class BriefLock {
     }
 
     /** Releases the lock, which the calling thread holds. */
-    void unlock() {
+    public void unlock() {
         assert isOwnedBy(null);
         HELD.setRelease(this, 0);
     }

@@ -1,4 +1,4 @@
-package allocator.arena;
+package allocator.arena.upstream;
 
 import java.util.Map;
 import java.util.TreeMap;
@@ -9,11 +9,12 @@ import org.jspecify.annotations.Nullable;
  * The sizes of allocations by start address, in the unsigned order of machine addresses: of reserves, or of memory that
  * could not be returned.
  */
-final class SizesByAddress {
+public final class SizesByAddress {
     /** By address with the highest bit flipped, so that the order is unsigned. */
     private final TreeMap<Long, Long> sizes = new TreeMap<>();
 
-    void put(long address, long byteSize) {
+    /** Adds an allocation. */
+    public void put(long address, long byteSize) {
         sizes.put(ordered(address), byteSize);
     }
 
@@ -22,18 +23,18 @@ final class SizesByAddress {
     }
 
     /** Removes the allocation that starts at {@code address} and returns its size; -1 if there is none. */
-    long remove(long address) {
+    public long remove(long address) {
         final Long byteSize = sizes.remove(ordered(address));
         return byteSize == null ? -1 : byteSize;
     }
 
     /** Returns the size of the allocation that starts at {@code address}, -1 if there is none. */
-    long sizeOf(long address) {
+    public long sizeOf(long address) {
         return sizes.getOrDefault(ordered(address), -1L);
     }
 
     /** Returns the start and the size of the allocation that contains {@code address}, {@code null} if none does. */
-    Map.@Nullable Entry<Long, Long> containing(long address) {
+    public Map.@Nullable Entry<Long, Long> containing(long address) {
         final Map.Entry<Long, Long> entry = sizes.floorEntry(ordered(address));
         return entry == null || Long.compareUnsigned(address - ordered(entry.getKey()), entry.getValue()) >= 0
                 ? null
@@ -41,7 +42,7 @@ final class SizesByAddress {
     }
 
     /** Removes every allocation that overlaps the {@code byteSize} bytes at {@code address} and returns their bytes. */
-    long removeOverlapping(long address, long byteSize) {
+    public long removeOverlapping(long address, long byteSize) {
         final long first = ordered(address);
         final Map.Entry<Long, Long> before = sizes.lowerEntry(first);
         long bytes = 0;
@@ -55,25 +56,23 @@ final class SizesByAddress {
         return bytes;
     }
 
-    int count() {
+    /** Returns the number of allocations. */
+    public int count() {
         return sizes.size();
     }
 
-    long totalBytes() {
+    /** Returns the bytes of all allocations. */
+    public long totalBytes() {
         return sizes.values().stream().mapToLong(Long::longValue).sum();
     }
 
     /** Calls {@code action} with the address and the size of each allocation, on a copy. */
-    void forEach(BiConsumer<Long, Long> action) {
+    public void forEach(BiConsumer<Long, Long> action) {
         new TreeMap<>(sizes).forEach((key, byteSize) -> action.accept(ordered(key), byteSize));
     }
 
-    void clear() {
-        sizes.clear();
-    }
-
     /** Returns the bytes of Java heap: about what a tree entry with two boxed numbers takes. */
-    long bookkeepingBytes() {
+    public long bookkeepingBytes() {
         return 48 + 88L * sizes.size();
     }
 }

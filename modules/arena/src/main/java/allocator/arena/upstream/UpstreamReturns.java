@@ -1,4 +1,4 @@
-package allocator.arena;
+package allocator.arena.upstream;
 
 import allocator.spi.Allocator;
 import allocator.spi.InvalidFreeException;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Calls that reach the upstream allocator are made without the lock, one at a time.
  */
-final class UpstreamReturns {
+public final class UpstreamReturns {
     private static final Logger LOG = System.getLogger(UpstreamReturns.class.getName());
 
     private final Allocator upstream;
@@ -28,35 +28,35 @@ final class UpstreamReturns {
     /** Bytes announced by {@link #leaves} and not yet returned: held, but in no other table. */
     private long announced;
 
-    UpstreamReturns(Allocator upstream, BriefLock lock, Counters counters) {
+    /** Creates an instance; {@code lock} guards the state and {@code counters}. */
+    public UpstreamReturns(Allocator upstream, BriefLock lock, Counters counters) {
         this.upstream = upstream;
         this.lock = lock;
         this.counters = counters;
     }
 
     /** Returns the memory that could not be returned. Under the lock. */
-    SizesByAddress unreturned() {
+    public SizesByAddress unreturned() {
         return unreturned;
     }
 
     /** Returns the bytes that are held but in no region and no reserve. Under the lock. */
-    long heldBytes() {
+    public long heldBytes() {
         return unreturned.totalBytes() + announced;
     }
 
     /** Announces memory that has left the other tables and is about to be returned. Under the lock. */
-    void leaves(long byteSize) {
+    public void leaves(long byteSize) {
         announced += byteSize;
     }
 
     /** Forgets unreturned memory that has been handed out again: it was returned after all. Under the lock. */
-    void forgetOverlapping(long address, long byteSize) {
+    public void forgetOverlapping(long address, long byteSize) {
         counters.returned(unreturned.removeOverlapping(address, byteSize));
     }
 
     /** Returns announced memory, and returns the exception if that fails. Without the lock. */
-    @Nullable
-    RuntimeException giveBack(long address, long byteSize, boolean isRegion) {
+    public @Nullable RuntimeException giveBack(long address, long byteSize, boolean isRegion) {
         RuntimeException failure = null;
         try {
             upstream.free(address);
@@ -87,7 +87,7 @@ final class UpstreamReturns {
     }
 
     /** Tries again to return what could not be returned. Without the lock. */
-    void tryAgain() {
+    public void tryAgain() {
         final SizesByAddress again = new SizesByAddress();
         lock.lock();
         try {

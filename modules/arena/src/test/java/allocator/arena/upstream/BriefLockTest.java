@@ -1,4 +1,4 @@
-package allocator.arena;
+package allocator.arena.upstream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package allocator.arena;
+package allocator.arena.upstream;
 
 import allocator.spi.AllocatorStats;
 
@@ -9,7 +9,7 @@ import allocator.spi.AllocatorStats;
  *   held = bytes of regions + reserves + unreturned memory        in use = sizes of chunks in use + reserves
  * </pre>
  */
-final class Counters {
+public final class Counters {
     /** Counts what all lanes hold. */
     private final HeldLimit heldLimit;
 
@@ -25,23 +25,28 @@ final class Counters {
     private long extensions;
     private long shrinkages;
 
-    Counters(HeldLimit heldLimit) {
+    /** Creates counters at zero. */
+    public Counters(HeldLimit heldLimit) {
         this.heldLimit = heldLimit;
     }
 
-    long inUse() {
+    /** Returns the bytes in use. */
+    public long inUse() {
         return inUse;
     }
 
-    long requested() {
+    /** Returns the bytes that the callers of all live allocations requested. */
+    public long requested() {
         return requested;
     }
 
-    long held() {
+    /** Returns the bytes held. */
+    public long held() {
         return held;
     }
 
-    void allocated(long byteSize, long requestedSize) {
+    /** Counts an allocation. */
+    public void allocated(long byteSize, long requestedSize) {
         inUse += byteSize;
         requested += requestedSize;
         peakInUse = Math.max(peakInUse, inUse);
@@ -49,18 +54,21 @@ final class Counters {
         allocs++;
     }
 
-    void freed(long byteSize, long requestedSize) {
+    /** Counts a free. */
+    public void freed(long byteSize, long requestedSize) {
         inUse -= byteSize;
         requested -= requestedSize;
     }
 
-    void reserved(long byteSize) {
+    /** Counts a reserve. */
+    public void reserved(long byteSize) {
         hold(byteSize);
         allocated(byteSize, byteSize);
         reserves++;
     }
 
-    void extended(long byteSize) {
+    /** Counts a new region. */
+    public void extended(long byteSize) {
         hold(byteSize);
         extensions++;
     }
@@ -72,27 +80,29 @@ final class Counters {
     }
 
     /** Counts a region that is detached, to be returned. */
-    void detached() {
+    public void detached() {
         extensions--;
     }
 
     /** Counts a detached region that was returned. */
-    void shrunk(long byteSize) {
+    public void shrunk(long byteSize) {
         returned(byteSize);
         shrinkages++;
     }
 
     /** Counts memory that was returned. */
-    void returned(long byteSize) {
+    public void returned(long byteSize) {
         held -= byteSize;
         heldLimit.giveBack(byteSize);
     }
 
-    void failed() {
+    /** Counts a failed request. */
+    public void failed() {
         failed++;
     }
 
-    AllocatorStats toStats(long limit, long largestFreeChunk) {
+    /** Returns the counters as statistics. */
+    public AllocatorStats toStats(long limit, long largestFreeChunk) {
         return new AllocatorStats.Builder()
                 .limit(limit)
                 .inUse(inUse, requested, peakInUse)
