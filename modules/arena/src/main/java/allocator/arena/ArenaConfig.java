@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Granules;
+import allocator.provider.support.Limit;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
@@ -112,8 +113,8 @@ public record ArenaConfig(
                 keep);
     }
 
-    /** Returns the limit in bytes, {@link Long#MAX_VALUE} for none. */
-    long limit() {
-        return maxMem == 0 ? Long.MAX_VALUE : maxMem;
+    /** Returns what {@link #maxMem} allows. */
+    Limit limit() {
+        return new Limit(maxMem);
     }
 }

@@ -1,5 +1,6 @@
 package allocator.arena;
 
+import allocator.provider.support.Limit;
 import allocator.spi.OptionKey;
 import java.util.List;
 import java.util.Map;
@@ -37,8 +38,7 @@ public final class ArenaOptions {
             OptionKey.size("arena.max_power_of_two_extend_bytes", 1024 * MIB, "the size at which doubling stops");
 
     /** {@code arena.max_mem}. */
-    public static final OptionKey<Long> MAX_MEM = OptionKey.bytes(
-            "arena.max_mem", 0, "the most bytes that the arena may hold, reserves included; 0 is no limit");
+    public static final OptionKey<Long> MAX_MEM = Limit.KEY;
 
     /** {@code arena.policy}; not an option of ONNX Runtime. */
     public static final OptionKey<PlacementPolicy> POLICY = OptionKey.choice(

@@ -24,7 +24,9 @@ final class Growth {
 
     Growth(ArenaConfig config) {
         this.config = config;
-        next = Math.min(Granules.roundUp(Math.min(config.limit(), Granules.MAX_BYTES)), config.initialChunkBytes());
+        next = Math.min(
+                Granules.roundUp(Math.min(config.limit().available(0), Granules.MAX_BYTES)),
+                config.initialChunkBytes());
     }
 
     /** Returns the size that doubling plans next. */

@@ -150,7 +150,7 @@ final class Lane {
     private void freeChunk(Region region, long address) {
         final int chunk = placement.liveChunk(region, address);
         if (chunk == Region.NO_CHUNK) {
-            throw InvalidFrees.inRegion(placement, region, address, info);
+            throw ChunkFrees.diagnose(placement, region, address, info);
         }
         final long granules = placement.granules(region, chunk);
         final long requested = placement.requested(chunk);

@@ -4,7 +4,7 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
-import allocator.arena.upstream.SizesByAddress;
+import allocator.provider.support.LiveSizes;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -33,7 +33,7 @@ final class LaneReport {
     }
 
     private long limit() {
-        return lane.config.maxMem() == 0 ? AllocatorStats.UNLIMITED : lane.config.maxMem();
+        return lane.config.limit().toStats();
     }
 
     /** Returns the lane as a value. Under the lane's lock. */
@@ -59,7 +59,7 @@ final class LaneReport {
                 placement.list(region, ArenaSnapshot.Chunk::new));
     }
 
-    private static List<ArenaSnapshot.Span> spans(SizesByAddress sizes) {
+    private static List<ArenaSnapshot.Span> spans(LiveSizes sizes) {
         final List<ArenaSnapshot.Span> spans = new ArrayList<>();
         sizes.forEach((address, byteSize) -> spans.add(new ArenaSnapshot.Span(address, byteSize)));
         return spans;
@@ -100,8 +100,8 @@ final class LaneReport {
         lane.lock.lock();
         try {
             return placement.bookkeepingBytes()
-                    + lane.reserves.sizes().bookkeepingBytes()
-                    + lane.returns.unreturned().bookkeepingBytes();
+                    + lane.reserves.sizes().heapBytes()
+                    + lane.returns.unreturned().heapBytes();
         } finally {
             lane.lock.unlock();
         }

@@ -1,7 +1,8 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Placement;
-import allocator.arena.upstream.SizesByAddress;
+import allocator.provider.support.InvalidFrees;
+import allocator.provider.support.LiveSizes;
 import allocator.spi.OutOfMemoryException;
 
 /** The reserves of a lane: allocations of the upstream allocator outside the regions, under the same limit. */
@@ -10,7 +11,7 @@ final class LaneReserves {
     private final Lanes lanes;
 
     /** Guarded by the lane's lock. */
-    private final SizesByAddress sizes = new SizesByAddress();
+    private final LiveSizes sizes = new LiveSizes();
 
     LaneReserves(Lane lane, Lanes lanes) {
         this.lane = lane;
@@ -71,7 +72,7 @@ final class LaneReserves {
                 lane.requireOpen();
                 byteSize = sizes.remove(address);
                 if (byteSize < 0) {
-                    throw InvalidFrees.outsideRegions(sizes, address, lane.info);
+                    throw InvalidFrees.diagnose(sizes, address, lane.info);
                 }
                 lane.counters.freed(byteSize, byteSize);
                 lane.returns.leaves(byteSize);
@@ -88,7 +89,7 @@ final class LaneReserves {
     }
 
     /** Returns the sizes of all reserves. Under the lane's lock. */
-    SizesByAddress sizes() {
+    LiveSizes sizes() {
         return sizes;
     }
 }

@@ -2,8 +2,8 @@ package allocator.arena;
 
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Failures;
-import allocator.arena.upstream.SizesByAddress;
 import allocator.arena.upstream.UpstreamReturns;
+import allocator.provider.support.LiveSizes;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
@@ -146,7 +146,7 @@ final class LaneShrink {
         lanes.deviceLock.lock();
         try {
             final Set<SyncStream> owners = new LinkedHashSet<>();
-            final SizesByAddress all = new SizesByAddress();
+            final LiveSizes all = new LiveSizes();
             final CloseReport report;
             lane.lock.lock();
             try {
@@ -168,7 +168,7 @@ final class LaneShrink {
     }
 
     /** Adds all memory held to {@code all}, and the streams to wait for to {@code owners}. */
-    private CloseReport emptyInto(SizesByAddress all, Set<SyncStream> owners) {
+    private CloseReport emptyInto(LiveSizes all, Set<SyncStream> owners) {
         lane.placement.mergeCached();
         long live = lane.reserves.sizes().count();
         for (final Region region : lane.regions.toList()) {

@@ -31,7 +31,7 @@ final class Lanes {
     Lanes(Allocator upstream, ArenaConfig config) {
         this.upstream = upstream;
         this.config = config;
-        heldLimit = new HeldLimit(config.limit());
+        heldLimit = new HeldLimit(config.limit().available(0));
         main = new Lane(this, 0, config);
         all.add(main);
         choice = new LaneChoice(this, config.maxLanes(), System::nanoTime);

@@ -65,7 +65,7 @@ class BfcArenaConcurrencyTest {
         }
     }
 
-    /** SizesByAddress are passed on and freed by other threads, of other lanes too; one thread shrinks all the time. */
+    /** LiveSizes are passed on and freed by other threads, of other lanes too; one thread shrinks all the time. */
     private static void shareAnArena(ExecutorService executor) throws Exception {
         final FakeDevice device = new FakeDevice();
         final long limit = 64 << 20;

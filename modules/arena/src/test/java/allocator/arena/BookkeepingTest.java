@@ -33,7 +33,7 @@ class BookkeepingTest {
                         true));
     }
 
-    /** SizesByAddress of 4 KiB and more cost under 1 % of 16 MiB and more: all live, and with every other one freed. */
+    /** LiveSizes of 4 KiB and more cost under 1 % of 16 MiB and more: all live, and with every other one freed. */
     @ParameterizedTest
     @CsvSource({
         "4096, 4000",

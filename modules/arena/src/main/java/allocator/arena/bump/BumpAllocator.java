@@ -1,5 +1,7 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Limit;
+import allocator.provider.support.LiveSizes;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -52,7 +54,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     private final AllocatorOptions effectiveOptions;
     private final long byteAlignment;
     private final Object lock = new Object();
-    private final AddressRanges reserves = new AddressRanges();
+    private final LiveSizes reserves = new LiveSizes();
     private long bytesInUse;
     private long peakBytesInUse;
     private long maxAllocSize;
@@ -71,9 +73,6 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
      * @throws IllegalArgumentException if {@code maxMem} is negative
      */
     public BumpAllocator(Allocator upstream, BumpConfig config, long maxMem, AllocatorOptions effectiveOptions) {
-        if (maxMem < 0) {
-            throw new IllegalArgumentException("maxMem is " + maxMem + ", it must not be negative");
-        }
         this.memory = new UpstreamMemory(upstream, new Limit(maxMem));
         this.lanes = new BumpLanes(memory, Objects.requireNonNull(config, "config"));
         this.common = lanes.common;
@@ -275,7 +274,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
         synchronized (lock) {
             requireOpen();
             return new AllocatorStats.Builder()
-                    .limit(memory.limit().reported())
+                    .limit(memory.limit().toStats())
                     .inUse(bytesInUse, bytesInUse, peakBytesInUse)
                     .held(memory.bytesHeld(), memory.peakBytesHeld())
                     .free(memory.bytesHeld() - bytesInUse, lanes.largestRoom())
@@ -293,7 +292,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
                         info(),
                         byteSize,
                         byteSize,
-                        memory.limit().reported(),
+                        memory.limit().toStats(),
                         bytesInUse,
                         memory.bytesHeld(),
                         lanes.largestRoom(),

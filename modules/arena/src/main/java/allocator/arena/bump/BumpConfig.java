@@ -1,6 +1,7 @@
 package allocator.arena.bump;
 
 import allocator.arena.ArenaOptions;
+import allocator.provider.support.Limit;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.OptionKey;
 
@@ -27,7 +28,7 @@ public record BumpConfig(long initialBytes, long growthBytes, long maxBytes) {
             throw new IllegalArgumentException(
                     "growthBytes is " + growthBytes + ", it must be from 0 to " + OptionKey.MAX_SIZE);
         }
-        if (initialBytes > new Limit(maxBytes).left(0)) {
+        if (initialBytes > new Limit(maxBytes).available(0)) {
             throw new IllegalArgumentException("maxBytes is " + maxBytes + ", it must be 0 or at least the "
                     + initialBytes + " of the first region");
         }
@@ -45,7 +46,7 @@ public record BumpConfig(long initialBytes, long growthBytes, long maxBytes) {
         final long maxBytes = options.get(BumpOptions.BUMP_MAX_MEM);
         final long initialBytes = options.get(ArenaOptions.INITIAL_CHUNK_SIZE_BYTES);
         return new BumpConfig(
-                Math.min(initialBytes, new Limit(maxBytes).left(0)),
+                Math.min(initialBytes, new Limit(maxBytes).available(0)),
                 options.get(ArenaOptions.INITIAL_GROWTH_CHUNK_SIZE_BYTES),
                 maxBytes);
     }
@@ -85,7 +86,7 @@ public record BumpConfig(long initialBytes, long growthBytes, long maxBytes) {
      */
     long nextRegionBytes(long least, long chained, long available) {
         final boolean isFirst = chained == 0;
-        final long left = Math.min(available, limit().left(chained));
+        final long left = Math.min(available, limit().available(chained));
         if (least > left || (growthBytes == 0 && !isFirst)) {
             return 0;
         }

@@ -1,5 +1,6 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
@@ -86,7 +87,7 @@ abstract sealed class ChainedArena<R extends BumpRegion> implements AutoCloseabl
                         info(),
                         byteSize,
                         byteSize,
-                        config.limit().reported(),
+                        config.limit().toStats(),
                         bytesInUse(),
                         chain.byteSize(),
                         room(),

@@ -1,5 +1,6 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;

@@ -1,5 +1,7 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Limit;
+import allocator.provider.support.LiveSizes;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -19,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class UpstreamMemory {
     private final Allocator upstream;
     private final Limit limit;
-    private final AddressRanges unreturned = new AddressRanges();
+    private final LiveSizes unreturned = new LiveSizes();
     private long bytesHeld;
     private long peakBytesHeld;
     private long deviceFree = OutOfMemoryException.UNKNOWN;
@@ -47,7 +49,7 @@ final class UpstreamMemory {
 
     /** Returns the bytes that the limit still allows to take. */
     long left() {
-        return limit.left(bytesHeld);
+        return limit.available(bytesHeld);
     }
 
     /** Returns the free bytes of the device that the upstream allocator reported with its last failure, if any. */

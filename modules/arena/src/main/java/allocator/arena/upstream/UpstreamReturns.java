@@ -1,5 +1,6 @@
 package allocator.arena.upstream;
 
+import allocator.provider.support.LiveSizes;
 import allocator.spi.Allocator;
 import allocator.spi.InvalidFreeException;
 import java.lang.System.Logger;
@@ -23,7 +24,7 @@ public final class UpstreamReturns {
     private final Counters counters;
 
     /** Memory that could not be returned. Guarded by the lock, as is the next field. */
-    private final SizesByAddress unreturned = new SizesByAddress();
+    private final LiveSizes unreturned = new LiveSizes();
 
     /** Bytes announced by {@link #leaves} and not yet returned: held, but in no other table. */
     private long announced;
@@ -36,7 +37,7 @@ public final class UpstreamReturns {
     }
 
     /** Returns the memory that could not be returned. Under the lock. */
-    public SizesByAddress unreturned() {
+    public LiveSizes unreturned() {
         return unreturned;
     }
 
@@ -88,7 +89,7 @@ public final class UpstreamReturns {
 
     /** Tries again to return what could not be returned. Without the lock. */
     public void tryAgain() {
-        final SizesByAddress again = new SizesByAddress();
+        final LiveSizes again = new LiveSizes();
         lock.lock();
         try {
             unreturned.forEach(again::put);

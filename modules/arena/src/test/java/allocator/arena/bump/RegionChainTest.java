@@ -3,6 +3,7 @@ package allocator.arena.bump;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.Limit;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;

@@ -3,6 +3,7 @@ package allocator.arena.bump;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.Limit;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
@@ -40,8 +41,8 @@ class UpstreamMemoryTest {
             UpstreamMemory unlimited = new UpstreamMemory(device, Limit.NONE);
             unlimited.take(600);
             assertThat(unlimited.left()).isEqualTo(Long.MAX_VALUE - 600);
-            assertThat(unlimited.limit().reported()).isEqualTo(AllocatorStats.UNLIMITED);
-            assertThat(memory.limit().reported()).isEqualTo(1000);
+            assertThat(unlimited.limit().toStats()).isEqualTo(AllocatorStats.UNLIMITED);
+            assertThat(memory.limit().toStats()).isEqualTo(1000);
         }
     }
 
