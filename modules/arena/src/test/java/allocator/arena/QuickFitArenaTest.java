@@ -198,6 +198,7 @@ class QuickFitArenaTest {
     private record Binding(SyncStream stream, long syncId) {}
 
     /** Random programs: no overlap, no memory of a stream that was not waited for, true counters, and nothing lost. */
+    @SuppressWarnings("ReferenceEquality") // a stream is one object
     @Property(tries = 300)
     void randomProgramsKeepTheRules(@ForAll long seed) {
         final Random random = new Random(seed);
