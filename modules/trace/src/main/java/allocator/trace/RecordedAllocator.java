@@ -12,8 +12,8 @@ import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
 
 /**
- * An allocator whose allocations and frees a {@link Recorder} records. It implements the same optional interfaces as the
- * wrapped allocator: there is one subclass for each combination of them.
+ * An allocator whose allocations and frees a {@link Recorder} records. It implements the same optional interfaces as
+ * the wrapped allocator: there is one subclass for each combination of them.
  */
 class RecordedAllocator implements Allocator {
     private final Recorder recorder;

@@ -6,8 +6,9 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records the allocations and frees of allocators as a {@linkplain allocator.trace trace}. To record a session, pass the
- * recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the work does not change:
+ * Records the allocations and frees of allocators as a {@linkplain allocator.trace trace}. To record a session, pass
+ * the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the work does not
+ * change:
  *
  * <pre>{@code
  * try (Recorder recorder = new Recorder(Path.of("model.csv.gz"));
@@ -22,15 +23,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Only calls of the {@linkplain #wrap wrapper} are recorded. All wrapped allocators share one file; block ids count
  * up from 0. An allocation without a stream is on stream 0; streams are numbered from 1 in order of appearance. A
- * reserve is recorded as an allocation. A request that fails or has no bytes is not recorded, and neither is the free of
- * a block that was not allocated through the recorder.
+ * reserve is recorded as an allocation. A request that fails or has no bytes is not recorded, and neither is the free
+ * of a block that was not allocated through the recorder.
  *
  * <p>Recording never fails an allocation or a free. If the file cannot be written, recording stops, and {@link #close}
  * throws.
  *
- * <p>Safe for use by any thread. A free is recorded before the memory can be allocated again, and an allocation after it
- * succeeded, so the order of events in the file can be replayed. Each event is written under one lock, which sometimes
- * waits for the file. The memory needed grows with the live blocks, not with the number of events.
+ * <p>Safe for use by any thread. A free is recorded before the memory can be allocated again, and an allocation after
+ * it succeeded, so the order of events in the file can be replayed. Each event is written under one lock, which
+ * sometimes waits for the file. The memory needed grows with the live blocks, not with the number of events.
  */
 public final class Recorder implements AutoCloseable {
     private final Object lock = new Object();

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One pass over the events of a trace, in one run of a session, and its counts. May be executed several times.
  *
- * <p>No Java object is created per event, so the time measured is that of allocation, without garbage collection. Slices
- * of events are timed, and listeners are called between them, outside the timed code.
+ * <p>No Java object is created per event, so the time measured is that of allocation, without garbage collection.
+ * Slices of events are timed, and listeners are called between them, outside the timed code.
  */
 final class ReplayPass {
     private static final int SLICES = 100;

@@ -19,8 +19,8 @@ import java.util.zip.ZipException;
  * Reads a trace as a stream of events: plain or gzip, detected from the first bytes.
  *
  * <p>Besides a fixed buffer it keeps the ids seen so far, in a few dozen bytes each, so that every free can be checked;
- * it creates no object per line. An invalid line throws {@link TraceException}; the events before it have been delivered
- * by then.
+ * it creates no object per line. An invalid line throws {@link TraceException}; the events before it have been
+ * delivered by then.
  */
 public final class TraceReader {
     /** The first line of every trace. */

@@ -6,8 +6,8 @@ public interface TraceSink {
      * Receives an allocation.
      *
      * @param id the block's id in the trace; no live block has it
-     * @param slot a small number that identifies the live block: below the peak number of live blocks so far, and reused
-     *     after the free
+     * @param slot a small number that identifies the live block: below the peak number of live blocks so far, and
+     *     reused after the free
      * @param byteSize size in bytes
      * @param stream the stream's number in the trace
      */

@@ -12,8 +12,8 @@ import java.util.zip.GZIPOutputStream;
  * Writes a trace: plain, or gzip if the file's name ends in {@code .gz}.
  *
  * <p>The file is replaced atomically when the writer is closed; until then the bytes are in a file beside it whose name
- * ends in {@code .part}. A process that is killed therefore leaves no truncated trace, and a previous file stays. After a
- * failed write {@link #close} deletes the unfinished file.
+ * ends in {@code .part}. A process that is killed therefore leaves no truncated trace, and a previous file stays. After
+ * a failed write {@link #close} deletes the unfinished file.
  *
  * <p>Not safe for use by several threads. The caller is responsible for the order of events; {@link TraceReader} checks
  * it.
