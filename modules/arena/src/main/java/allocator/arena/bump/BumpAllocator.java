@@ -1,5 +1,6 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.InvalidFrees;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
 import allocator.spi.Allocator;
@@ -7,9 +8,6 @@ import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
-import allocator.spi.ForeignAddressException;
-import allocator.spi.InteriorAddressException;
-import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;
@@ -19,7 +17,6 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
-import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -164,20 +161,10 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     private void freeReserve(long address) {
         final long byteSize = reserves.remove(address);
         if (byteSize < 0) {
-            throw outsideRegions(address);
+            throw InvalidFrees.diagnose(reserves, address, info());
         }
         bytesInUse -= byteSize;
         UpstreamMemory.throwIfFailed(memory.giveBack(address, byteSize));
-    }
-
-    private InvalidFreeException outsideRegions(long address) {
-        final Map.Entry<Long, Long> reserve = reserves.containing(address);
-        return reserve == null
-                ? new ForeignAddressException(address, "it is not of " + info())
-                : new InteriorAddressException(
-                        address,
-                        "it lies " + (address - reserve.getKey()) + " bytes inside a reserve of " + reserve.getValue()
-                                + " bytes of " + info());
     }
 
     @Override
