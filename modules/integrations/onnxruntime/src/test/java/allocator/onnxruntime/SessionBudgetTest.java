@@ -11,16 +11,16 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class BudgetTest {
+class SessionBudgetTest {
     @Test
     void grantsToTheLastByteAndNotOneMore() {
-        final Budget budget = new Budget(null, 100);
+        final SessionBudget budget = new SessionBudget(null, 100);
 
         assertNull(budget.take(100));
         assertEquals(0, budget.peak());
-        budget.granted();
+        budget.commit();
         assertSame(budget, budget.take(1));
-        budget.giveBack(100);
+        budget.release(100);
         assertSame(budget, budget.take(101));
         assertSame(budget, budget.take(Long.MAX_VALUE));
         assertEquals(0, budget.used());
@@ -28,29 +28,29 @@ class BudgetTest {
     }
 
     @Test
-    void whatTheLargerBudgetRefusesIsTakenNowhere() {
-        final Budget all = new Budget(null, 100);
-        final Budget first = new Budget(all, AllocatorStats.UNLIMITED);
-        final Budget second = new Budget(all, 80);
+    void aRequestBeyondTheLargerBudgetTakesNothing() {
+        final SessionBudget all = new SessionBudget(null, 100);
+        final SessionBudget first = new SessionBudget(all, AllocatorStats.UNLIMITED);
+        final SessionBudget second = new SessionBudget(all, 80);
 
         assertNull(first.take(50));
         assertSame(all, second.take(51));
         assertEquals(0, second.used());
         assertNull(second.take(50));
-        second.granted();
+        second.commit();
         assertEquals(100, all.used());
         assertEquals(100, all.peak());
         assertEquals(0, second.peak() - 50);
     }
 
     @Test
-    void aLimitBelowWhatIsInUseRefusesUntilEnoughIsFreed() {
-        final Budget budget = new Budget(null, 100);
+    void belowWhatIsInUseRequestsFailUntilEnoughIsFreed() {
+        final SessionBudget budget = new SessionBudget(null, 100);
         assertNull(budget.take(60));
         budget.setLimit(50);
 
         assertSame(budget, budget.take(1));
-        budget.giveBack(20);
+        budget.release(20);
         assertNull(budget.take(10));
         assertEquals(50, budget.limit());
         budget.setLimit(AllocatorStats.UNLIMITED);
@@ -59,16 +59,16 @@ class BudgetTest {
     }
 
     @Test
-    void isNeverPassedByThreadsThatRace() throws InterruptedException {
-        final Budget budget = new Budget(null, 1000);
+    void concurrentThreadsNeverExceedTheLimit() throws InterruptedException {
+        final SessionBudget budget = new SessionBudget(null, 1000);
         final List<Thread> threads = new ArrayList<>();
         for (int t = 0; t < 4; t++) {
             final int step = 7 + t;
             threads.add(Thread.ofPlatform().start(() -> {
                 for (int i = 0; i < 100_000; i++) {
                     if (budget.take(step * 37L) == null) {
-                        budget.granted();
-                        budget.giveBack(step * 37L);
+                        budget.commit();
+                        budget.release(step * 37L);
                     }
                 }
             }));

@@ -18,15 +18,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Libraries that say that they are ONNX Runtime, and are not one that is known. */
-class LibraryTest {
+/** Reads fake libraries that claim to be ONNX Runtime. */
+class OnnxRuntimeLibraryTest {
     private static final int FUNCTIONS = 400;
 
     private final Arena memory = Arena.ofConfined();
     private MemorySegment base = MemorySegment.NULL;
     private MemorySegment version = MemorySegment.NULL;
     private MemorySegment table = MemorySegment.NULL;
-    private int askedFor;
+    private int requestedApi;
 
     @AfterEach
     void close() {
@@ -63,40 +63,40 @@ class LibraryTest {
     }
 
     MemorySegment getApi(int api) {
-        askedFor = api;
+        requestedApi = api;
         return table;
     }
 
-    private static String refusal(MemorySegment entryPoint) {
-        return assertThrows(OnnxRuntimeException.class, () -> OrtApi.load(entryPoint))
+    private static String failure(MemorySegment entryPoint) {
+        return assertThrows(OnnxRuntimeException.class, () -> OnnxRuntimeLibrary.load(entryPoint))
                 .reason();
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"1.22.1", "1.30.0", "2.0.0", "", "garbage"})
-    void ofAnUnknownVersionNoFunctionIsAskedFor(String text) {
-        final String reason = refusal(library(text, memory.allocate(ADDRESS, FUNCTIONS)));
+    void anUnknownVersionIsRejectedWithoutReadingItsFunctions(String text) {
+        final String reason = failure(library(text, memory.allocate(ADDRESS, FUNCTIONS)));
         assertEquals("the layout of ONNX Runtime " + text + " is not known; use 1.23 to 1.29", reason);
-        assertEquals(0, askedFor);
+        assertEquals(0, requestedApi);
     }
 
     @Test
-    void aLibraryThatDoesNotOfferItsOwnVersionIsRefused() {
-        final String reason = refusal(library("1.27.3", MemorySegment.NULL));
+    void aLibraryThatDoesNotOfferItsOwnVersionIsRejected() {
+        final String reason = failure(library("1.27.3", MemorySegment.NULL));
         assertTrue(reason.contains("1.27.3 does not offer version 27"), reason);
-        assertEquals(27, askedFor);
+        assertEquals(27, requestedApi);
     }
 
     @Test
-    void aLibraryThatLacksAFunctionIsRefused() {
-        final String reason = refusal(library("1.29.0", memory.allocate(ADDRESS, FUNCTIONS)));
+    void aLibraryThatLacksAFunctionIsRejected() {
+        final String reason = failure(library("1.29.0", memory.allocate(ADDRESS, FUNCTIONS)));
         assertTrue(reason.contains("1.29.0 has no function GET_ERROR_CODE"), reason);
     }
 
     @Test
-    void aLibraryWithoutAnApiIsRefused() {
+    void aLibraryWithoutAnApiIsRejected() {
         library("1.29.0", MemorySegment.NULL);
         base = MemorySegment.NULL;
-        assertTrue(refusal(function("getBase", ADDRESS)).contains("has no API"));
+        assertTrue(failure(function("getBase", ADDRESS)).contains("has no API"));
     }
 }

@@ -5,21 +5,21 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bytes in use against a limit, within those of a larger budget if there is one. The limit is never passed, not even
- * for a moment; lowered below what is in use, it refuses everything until enough is freed.
+ * Counts bytes in use against a limit, and against those of a larger budget if there is one. The limit is never
+ * exceeded, not even briefly. If it is set below what is in use, every request fails until enough is freed.
  */
-final class Budget {
-    private final @Nullable Budget parent;
+final class SessionBudget {
+    private final @Nullable SessionBudget parent;
     private final AtomicLong used = new AtomicLong();
     private final AtomicLong peak = new AtomicLong();
     private volatile long limit;
 
-    Budget(@Nullable Budget parent, long limit) {
+    SessionBudget(@Nullable SessionBudget parent, long limit) {
         this.parent = parent;
         setLimit(limit);
     }
 
-    /** The limit, {@link AllocatorStats#UNLIMITED} if there is none. */
+    /** Returns the limit, {@link AllocatorStats#UNLIMITED} if there is none. */
     long limit() {
         return limit == Long.MAX_VALUE ? AllocatorStats.UNLIMITED : limit;
     }
@@ -40,9 +40,13 @@ final class Budget {
         return peak.get();
     }
 
-    /** Takes bytes here and in the larger budgets, or nothing. Returns the budget that refuses, or {@code null}. */
+    /**
+     * Takes bytes here and in the larger budgets, or nothing.
+     *
+     * @return the budget whose limit does not allow it, or {@code null} if the bytes were taken
+     */
     @Nullable
-    Budget take(long bytes) {
+    SessionBudget take(long bytes) {
         long before;
         do {
             before = used.get();
@@ -51,34 +55,32 @@ final class Budget {
             }
         } while (!used.compareAndSet(before, before + bytes));
         if (parent != null) {
-            final Budget refusing = parent.take(bytes);
-            if (refusing != null) {
+            final SessionBudget exhausted = parent.take(bytes);
+            if (exhausted != null) {
                 used.addAndGet(-bytes);
-                return refusing;
+                return exhausted;
             }
         }
         return null;
     }
 
-    /**
-     * Says that what was taken has become memory, which the peak is of: what the allocator refuses is given back and
-     * was never there.
-     */
-    void granted() {
+    /** Raises the peak, once memory was allocated for the bytes taken. A failed allocation leaves no peak. */
+    void commit() {
         final long value = used.get();
         long seen = peak.get();
         while (value > seen && !peak.compareAndSet(seen, value)) {
             seen = peak.get();
         }
         if (parent != null) {
-            parent.granted();
+            parent.commit();
         }
     }
 
-    void giveBack(long bytes) {
+    /** Returns bytes taken to this budget and to the larger ones. */
+    void release(long bytes) {
         used.addAndGet(-bytes);
         if (parent != null) {
-            parent.giveBack(bytes);
+            parent.release(bytes);
         }
     }
 }
