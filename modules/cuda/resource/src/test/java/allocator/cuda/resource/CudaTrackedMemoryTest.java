@@ -119,7 +119,8 @@ class CudaTrackedMemoryTest {
                 device.memory.prepare(block, Access.READ, two);
                 device.memory.finish(block, Access.READ, two);
             }
-            assertThat(device.driver.controls().calls(CudaFunction.EVENT_CREATE)).isLessThanOrEqualTo(3);
+            assertThat(device.driver.controls().calls(CudaFunction.EVENT_CREATE))
+                    .isLessThanOrEqualTo(3);
             device.memory.free(block);
         }
 
@@ -154,11 +155,14 @@ class CudaTrackedMemoryTest {
             cancelled.prepare();
             cancelled.cancel();
             device.write(block, 3, two);
-            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT)).isGreaterThanOrEqualTo(waits + 2);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isGreaterThanOrEqualTo(waits + 2);
             waits = device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT);
             device.write(block, 4, two);
-            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
-            assertThat(device.driver.controls().calls(CudaFunction.STREAM_SYNCHRONIZE)).isZero();
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isEqualTo(waits);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_SYNCHRONIZE))
+                    .isZero();
             device.driver.controls().advanceAll();
             assertThat(device.valueOf(block)).isEqualTo(4);
             device.memory.free(block);
