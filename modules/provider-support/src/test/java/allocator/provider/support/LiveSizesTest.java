@@ -12,7 +12,7 @@ class LiveSizesTest {
     /** Addresses around the sign bit: signed order would sort them wrongly. */
     private static final long LOW = 0x7FFF_FFFF_FFFF_F000L;
 
-    private static final long HIGH = LOW + 0x2000;
+    private static final long HIGH = 0x8000_0000_0000_1000L;
 
     private final LiveSizes sizes = new LiveSizes();
 
