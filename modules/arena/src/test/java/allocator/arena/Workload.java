@@ -58,12 +58,12 @@ final class Workload {
         }
     }
 
-    /** W1: 1,000 live blocks of 256 B to 4 MiB. */
+    /** The workload "large": 1,000 live blocks of 256 B to 4 MiB. */
     static Workload large(int thread, int pairs) {
         return steady(1000 + thread, 1_000, pairs, 8, 21);
     }
 
-    /** W3: 10,000 live blocks of 16 B to 8 KiB. */
+    /** The workload "small": 10,000 live blocks of 16 B to 8 KiB. */
     static Workload small(int thread, int pairs) {
         return steady(2000 + thread, 10_000, pairs, 4, 12);
     }
@@ -89,7 +89,7 @@ final class Workload {
         return new Workload(live, initial, events, sizes, checksum);
     }
 
-    /** W2: the lifetimes of a network's outputs and workspaces, 500 operations. */
+    /** The workload "replay": the lifetimes of a network's outputs and workspaces, 500 operations. */
     static Workload replay(int thread) {
         final int operations = 500;
         final SplitMix64 random = new SplitMix64(3000 + thread);
