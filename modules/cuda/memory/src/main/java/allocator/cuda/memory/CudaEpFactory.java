@@ -266,8 +266,7 @@ public abstract class CudaEpFactory implements EpFactory {
                 throw new UnsupportedMemoryException(name() + " has no streams for " + info);
             }
             entry.device.requireContext();
-            final CudaSyncStream stream =
-                    new CudaSyncStream(entry.device, info, entry);
+            final CudaSyncStream stream = new CudaSyncStream(entry.device, info, entry);
             entry.add(stream);
             return stream;
         } catch (CudaException e) {

@@ -11,9 +11,9 @@ import java.util.concurrent.CountDownLatch;
 /**
  * A CUDA stream that does not wait for the legacy default stream.
  *
- * <p>Closing it waits for its work, on its own device whichever thread calls. Only then may memory freed on it serve other
- * streams. If the device cannot confirm that the work is done, memory stays bound to the stream until its allocator is
- * closed: unavailable for a while, but never used by two.
+ * <p>Closing it waits for its work, on its own device whichever thread calls. Only then may memory freed on it serve
+ * other streams. If the device cannot confirm that the work is done, memory stays bound to the stream until its
+ * allocator is closed: unavailable for a while, but never used by two.
  */
 public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
@@ -76,8 +76,8 @@ public final class CudaSyncStream extends SyncStream {
     }
 
     /**
-     * Returns whether {@link #close} has begun. Memory allocated on the stream while this returns {@code false} is unbound by
-     * the close.
+     * Returns whether {@link #close} has begun. Memory allocated on the stream while this returns {@code false} is
+     * unbound by the close.
      *
      * @return whether the stream takes no more calls
      */

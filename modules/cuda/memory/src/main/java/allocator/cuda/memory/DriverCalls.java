@@ -39,8 +39,8 @@ final class DriverCalls {
     }
 
     /**
-     * Makes a call that gives something back, and repeats it once if it fails: such a call can report the failure of earlier
-     * work, and what it did not give back would be lost.
+     * Makes a call that gives something back, and repeats it once if it fails: such a call can report the failure of
+     * earlier work, and what it did not give back would be lost.
      *
      * @throws CudaException if it failed twice
      */

@@ -21,15 +21,16 @@ import allocator.spi.SyncStream;
 /**
  * A memory pool of the driver, with allocations and frees ordered on the caller's stream.
  *
- * <p>The driver finds memory, and knows from its own order of streams which of them may reuse freed memory. This class adds
- * what the contract asks for beyond that: live blocks with size and stream ({@link PoolBlocks}), the limit and a retry
- * ({@link PoolSource}).
+ * <p>The driver finds memory, and knows from its own order of streams which of them may reuse freed memory. This class
+ * adds what the contract asks for beyond that: live blocks with size and stream ({@link PoolBlocks}), the limit and a
+ * retry ({@link PoolSource}).
  *
- * <p><b>Without a stream.</b> Such memory comes from a stream of the pool's own, which is synchronized before the address
- * is returned, so that any stream may use it.
+ * <p><b>Without a stream.</b> Such memory comes from a stream of the pool's own, which is synchronized before the
+ * address is returned, so that any stream may use it.
  *
- * <p><b>Closed streams.</b> Memory of a stream that is closed when the memory is freed is freed on the pool's own stream,
- * since all work of the closed one is done. If that is not known, the memory is set aside until the pool is closed.
+ * <p><b>Closed streams.</b> Memory of a stream that is closed when the memory is freed is freed on the pool's own
+ * stream, since all work of the closed one is done. If that is not known, the memory is set aside until the pool is
+ * closed.
  */
 public final class DriverPool implements CudaAllocator, StreamAwareAllocator, ShrinkableAllocator {
     private final CudaDevice device;
@@ -48,7 +49,12 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     private final UseGuard guard = new UseGuard();
 
     private DriverPool(
-            CudaDevice device, long ownStream, long pool, Limit limit, PoolSettings settings, AllocatorOptions options) {
+            CudaDevice device,
+            long ownStream,
+            long pool,
+            Limit limit,
+            PoolSettings settings,
+            AllocatorOptions options) {
         this.device = device;
         this.ownStream = ownStream;
         this.pool = pool;
@@ -232,8 +238,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     /**
      * {@inheritDoc}
      *
-     * <p>Bytes held and their peak are the driver's own counters. A pool maps its pages where it needs them, so all free
-     * memory counts as one chunk.
+     * <p>Bytes held and their peak are the driver's own counters. A pool maps its pages where it needs them, so all
+     * free memory counts as one chunk.
      */
     @Override
     public AllocatorStats stats() {

@@ -6,8 +6,8 @@ import allocator.spi.InvalidSizeException;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Page-locked host memory, each block from {@code cuMemHostAlloc}: pinned for every device, and accessible to every device
- * at its address.
+ * Page-locked host memory, each block from {@code cuMemHostAlloc}: pinned for every device, and accessible to every
+ * device at its address.
  */
 public final class PinnedMemory extends DirectMemory implements HostAccessibleAllocator {
     /**

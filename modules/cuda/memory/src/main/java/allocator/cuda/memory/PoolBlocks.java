@@ -14,9 +14,9 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The books of a {@link DriverPool}: live blocks with size and stream, counters, the addresses freed last, and the memory
- * set aside because a stream may still use it. Safe for use by several threads: one short lock, inside which the driver
- * is not called and nothing is allocated except to grow.
+ * The books of a {@link DriverPool}: live blocks with size and stream, counters, the addresses freed last, and the
+ * memory set aside because a stream may still use it. Safe for use by several threads: one short lock, inside which the
+ * driver is not called and nothing is allocated except to grow.
  */
 final class PoolBlocks {
     private static final int RECENT = 64;

@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Exhaustion.</b> Frees that are still queued hold memory. So when the driver has none left, the device is
  * synchronized, and the driver asked once more.
  *
- * <p><b>The limit.</b> The driver extends a pool in steps of its granularity. What the pool holds is compared with the limit
- * after each extension, and given back at once if it is too much; the limit is rounded up to a multiple of the granularity,
- * as a smaller one could never be kept. Under a limit one thread allocates at a time.
+ * <p><b>The limit.</b> The driver extends a pool in steps of its granularity. What the pool holds is compared with the
+ * limit after each extension, and given back at once if it is too much; the limit is rounded up to a multiple of the
+ * granularity, as a smaller one could never be kept. Under a limit one thread allocates at a time.
  */
 final class PoolSource {
     private final CudaDevice device;
