@@ -3,17 +3,17 @@ package allocator.bench;
 import allocator.arena.ArenaAllocator;
 import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
-import allocator.resource.Access;
 import allocator.resource.AllocatorResource;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
 import allocator.resource.LeakTrackingResource;
 import allocator.resource.MemoryKind;
 import allocator.resource.MemoryResource;
 import allocator.resource.StatisticsResource;
-import allocator.resource.StreamEvents;
-import allocator.resource.TrackedBlock;
-import allocator.resource.TrackedMemory;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.tracked.Access;
+import allocator.resource.tracked.StreamEvents;
+import allocator.resource.tracked.TrackedBlock;
+import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
@@ -32,9 +32,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What each decorator adds to an allocation and its deallocation, over a filled arena and over a resource that does nothing,
- * which shows the decorator alone; and what preparing and finishing a use of a tracked block costs when nothing has to be
- * waited for and an event costs nothing.
+ * What each decorator adds to an allocation and its deallocation, over a filled arena and over a resource that does
+ * nothing, which shows the decorator alone; and what preparing and finishing a use of a tracked block costs when
+ * nothing has to be waited for and an event costs nothing.
  *
  * <pre>
  * ./run-bench ResourceBenchmark -f 3 -wi 5 -i 10 -w 500ms -r 500ms -prof gc

@@ -22,8 +22,8 @@ import picocli.CommandLine.Spec;
 /**
  * Measures two built trees in turn and judges how long the second takes over the first.
  *
- * <p>The exit status is 0 if every row passes, 1 if a row is slower, 3 if none is slower but some are undecided, and 2 if
- * an option is wrong or something cannot be measured. Without trees it only checks the options.
+ * <p>The exit status is 0 if every row passes, 1 if a row is slower, 3 if none is slower but some are undecided, and 2
+ * if an option is wrong or something cannot be measured. Without trees it only checks the options.
  */
 @Command(
         name = "bench/compare",

@@ -11,9 +11,9 @@ import java.util.SplittableRandom;
 import java.util.function.BooleanSupplier;
 
 /**
- * Rounds of paired measurements. Each round measures every cell that is undecided, with a new JVM of each side. The two JVMs
- * play windows in turn, and the first of two windows is each side's equally often; which side plays the very first window
- * is random in every other round and the opposite in the round after it.
+ * Rounds of paired measurements. Each round measures every cell that is undecided, with a new JVM of each side. The two
+ * JVMs play windows in turn, and the first of two windows is each side's equally often; which side plays the very first
+ * window is random in every other round and the opposite in the round after it.
  */
 final class PairedRuns {
     private static final long SEED = 1;

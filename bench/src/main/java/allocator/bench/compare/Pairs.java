@@ -11,8 +11,8 @@ final class Pairs {
     private final List<Double> ratios = new ArrayList<>();
 
     /**
-     * Adds a pair of JVMs. Its ratio is the median of the ratios of its windows: the windows at one index were played one
-     * right after the other, so a disturbance that lasts longer is in both of them.
+     * Adds a pair of JVMs. Its ratio is the median of the ratios of its windows: the windows at one index were played
+     * one right after the other, so a disturbance that lasts longer is in both of them.
      */
     void add(List<Double> windowsOfA, List<Double> windowsOfB) {
         if (windowsOfA.isEmpty() || windowsOfA.size() != windowsOfB.size()) {

@@ -6,9 +6,9 @@ import java.util.List;
 /**
  * How long B takes over A, and the interval that holds the true ratio with a probability of {@value #PERCENT} %.
  *
- * <p>Estimated from the ratios of pairs of JVMs: the value is the Hodges-Lehmann estimate of their logarithms, the interval
- * that of Wilcoxon's signed rank test. Both rest on ranks, so one disturbed pair moves them little, and neither assumes a
- * normal distribution.
+ * <p>Estimated from the ratios of pairs of JVMs: the value is the Hodges-Lehmann estimate of their logarithms, the
+ * interval that of Wilcoxon's signed rank test. Both rest on ranks, so one disturbed pair moves them little, and
+ * neither assumes a normal distribution.
  *
  * @param value the ratio
  * @param low the lower end; 0 while there are too few pairs
@@ -16,8 +16,8 @@ import java.util.List;
  */
 record Ratio(double value, double low, double high) {
     /**
-     * The confidence of one interval. A comparison looks at its intervals after each round and stops when they suffice; at
-     * 95 % it would err far more often than once in twenty, at this level it does not.
+     * The confidence of one interval. A comparison looks at its intervals after each round and stops when they suffice;
+     * at 95 % it would err far more often than once in twenty, at this level it does not.
      */
     static final int PERCENT = 99;
 

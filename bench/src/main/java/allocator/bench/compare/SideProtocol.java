@@ -9,9 +9,9 @@ import java.util.Locale;
  *
  * <p>The side prints {@link #HEADER} and then lines of a key, a space and a value. In reply to {@code list} these are
  * {@code subject NAME} and {@code workload NAME}. In reply to {@code measure} it warms the subject up and prints
- * {@code ready}; for each line that it reads it plays one window and prints {@code nanos NUMBER}; at the end of its input it
- * ends. Lines that begin otherwise are ignored, such as warnings of the JVM. The number in the header changes with the
- * meaning of a line.
+ * {@code ready}; for each line that it reads it plays one window and prints {@code nanos NUMBER}; at the end of its
+ * input it ends. Lines that begin otherwise are ignored, such as warnings of the JVM. The number in the header changes
+ * with the meaning of a line.
  */
 final class SideProtocol {
     /** The name and version of the protocol. */

@@ -56,7 +56,10 @@ public class AllocFreePair {
             return new Player(part, Objects.requireNonNull(open).slots(part.slots()));
         }
 
-        /** Closes the subject once every thread has freed its blocks: JMH ends shared states while threads still end theirs. */
+        /**
+         * Closes the subject once every thread has freed its blocks: JMH ends shared states while threads still end
+         * theirs.
+         */
         private void leave() {
             if (threads.decrementAndGet() == 0) {
                 Objects.requireNonNull(open).close();

@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a JVM of its own measures of memory: how far the process grows when every block is touched, and what each live block
- * takes of the Java heap. Alone from the figures on time, which touch nothing.
+ * What a JVM of its own measures of memory: how far the process grows when every block is touched, and what each live
+ * block takes of the Java heap. Alone from the figures on time, which touch nothing.
  *
  * <p>Arguments: file for the results, subject, workload.
  */

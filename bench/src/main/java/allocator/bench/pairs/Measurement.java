@@ -97,8 +97,8 @@ public final class Measurement {
      * @param threads how many threads share the subject
      * @param onReady is run once the subject is warmed up
      * @param wantsWindow is asked before each window; {@code false} ends the measurement
-     * @param nanos receives for each window the nanoseconds for a free and an allocation: processor time if there is one
-     *     thread, elapsed time if there are more
+     * @param nanos receives for each window the nanoseconds for a free and an allocation: processor time if there is
+     *     one thread, elapsed time if there are more
      * @throws IllegalArgumentException if there is no such subject or workload
      * @throws Exception if the subject fails
      */
@@ -165,8 +165,8 @@ public final class Measurement {
     }
 
     /**
-     * Plays until the compiler has had nothing to do for a while, in the processor time of the busiest thread: a machine
-     * that has other work to do gets as much playing as one that has not.
+     * Plays until the compiler has had nothing to do for a while, in the processor time of the busiest thread: a
+     * machine that has other work to do gets as much playing as one that has not.
      */
     private void warmUp(List<ExecutorService> threads, List<Player> players)
             throws InterruptedException, ExecutionException {

@@ -13,8 +13,8 @@ import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
 /**
- * An {@code OrtAllocator} of ONNX Runtime's C API, called through its function pointers as native code does. Pointers are
- * {@code long}s, so that no segment is made for each block.
+ * An {@code OrtAllocator} of ONNX Runtime's C API, called through its function pointers as native code does. Pointers
+ * are {@code long}s, so that no segment is made for each block.
  */
 final class OrtAllocatorStruct {
     // Positions in the table OrtApi, and in OrtAllocator behind its version. The C API only ever appends.
@@ -78,7 +78,9 @@ final class OrtAllocatorStruct {
         }
     }
 
-    /** The table of functions. The library is loaded by the Java binding, in the class loader that this class has too. */
+    /**
+     * The table of functions. The library is loaded by the Java binding, in the class loader that this class has too.
+     */
     private static MemorySegment api() throws Throwable {
         final int version = OnnxRuntimeLibrary.apiVersion();
         final long base = (long) handle(FunctionDescriptor.of(JAVA_LONG))

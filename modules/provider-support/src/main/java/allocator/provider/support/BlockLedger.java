@@ -75,8 +75,8 @@ public final class BlockLedger {
     }
 
     /**
-     * Removes a live block, or memory that the device did not take back before. It stays held until {@link #returned} or
-     * {@link #notReturned}.
+     * Removes a live block, or memory that the device did not take back before. It stays held until {@link #returned}
+     * or {@link #notReturned}.
      *
      * @param address what the allocation returned
      * @return its size in bytes

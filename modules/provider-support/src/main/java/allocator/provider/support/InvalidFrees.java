@@ -11,8 +11,8 @@ public final class InvalidFrees {
     private InvalidFrees() {}
 
     /**
-     * Returns the exception for such a free. An address that was freed before is indistinguishable from one that was never
-     * allocated, and is reported as foreign.
+     * Returns the exception for such a free. An address that was freed before is indistinguishable from one that was
+     * never allocated, and is reported as foreign.
      *
      * @param live the live blocks
      * @param address the address to free

@@ -5,26 +5,27 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.OptionKey;
 
 /**
- * The most that an allocator may hold: the option {@code arena.max_mem}, where {@code 0} is no limit.
+ * An upper bound on bytes, in the form in which options state it: {@code 0} means no limit. The limit of what an
+ * allocator may hold is the option {@code arena.max_mem}.
  *
- * @param bytes the limit in bytes, {@link Long#MAX_VALUE} for none
+ * @param bytes the bound in bytes, {@code 0} for no limit
  */
 public record Limit(long bytes) {
     /** No limit. */
-    public static final Limit NONE = new Limit(Long.MAX_VALUE);
+    public static final Limit NONE = new Limit(0);
 
     /** {@code arena.max_mem}: bytes, {@code 0} for no limit. */
     public static final OptionKey<Long> KEY = OptionKey.bytes(
             "arena.max_mem", 0, "the most that the allocator may hold, reserves included; 0 is no limit");
 
     /**
-     * Creates a limit.
+     * Checks the bound.
      *
      * @throws IllegalArgumentException if {@code bytes} is negative
      */
     public Limit {
         if (bytes < 0) {
-            throw new IllegalArgumentException("a limit of " + bytes + " bytes is negative");
+            throw new IllegalArgumentException("a limit of " + bytes + " bytes; it must not be negative");
         }
     }
 
@@ -36,17 +37,7 @@ public record Limit(long bytes) {
      * @throws allocator.spi.InvalidOptionException if the value is not accepted
      */
     public static Limit from(AllocatorOptions options) {
-        return ofOption(options.get(KEY));
-    }
-
-    /**
-     * Returns the limit that a value of {@link #KEY} means.
-     *
-     * @param bytes the value, {@code 0} for no limit
-     * @return the limit
-     */
-    public static Limit ofOption(long bytes) {
-        return bytes == 0 ? NONE : new Limit(bytes);
+        return new Limit(options.get(KEY));
     }
 
     /**
@@ -55,11 +46,22 @@ public record Limit(long bytes) {
      * @return false for {@link #NONE}
      */
     public boolean isLimited() {
-        return bytes != Long.MAX_VALUE;
+        return bytes != 0;
     }
 
     /**
-     * Returns the limit as statistics report it.
+     * Returns how much more may be held.
+     *
+     * @param held bytes held, not negative
+     * @return bytes; negative if more than the limit is held, and at least {@code Long.MAX_VALUE - held} without a
+     *     limit
+     */
+    public long available(long held) {
+        return (isLimited() ? bytes : Long.MAX_VALUE) - held;
+    }
+
+    /**
+     * Returns the limit as statistics and failures report it.
      *
      * @return bytes, {@link AllocatorStats#UNLIMITED} for none
      */

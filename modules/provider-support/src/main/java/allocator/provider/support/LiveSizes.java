@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Sizes of memory by start address, in unsigned order of addresses. Not safe for use by several threads.
  *
- * <p>All operations but {@link #forEach} and {@link #totalBytes} are logarithmic in the number of entries. An entry takes
- * about 90 bytes of Java heap: meant for memory taken from a device, not for the blocks of an arena.
+ * <p>All operations but {@link #forEach} and {@link #totalBytes} are logarithmic in the number of entries. An entry
+ * takes about 90 bytes of Java heap: meant for memory taken from a device, not for the blocks of an arena.
  */
 public final class LiveSizes {
     /** What {@link #remove} and {@link #sizeOf} return where no memory starts. */
@@ -71,9 +71,7 @@ public final class LiveSizes {
             return null;
         }
         final long start = inverted(below.getKey());
-        return Long.compareUnsigned(address - start, below.getValue()) < 0
-                ? Map.entry(start, below.getValue())
-                : null;
+        return Long.compareUnsigned(address - start, below.getValue()) < 0 ? Map.entry(start, below.getValue()) : null;
     }
 
     /**
@@ -99,6 +97,15 @@ public final class LiveSizes {
 
     private static long sum(Map<Long, Long> sizes) {
         return sizes.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /**
+     * Returns whether there is no entry.
+     *
+     * @return true if {@link #count} is zero
+     */
+    public boolean isEmpty() {
+        return sizes.isEmpty();
     }
 
     /**

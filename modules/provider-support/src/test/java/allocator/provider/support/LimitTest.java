@@ -11,7 +11,8 @@ import org.junit.jupiter.api.Test;
 class LimitTest {
     @Test
     void zeroIsNoLimit() {
-        assertThat(Limit.ofOption(0)).isEqualTo(Limit.NONE);
+        assertThat(new Limit(0)).isEqualTo(Limit.NONE);
+        assertThat(Limit.NONE.available(5)).isEqualTo(Long.MAX_VALUE - 5);
         assertThat(Limit.from(AllocatorOptions.EMPTY)).isEqualTo(Limit.NONE);
         assertThat(Limit.NONE.isLimited()).isFalse();
         assertThat(Limit.NONE.toStats()).isEqualTo(AllocatorStats.UNLIMITED);
@@ -23,6 +24,7 @@ class LimitTest {
         assertThat(limit.bytes()).isEqualTo(1);
         assertThat(limit.isLimited()).isTrue();
         assertThat(limit.toStats()).isEqualTo(1);
+        assertThat(limit.available(3)).isEqualTo(-2);
     }
 
     @Test

@@ -11,14 +11,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class SizesTest {
     @ParameterizedTest
-    @CsvSource({
-        "0, 0",
-        "1, 256",
-        "255, 256",
-        "256, 256",
-        "257, 512",
-        "9223372036854775552, 9223372036854775552"
-    })
+    @CsvSource({"0, 0", "1, 256", "255, 256", "256, 256", "257, 512", "9223372036854775552, 9223372036854775552"})
     void sizesAreRoundedUpToTheGranularity(long byteSize, long rounded) {
         assertThat(Sizes.roundUp(byteSize, 256)).isEqualTo(rounded);
     }

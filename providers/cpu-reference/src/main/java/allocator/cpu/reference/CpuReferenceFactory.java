@@ -2,8 +2,8 @@ package allocator.cpu.reference;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
-import allocator.arena.BumpConfig;
-import allocator.arena.BumpOptions;
+import allocator.arena.bump.BumpConfig;
+import allocator.arena.bump.BumpOptions;
 import allocator.provider.support.References;
 import allocator.provider.support.StreamOwner;
 import allocator.spi.Allocator;
@@ -33,9 +33,9 @@ import java.util.stream.Stream;
 /**
  * The provider {@code cpu-reference}: one device, the host's processor, with default and read-only memory.
  *
- * <p>Default memory is served by one arena that all users share, unless {@code arena.exclusive} asks for another: best fit,
- * or bump allocation with {@code arena.kind=bump}. Read-only memory is taken from the system block by block, since an
- * arena gains nothing where memory is allocated once.
+ * <p>Default memory is served by one arena that all users share, unless {@code arena.exclusive} asks for another: best
+ * fit, or bump allocation with {@code arena.kind=bump}. Read-only memory is taken from the system block by block, since
+ * an arena gains nothing where memory is allocated once.
  *
  * <p>One lock guards creation, streams and the close. It is not held while memory is allocated or freed.
  */

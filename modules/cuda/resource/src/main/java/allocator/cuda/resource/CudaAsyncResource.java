@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.PoolAttribute;
+import allocator.cuda.memory.PoolSettings;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
 import allocator.spi.DeviceException;
@@ -14,13 +15,15 @@ import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 
 /**
- * Device memory of a pool of its own, allocated and deallocated in the order of a stream: the proposal's
- * {@code cuda_async_resource}.
+ * Stream-ordered device memory from a driver pool of its own: the CUDA proposal's {@code cuda_async_resource}.
  *
- * <p>The pool keeps what is freed, whatever is synchronized, until {@link #shrink}; with the driver's default it would
- * give everything back at each synchronization. Without a stream, an allocation is usable at once anywhere and a
- * deallocation needs all work done; both use a stream of this resource, and the allocation waits for it, which is empty
- * but for them. What is deallocated is not checked but by the driver.
+ * <p>The pool caches freed memory until {@link #shrink}. Its release threshold is the default of
+ * {@link PoolSettings#RELEASE_THRESHOLD}; with the driver's own default, a pool returns all free memory at each
+ * synchronization.
+ *
+ * <p>Calls without a stream use a private stream of this resource: an allocation waits for that stream, which has no
+ * other work, and is then usable anywhere; a deallocation requires that all work using the memory is complete. Only the
+ * driver checks addresses.
  */
 public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final CudaDriver driver;
@@ -33,10 +36,10 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private boolean isClosed;
 
     /**
-     * Makes a resource with a pool that holds nothing.
+     * Creates a resource with an empty pool.
      *
      * @param driver the driver
-     * @param device the device's ordinal, its context retained
+     * @param device the device's ordinal; its primary context must be retained
      * @throws DeviceException if the device has no pools, or the driver fails
      */
     public CudaAsyncResource(CudaDriver driver, int device) {
@@ -56,7 +59,12 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private static long createStream(CudaDriver driver, int device, long pool) {
         boolean isCreated = false;
         try {
-            driver.pools().memPoolSetAttribute(device, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
+            driver.pools()
+                    .memPoolSetAttribute(
+                            device,
+                            pool,
+                            PoolAttribute.RELEASE_THRESHOLD,
+                            PoolSettings.RELEASE_THRESHOLD.defaultValue());
             final long stream = driver.streams().streamCreate(device);
             isCreated = true;
             return stream;
@@ -79,7 +87,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     @Override
     public long allocate(long byteSize, long byteAlignment) {
-        final long address = take(byteSize, byteAlignment, ownStream);
+        final long address = allocateOn(byteSize, byteAlignment, ownStream);
         if (address != 0) {
             try {
                 streams.streamSynchronize(device, ownStream);
@@ -93,10 +101,10 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     @Override
     public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
-        return take(byteSize, byteAlignment, stream.handle());
+        return allocateOn(byteSize, byteAlignment, stream.handle());
     }
 
-    private long take(long byteSize, long byteAlignment, long stream) {
+    private long allocateOn(long byteSize, long byteAlignment, long stream) {
         CudaCalls.requireValid(byteSize, byteAlignment);
         if (byteSize == 0) {
             return 0;
@@ -104,7 +112,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         try {
             return pools.memAllocFromPoolAsync(device, pool, byteSize, stream);
         } catch (CudaException e) {
-            throw CudaCalls.refusal(driver, memory, byteSize, e);
+            throw CudaCalls.allocationFailure(driver, memory, byteSize, e);
         }
     }
 
@@ -130,15 +138,14 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         }
     }
 
-    /** The driver hands memory on when it knows that the free has taken effect. */
+    /** Returns {@code true}: the driver reuses memory once it knows that the free has taken effect. */
     @Override
     public boolean isOrderedByDevice() {
         return true;
     }
 
     /**
-     * Gives back to the device what the pool holds and nobody uses. Memory whose deallocation its stream has not come
-     * to yet stays.
+     * Returns the pool's unused memory to the device. Memory whose stream has not reached the deallocation yet stays.
      */
     @Override
     public ShrinkReport shrink() {
@@ -157,8 +164,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Destroys the pool. Memory that is still allocated stays valid until it is deallocated by other means. A second
-     * call does nothing.
+     * Waits for the private stream, then destroys it and the pool. Live allocations stay valid, but this resource can
+     * no longer deallocate them. A second call does nothing.
      *
      * @throws DeviceException if the driver fails
      */

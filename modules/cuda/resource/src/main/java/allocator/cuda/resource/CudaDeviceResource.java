@@ -6,14 +6,15 @@ import allocator.resource.MemoryKind;
 import allocator.spi.MemoryType;
 
 /**
- * Device memory by {@code cuMemAlloc}: the proposal's {@code cuda_resource}. A deallocation may wait for the device.
+ * Device memory from {@code cuMemAlloc}: the CUDA proposal's {@code cuda_resource}. A deallocation may wait for the
+ * device.
  */
 public final class CudaDeviceResource extends DriverResource {
     /**
-     * Makes a resource with nothing allocated.
+     * Creates a resource without allocations.
      *
      * @param driver the driver
-     * @param device the device's ordinal, its context retained
+     * @param device the device's ordinal; its primary context must be retained
      */
     public CudaDeviceResource(CudaDriver driver, int device) {
         super(driver, CudaCalls.memory("Cuda", device, MemoryType.DEFAULT), MemoryKind.DEVICE);

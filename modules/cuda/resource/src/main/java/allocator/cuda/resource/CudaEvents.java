@@ -3,12 +3,15 @@ package allocator.cuda.resource;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
-import allocator.resource.StreamEvents;
+import allocator.resource.tracked.StreamEvents;
 import allocator.spi.SyncStream;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** The events of one device's streams. Events that come back are used again. */
+/**
+ * The events of one device's streams. Released events are reused. A {@link SyncStream} passed here must have the
+ * driver's stream as its handle.
+ */
 public final class CudaEvents implements StreamEvents, AutoCloseable {
     private final CudaStreams streams;
     private final int device;
@@ -16,10 +19,10 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     private boolean isClosed;
 
     /**
-     * Makes a source of events.
+     * Creates a source without events.
      *
      * @param driver the driver
-     * @param device the device's ordinal, its context retained
+     * @param device the device's ordinal; its primary context must be retained
      */
     public CudaEvents(CudaDriver driver, int device) {
         this.streams = driver.streams();
@@ -29,7 +32,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     @Override
     public long record(SyncStream stream) {
         try {
-            final long event = take();
+            final long event = idleOrNew();
             boolean isRecorded = false;
             try {
                 streams.eventRecord(device, event, stream.handle());
@@ -45,7 +48,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         }
     }
 
-    private long take() {
+    private long idleOrNew() {
         synchronized (idle) {
             final Long event = idle.pollLast();
             if (event != null) {
@@ -84,7 +87,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         streams.eventDestroy(device, event);
     }
 
-    /** Destroys the events that are not in use; the others as they come back. A second call does nothing. */
+    /** Destroys the released events; the others are destroyed when they are released. A second call does nothing. */
     @Override
     public void close() {
         synchronized (idle) {

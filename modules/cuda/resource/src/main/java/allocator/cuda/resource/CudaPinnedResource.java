@@ -5,13 +5,16 @@ import allocator.cuda.driver.CudaMemory;
 import allocator.resource.MemoryKind;
 import allocator.spi.MemoryType;
 
-/** Page-locked host memory by {@code cuMemHostAlloc}, for all devices: the proposal's {@code pinned_resource}. */
+/**
+ * Page-locked host memory from {@code cuMemHostAlloc}, accessible to all devices: the CUDA proposal's
+ * {@code pinned_resource}.
+ */
 public final class CudaPinnedResource extends DriverResource {
     /**
-     * Makes a resource with nothing allocated.
+     * Creates a resource without allocations.
      *
      * @param driver the driver
-     * @param device the device's ordinal, its context retained
+     * @param device the device's ordinal; its primary context must be retained
      */
     public CudaPinnedResource(CudaDriver driver, int device) {
         super(driver, CudaCalls.memory("CudaPinned", device, MemoryType.HOST_ACCESSIBLE), MemoryKind.PINNED);

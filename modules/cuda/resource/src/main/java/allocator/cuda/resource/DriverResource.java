@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * Memory that the driver allocates and frees block by block. A call takes microseconds, next to which remembering what
- * is live costs nothing: so a bad deallocation is refused here and never reaches the driver.
+ * Memory that the driver allocates and frees block by block. Live sizes are recorded, at little cost next to the
+ * microseconds of a driver call, and invalid deallocations are rejected before they reach the driver.
  */
 abstract class DriverResource implements MemoryResource {
     private final CudaDriver driver;
@@ -29,10 +29,10 @@ abstract class DriverResource implements MemoryResource {
         this.kind = kind;
     }
 
-    /** One call of the driver that allocates. */
+    /** Allocates with one call of the driver. */
     abstract long allocate(CudaMemory from, int device, long byteSize);
 
-    /** One call of the driver that frees. */
+    /** Frees with one call of the driver. */
     abstract void free(CudaMemory from, int device, long address);
 
     @Override
@@ -56,7 +56,7 @@ abstract class DriverResource implements MemoryResource {
             liveSizes.put(address, byteSize);
             return address;
         } catch (CudaException e) {
-            throw CudaCalls.refusal(driver, memory, byteSize, e);
+            throw CudaCalls.allocationFailure(driver, memory, byteSize, e);
         }
     }
 

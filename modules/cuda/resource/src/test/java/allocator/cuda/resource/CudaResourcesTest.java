@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
 import allocator.resource.FallbackResource;
 import allocator.resource.InvalidAlignmentException;
 import allocator.resource.MemoryKind;
@@ -15,6 +13,8 @@ import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
 import allocator.resource.ResourceArena;
 import allocator.resource.StatisticsResource;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
 import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.HostAccessibleAllocator;
@@ -35,7 +35,7 @@ class CudaResourcesTest {
             .withLaggingStreams()
             .build();
 
-    /** The resources that there are. */
+    /** The CUDA resources. */
     enum Kind {
         DEVICE(MemoryKind.DEVICE),
         UNIFIED(MemoryKind.UNIFIED),
@@ -92,7 +92,7 @@ class CudaResourcesTest {
 
     @ParameterizedTest
     @EnumSource(names = {"DEVICE", "ASYNC"})
-    void exhaustionIsTypedAndTellsWhatTheDeviceHasFree(Kind kind) {
+    void exhaustionReportsTheFreeBytesOfTheDevice(Kind kind) {
         try (MemoryResource resource = kind.over(driver)) {
             assertThatThrownBy(() -> resource.allocate(65 * MIB))
                     .isInstanceOfSatisfying(
@@ -103,7 +103,7 @@ class CudaResourcesTest {
 
     @ParameterizedTest
     @EnumSource(names = "ASYNC", mode = EnumSource.Mode.EXCLUDE)
-    void badDeallocationsNeverReachTheDriver(Kind kind) {
+    void invalidDeallocationsNeverReachTheDriver(Kind kind) {
         MemoryResource resource = kind.over(driver);
         long address = resource.allocate(100);
         assertThatThrownBy(() -> resource.deallocate(address, 101)).isInstanceOf(InvalidSizeException.class);
@@ -123,7 +123,7 @@ class CudaResourcesTest {
     }
 
     @Test
-    void hostReachableKindsServeTheJdk() {
+    void hostAccessibleMemoryServesTheJdk() {
         MemoryResource pinned = new CudaPinnedResource(driver, 0);
         try (ResourceArena arena = ResourceArena.ofConfined(pinned)) {
             var numbers = arena.allocateFrom(ValueLayout.JAVA_INT, 1, 2, 3);
@@ -133,14 +133,14 @@ class CudaResourcesTest {
     }
 
     @Test
-    void unifiedMemoryStandsInForDeviceMemory() {
+    void unifiedMemoryReplacesDeviceMemory() {
         MemoryResource both =
                 new FallbackResource(new CudaDeviceResource(driver, 0), new CudaUnifiedResource(driver, 0));
         long address = both.allocate(100 * MIB);
         both.deallocate(address, 100 * MIB);
     }
 
-    /** The device reports a use of pool memory whose allocation nothing has waited for. */
+    /** The device reports a use of pool memory that did not wait for the allocation. */
     @Test
     void memoryWithoutAStreamIsUsableOnEveryStreamAtOnce() {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0);
@@ -154,7 +154,7 @@ class CudaResourcesTest {
     }
 
     @Test
-    void onlyThePoolOfTheDriverOrdersItsMemory() {
+    void onlyPoolMemoryIsOrderedByTheDevice() {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0)) {
             MemoryResource device = new CudaDeviceResource(driver, 0);
             assertThat(device.isOrderedByDevice()).isFalse();
@@ -165,7 +165,7 @@ class CudaResourcesTest {
     }
 
     @Test
-    void streamOrderedMemoryIsDeallocatedWhileItsWorkIsQueued() {
+    void streamOrderedMemoryIsDeallocatedWhileWorkIsQueued() {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0)) {
             StatisticsResource counted = new StatisticsResource(async);
             BudgetResource stack = new BudgetResource(counted, Budget.of("device", 10 * MIB));

@@ -2,24 +2,24 @@ package allocator.cuda.resource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assertions.fail;
-import static org.junit.jupiter.api.Assumptions.abort;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaDrivers;
-import allocator.resource.Access;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
 import allocator.resource.LeakTrackingResource;
-import allocator.resource.LoggingResource;
 import allocator.resource.MemoryResource;
-import allocator.resource.RmmLog;
 import allocator.resource.StatisticsResource;
 import allocator.resource.StreamOrderedMemoryResource;
-import allocator.resource.TrackedBlock;
-import allocator.resource.TrackedMemory;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.log.LoggingResource;
+import allocator.resource.log.RmmLog;
+import allocator.resource.tracked.Access;
+import allocator.resource.tracked.TrackedBlock;
+import allocator.resource.tracked.TrackedLaunch;
+import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.Gpu;
 import java.io.StringWriter;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
@@ -33,7 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The stacks of the other tests on a real GPU, where there is one. */
+/** Stacks of resources on a real GPU. */
 class GpuStacksTest {
     private static final long MIB = 1 << 20;
 
@@ -43,12 +43,7 @@ class GpuStacksTest {
     void findDevice() {
         driver = switch (CudaDrivers.probe()) {
             case CudaAvailability.Available available -> available.driver();
-            case CudaAvailability.Unavailable unavailable -> {
-                if (Boolean.getBoolean("allocator.gpu.required")) {
-                    yield fail("allocator.gpu.required is set, but " + unavailable.reason());
-                }
-                yield abort(unavailable.reason());
-            }
+            case CudaAvailability.Unavailable unavailable -> throw Gpu.absent(unavailable.reason());
         };
         driver.devices().primaryContextRetain(0);
     }
@@ -98,7 +93,7 @@ class GpuStacksTest {
         }
     }
 
-    /** What is read is what was written last, however streams overlap: 20 000 random steps on four of them. */
+    /** A read returns what was written last, however streams overlap: 20,000 random steps on four streams. */
     @Test
     void trackedBlocksKeepTheirValuesOverStreams() {
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
@@ -146,9 +141,9 @@ class GpuStacksTest {
         async.close();
     }
 
-    /** Eight threads, each with a stream: what is written right after an allocation is not met by anybody else. */
+    /** Eight threads, each with a stream, write right after an allocation; no other thread reads or overwrites that. */
     @Test
-    void threadsOnStreamsOfTheirOwnMeetTheirOwnBytes() throws Exception {
+    void threadsOnTheirOwnStreamsReadTheirOwnBytes() throws Exception {
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
         CudaEvents events = new CudaEvents(driver, 0);
         TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 256 * MIB));
@@ -192,7 +187,7 @@ class GpuStacksTest {
     }
 
     private void copy(TrackedMemory memory, TrackedBlock source, TrackedBlock target, DriverStream stream) {
-        try (TrackedMemory.Launch launch =
+        try (TrackedLaunch launch =
                 memory.launch(stream).uses(source, Access.READ).uses(target, Access.WRITE)) {
             launch.prepare();
             driver.memory().memcpyDtoDAsync(0, target.address(), source.address(), MIB, stream.handle());

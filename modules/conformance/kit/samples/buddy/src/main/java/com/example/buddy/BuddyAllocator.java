@@ -98,7 +98,7 @@ final class BuddyAllocator implements HostAccessibleAllocator {
             }
         }
         // A region of the usual size; where the limit has no room for one, a region for this block alone.
-        final long regionSize = REGION <= limit.bytes() - held ? REGION : size;
+        final long regionSize = REGION <= limit.available(held) ? REGION : size;
         return cut(region(byteSize, regionSize), regionSize, size);
     }
 
@@ -116,10 +116,10 @@ final class BuddyAllocator implements HostAccessibleAllocator {
     }
 
     private long region(long byteSize, long size) {
-        if (size > limit.bytes() - held) {
+        if (size > limit.available(held)) {
             giveBackFreeRegions();
         }
-        if (size > limit.bytes() - held) {
+        if (size > limit.available(held)) {
             throw exhausted(byteSize, size);
         }
         final Arena lifetime = Arena.ofShared();

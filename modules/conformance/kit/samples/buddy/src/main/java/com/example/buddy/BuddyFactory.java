@@ -76,7 +76,7 @@ public final class BuddyFactory implements EpFactory {
         }
         options.requireValid(KEYS);
         return references.acquireExclusive(
-                () -> new BuddyAllocator(MEMORY, Limit.ofOption(options.get(MAX_MEM)), options.resolve(KEYS)));
+                () -> new BuddyAllocator(MEMORY, new Limit(options.get(MAX_MEM)), options.resolve(KEYS)));
     }
 
     @Override
