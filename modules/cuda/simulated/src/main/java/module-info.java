@@ -1,10 +1,11 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * A simulated CUDA device, behind the interface of the real driver: for tests of code that uses CUDA memory, on
- * machines without a GPU.
+ * A simulated CUDA device behind the interface of the driver, for tests of code that uses CUDA memory on machines
+ * without a GPU.
  *
- * <p>Streams run late, capacity ends, calls fail on demand, and misuse that a GPU would leave undefined is detected.
+ * <p>Streams can lag, memory can run out, calls can be made to fail, and misuse that a GPU leaves undefined is
+ * detected. Pinned and managed memory need {@code --enable-native-access=java.allocator.cuda.simulated}.
  */
 @NullMarked
 module java.allocator.cuda.simulated {

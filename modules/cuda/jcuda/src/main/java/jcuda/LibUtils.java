@@ -2,7 +2,7 @@ package jcuda;
 
 import java.util.Locale;
 
-/** Names of native libraries, in the form that JCuda's classes ask for. */
+/** Names of native libraries, in the form that JCuda's classes use. */
 public final class LibUtils {
     private LibUtils() {}
 

@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Loads the native libraries that this module carries, each once and from a private copy. */
+/** Loads the native libraries in this module, each once and from a private copy. */
 public final class LibUtilsCuda {
     private static final Set<String> LOADED = new HashSet<>();
 
@@ -14,11 +14,11 @@ public final class LibUtilsCuda {
     /**
      * Loads a native library of this module; does nothing if it is loaded already.
      *
-     * <p>The library is copied to a new directory that only this user can enter, loaded from there, and the copy
-     * deleted before this method returns: no other user and no other JVM ever sees it. A failure leaves nothing behind,
-     * so that the call can be repeated.
+     * <p>The library is copied to a new directory that only this user can access, and loaded from there; the copy is
+     * deleted before this method returns, so no other user and no other JVM can load it. A failure has no lasting
+     * effect, and the call can be repeated.
      *
-     * @param libraryName the name with platform, as {@link LibUtils#createPlatformLibraryName} gives it
+     * @param libraryName the name with platform, as {@link LibUtils#createPlatformLibraryName} returns it
      * @param dependentLibraryNames names of libraries to load first
      * @throws UnsatisfiedLinkError if this module has no such library, or it cannot be copied or linked
      */
@@ -37,7 +37,7 @@ public final class LibUtilsCuda {
         final String fileName = System.mapLibraryName(libraryName);
         try (InputStream library = LibUtilsCuda.class.getResourceAsStream("/lib/" + fileName)) {
             if (library == null) {
-                throw new UnsatisfiedLinkError("module jcuda carries no " + fileName + ", only linux-x86_64");
+                throw new UnsatisfiedLinkError("module jcuda has no " + fileName + ", only linux-x86_64");
             }
             try (PrivateCopy copy = PrivateCopy.of(library, fileName)) {
                 System.load(copy.file().toString());

@@ -8,7 +8,7 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 
 /**
- * A file alone in a new, randomly named directory that only its owner can enter; closing deletes both.
+ * A file in a new directory with a random name, which only its owner can access; closing deletes both.
  *
  * @param file the copy
  */
@@ -32,7 +32,7 @@ record PrivateCopy(Path file) implements AutoCloseable {
         }
     }
 
-    /** On Linux a loaded library stays mapped when its file is gone. */
+    /** On Linux a loaded library stays mapped when its file is deleted. */
     @Override
     public void close() throws IOException {
         Files.deleteIfExists(file);

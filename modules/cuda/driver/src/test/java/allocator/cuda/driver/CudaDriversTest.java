@@ -24,7 +24,7 @@ class CudaDriversTest {
     }
 
     @Test
-    void probingAgainGivesTheSameAnswer() {
+    void probingAgainReturnsTheSame() {
         assertThat(CudaDrivers.probe()).isEqualTo(CudaDrivers.probe());
     }
 
@@ -36,9 +36,9 @@ class CudaDriversTest {
                         + "--enable-native-access=java.allocator.cuda.driver");
     }
 
-    /** A folder that the dynamic linker searches first, with a library of that name and nothing of CUDA in it. */
+    /** The dynamic linker searches the folder first; its file has the name of the library and is none. */
     @Test
-    void aLibraryThatIsNoLibraryIsAReasonAndNotTheEnd() throws Exception {
+    void aFileThatIsNoLibraryIsAReason() throws Exception {
         Files.writeString(folder.resolve("libcuda.so.1"), "not a library");
         assertThat(probeInANewJvm(NATIVE_ACCESS)).isEqualTo("no CUDA driver: libcuda.so.1 not found");
     }

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class CudaExceptionTest {
     @Test
-    void theMessageTellsCallArgumentsNameAndCode() {
+    void theMessageHasCallArgumentsNameAndCode() {
         final CudaException e =
                 new CudaException(CudaFunction.MEM_ALLOC, "device=0, byteSize=1024", CudaResult.OUT_OF_MEMORY);
         assertThat(e).hasMessage("cuMemAlloc(device=0, byteSize=1024) failed with CUDA_ERROR_OUT_OF_MEMORY (2)");

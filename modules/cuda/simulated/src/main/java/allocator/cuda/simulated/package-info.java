@@ -1,2 +1,2 @@
-/** A simulated CUDA device, for tests and for proving a provider on a machine without a GPU. */
+/** A CUDA driver with simulated devices, for tests on machines without a GPU. */
 package allocator.cuda.simulated;

@@ -69,16 +69,16 @@ abstract class CudaPoolsContract extends CudaContract {
     void trimmingDoesNotAffectLiveMemory() {
         final long stream = driver().streams().streamCreate(DEVICE);
         final long pool = retainingPool();
-        final long kept = driver().pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
+        final long live = driver().pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
         driver().pools()
                 .memFreeAsync(DEVICE, driver().pools().memAllocFromPoolAsync(DEVICE, pool, 256 * MIB, stream), stream);
-        driver().memory().memsetD8Async(DEVICE, kept, (byte) 5, 64 * MIB, stream);
+        driver().memory().memsetD8Async(DEVICE, live, (byte) 5, 64 * MIB, stream);
         driver().streams().streamSynchronize(DEVICE, stream);
         assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isGreaterThanOrEqualTo(320 * MIB);
         driver().pools().memPoolTrimTo(DEVICE, pool, 0);
         assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isBetween(64 * MIB, 256 * MIB);
-        assertThat(firstByte(kept)).isEqualTo((byte) 5);
-        driver().pools().memFreeAsync(DEVICE, kept, stream);
+        assertThat(firstByte(live)).isEqualTo((byte) 5);
+        driver().pools().memFreeAsync(DEVICE, live, stream);
         driver().pools().memPoolDestroy(DEVICE, pool);
         driver().streams().streamDestroy(DEVICE, stream);
     }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A stream: operations in the order in which they were submitted, each at a position that counts from 1.
  *
  * <p>{@link #follows} holds up to which position of another stream the next operation of this stream is ordered behind
- * it, by events. It tells ordered accesses to the same memory from unordered ones.
+ * it, by events. It distinguishes ordered accesses to the same memory from unordered ones.
  */
 final class StreamQueue {
     final long handle;
