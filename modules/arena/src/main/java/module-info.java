@@ -11,4 +11,5 @@ module java.allocator.arena {
     requires static org.jspecify;
 
     exports allocator.arena;
+    exports allocator.arena.bump;
 }

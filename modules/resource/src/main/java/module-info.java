@@ -1,8 +1,8 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * Memory resources that compose: sources of host and device memory, decorators that each add one concern, blocks that
- * know the device work that uses them, and owning typed buffers.
+ * Memory resources that compose: sources of host and device memory, decorators that each add one concern, budgets,
+ * logs, blocks that track the device work that uses them, and typed arrays.
  *
  * <p>A resource over host memory needs {@code --enable-native-access=java.allocator.resource}.
  */
@@ -12,4 +12,8 @@ module java.allocator.resource {
     requires static org.jspecify;
 
     exports allocator.resource;
+    exports allocator.resource.budget;
+    exports allocator.resource.log;
+    exports allocator.resource.tracked;
+    exports allocator.resource.typed;
 }

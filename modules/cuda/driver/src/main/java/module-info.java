@@ -1,7 +1,7 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * The CUDA driver interface as far as memory needs it.
+ * The part of the CUDA driver API that manages memory.
  *
  * <p>This module and {@code jcuda} make the only native calls; the JVM needs
  * {@code --enable-native-access=jcuda,java.allocator.cuda.driver}.

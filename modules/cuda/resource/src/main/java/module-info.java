@@ -1,9 +1,10 @@
 import org.jspecify.annotations.NullMarked;
 
-/** Memory resources over CUDA memory: device, pinned, unified and stream-ordered memory of one driver. */
+/** Memory resources over a CUDA driver: device, pinned, managed and stream-ordered memory. */
 @NullMarked
 module java.allocator.cuda.resource {
     requires transitive java.allocator.cuda.driver;
+    requires java.allocator.cuda.memory;
     requires transitive java.allocator.resource;
     requires static org.jspecify;
 

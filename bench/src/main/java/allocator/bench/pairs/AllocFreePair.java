@@ -35,7 +35,7 @@ public class AllocFreePair {
     @State(Scope.Benchmark)
     public static class Shared {
         /** What is measured. */
-        @Param({"arena", "ort", "netty-pooled", "malloc", "cpu-reference", "runtime"})
+        @Param({"arena", "ort", "netty-pooled", "malloc", "cpu-reference", "session"})
         public String subject = "";
 
         /** What is done. */

@@ -32,7 +32,7 @@ public final class Footprint {
      * @throws IOException if the system does not tell
      */
     public static void main(String[] args) throws IOException {
-        final Output output = new Output(Path.of(args[0]));
+        final Output output = Output.to(Path.of(args[0]));
         final String name = args[2];
         final Workload workload = Workload.of(name, 0);
         // Once before, so that code and classes do not count.

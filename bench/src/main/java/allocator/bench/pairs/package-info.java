@@ -3,7 +3,7 @@
  *
  * <p>{@link allocator.bench.pairs.Run} is what {@code bench/run} starts. It starts a JVM for each subject and group of
  * workloads ({@code Measurement}), again in each round, and puts what they write in a table and a picture.
- * {@link allocator.bench.pairs.Compare} does the same for two versions of the arena.
+ * For {@code bench/compare}, which starts its JVMs itself, {@link allocator.bench.pairs.Measurement#nanos} measures one cell.
  */
 @NullMarked
 package allocator.bench.pairs;

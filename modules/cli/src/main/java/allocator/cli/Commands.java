@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.conformance.runner.ConformanceCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.IFactory;
 
@@ -21,7 +22,7 @@ final class Commands implements IFactory {
             return type.cast(new ProvidersCommand(terminal));
         }
         if (type == ConformanceCommand.class) {
-            return type.cast(new ConformanceCommand(terminal));
+            return type.cast(new ConformanceCommand(terminal.out(), terminal.err()));
         }
         return others.create(type);
     }

@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.conformance.runner.ConformanceCommand;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

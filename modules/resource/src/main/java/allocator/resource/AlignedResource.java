@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.resource.base.AddressTable;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
@@ -7,22 +8,22 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives every block at least one alignment, and any larger one that is asked for, whatever the upstream gives: where
- * that is less, it asks for more bytes and hands out an address inside. What the upstream aligns well enough passes
- * through.
+ * Aligns every block to at least a given alignment, and to any larger alignment requested, even if the upstream does
+ * not support it: it then requests padding and returns an aligned address inside. Requests that the upstream aligns
+ * well enough pass through.
  */
 public final class AlignedResource extends ResourceDecorator {
     private final long byteAlignment;
 
-    /** What was handed out in place of another address, with that address. */
+    /** The aligned addresses returned, each with the address that the upstream returned. */
     private final AddressTable<Void> upstreamAddresses = new AddressTable<>();
 
     /**
-     * Forces alignment on a resource.
+     * Decorates a resource.
      *
      * @param upstream the resource
      * @param byteAlignment the least alignment in bytes, a power of two
-     * @throws InvalidAlignmentException if it is not a power of two
+     * @throws InvalidAlignmentException if {@code byteAlignment} is not a power of two
      */
     public AlignedResource(MemoryResource upstream, long byteAlignment) {
         super(upstream);
@@ -31,28 +32,28 @@ public final class AlignedResource extends ResourceDecorator {
     }
 
     @Override
-    protected long take(long byteSize, long askedAlignment, @Nullable SyncStream stream) {
-        final long alignment = Math.max(byteAlignment, askedAlignment);
-        final long given = memory().byteAlignment();
-        if (alignment <= given) {
-            return takeUpstream(byteSize, given, stream);
+    protected long doAllocate(long byteSize, long requestedAlignment, @Nullable SyncStream stream) {
+        final long alignment = Math.max(byteAlignment, requestedAlignment);
+        final long upstreamAlignment = memory().byteAlignment();
+        if (alignment <= upstreamAlignment) {
+            return allocateUpstream(byteSize, upstreamAlignment, stream);
         }
-        final long padded = padded(byteSize, alignment, given);
-        final long address = takeUpstream(padded, given, stream);
+        final long padded = padded(byteSize, alignment, upstreamAlignment);
+        final long address = allocateUpstream(padded, upstreamAlignment, stream);
         final long aligned = (address + alignment - 1) & -alignment;
-        boolean isKept = false;
+        boolean isRecorded = false;
         try {
-            remember(aligned, address);
-            isKept = true;
+            record(aligned, address);
+            isRecorded = true;
         } finally {
-            if (!isKept) {
-                giveBackUpstream(address, padded, given, stream);
+            if (!isRecorded) {
+                deallocateUpstream(address, padded, upstreamAlignment, stream);
             }
         }
         return aligned;
     }
 
-    private void remember(long address, long original) {
+    private void record(long address, long original) {
         upstreamAddresses.lock();
         try {
             upstreamAddresses.put(address, original, null);
@@ -62,27 +63,27 @@ public final class AlignedResource extends ResourceDecorator {
     }
 
     @Override
-    protected void giveBack(long address, long byteSize, long askedAlignment, @Nullable SyncStream stream) {
-        final long alignment = Math.max(byteAlignment, askedAlignment);
-        final long given = memory().byteAlignment();
-        if (alignment <= given) {
-            giveBackUpstream(address, byteSize, given, stream);
+    protected void doDeallocate(long address, long byteSize, long requestedAlignment, @Nullable SyncStream stream) {
+        final long alignment = Math.max(byteAlignment, requestedAlignment);
+        final long upstreamAlignment = memory().byteAlignment();
+        if (alignment <= upstreamAlignment) {
+            deallocateUpstream(address, byteSize, upstreamAlignment, stream);
             return;
         }
         final long original = forget(address);
         try {
-            giveBackUpstream(original, padded(byteSize, alignment, given), given, stream);
+            deallocateUpstream(original, padded(byteSize, alignment, upstreamAlignment), upstreamAlignment, stream);
         } catch (InvalidFreeException | InvalidSizeException e) {
-            remember(address, original); // it is live still
+            record(address, original); // still live
             throw e;
         }
     }
 
-    private static long padded(long byteSize, long alignment, long given) {
-        if (byteSize > Long.MAX_VALUE - (alignment - given)) {
+    private static long padded(long byteSize, long alignment, long upstreamAlignment) {
+        if (byteSize > Long.MAX_VALUE - (alignment - upstreamAlignment)) {
             throw InvalidSizeException.overflow(byteSize, alignment);
         }
-        return byteSize + (alignment - given);
+        return byteSize + (alignment - upstreamAlignment);
     }
 
     private long forget(long address) {

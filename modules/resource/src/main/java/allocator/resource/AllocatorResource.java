@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.resource.base.AddressTable;
 import allocator.spi.Allocator;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
@@ -13,10 +14,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An allocator of a provider, as a resource, so that a stack of decorators can stand on it. The allocator stays its
- * owner's: closing this resource does not release it.
+ * Adapts an allocator of a provider to a resource, as the bottom of a stack of decorators. Closing this resource does
+ * not release the allocator.
  *
- * <p>An alignment above that of the allocator's memory is refused; {@link AlignedResource} gives more. Where the
+ * <p>An alignment above that of the allocator's memory is rejected; {@link AlignedResource} adds larger ones. If the
  * allocator is not stream-aware, a deallocation on a stream waits for the stream.
  */
 public final class AllocatorResource implements StreamOrderedMemoryResource {
@@ -25,11 +26,11 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     private final @Nullable StreamAwareAllocator streamAware;
     private final @Nullable ShrinkableAllocator shrinkable;
 
-    /** Blocks that were allocated on a stream, with it. */
+    /** The blocks that were allocated on a stream, with their streams. */
     private final AddressTable<SyncStream> onStreams = new AddressTable<>();
 
     /**
-     * Sees an allocator as a resource.
+     * Adapts an allocator.
      *
      * @param allocator the allocator
      */
@@ -38,7 +39,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Sees an allocator as a resource whose kind is known better than its info tells, such as unified memory.
+     * Adapts an allocator whose memory is of a kind that its info cannot express, such as unified memory.
      *
      * @param allocator the allocator
      * @param kind the kind of its memory
@@ -106,7 +107,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
             allocator.free(address);
         } catch (InvalidFreeException e) {
             if (owner != null) {
-                remember(address, byteSize, owner); // it is live still
+                remember(address, byteSize, owner); // still live
             }
             throw e;
         }
@@ -126,7 +127,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         free(address, byteSize, owner);
     }
 
-    /** A stream-aware allocator ties memory to the stream of its allocation: that has to wait for the other one. */
+    /** The allocator binds memory to the stream of its allocation, so that stream must wait for the other. */
     private static void order(SyncStream before, SyncStream after) {
         try (SyncNotification point = before.createNotification()) {
             point.activate();
@@ -157,7 +158,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         return shrinkable == null ? StreamOrderedMemoryResource.super.shrink() : shrinkable.shrink();
     }
 
-    /** As the allocator, if it is asked for memory on streams at all. */
+    /** Returns whether this holds for the allocator, if it is stream-aware. */
     @Override
     public boolean isOrderedByDevice() {
         return streamAware != null && streamAware.isOrderedByDevice();

@@ -5,33 +5,35 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks somebody to make room when memory runs out, and tries again, a bounded number of times. Other failures pass.
+ * Calls back when an allocation runs out of memory, and retries it, a bounded number of times. Other failures pass
+ * through.
  *
- * <p>It hears what stands below it: put it above {@link BudgetResource} to hear of refused budgets too.
+ * <p>It handles the failures of the resources below it: place it above a
+ * {@link allocator.resource.budget.BudgetResource} to handle requests that the budget rejects.
  */
 public final class FailureCallbackResource extends ResourceDecorator {
     private final int maxAttempts;
     private final FailureCallback callback;
 
-    /** Is asked to make room. */
+    /** Makes room for an allocation. */
     @FunctionalInterface
     public interface FailureCallback {
         /**
-         * Makes room, or gives up. Runs on the thread of the request, without any lock of this module held.
+         * Makes room, or gives up. Runs on the thread of the request; no lock of this module is held.
          *
-         * @param failure what the upstream said, with its numbers
-         * @param attempt which call this is for the request, from 1
-         * @return whether to try again
+         * @param failure the failure of the upstream
+         * @param attempt the number of this call for the request, from 1
+         * @return whether to retry
          */
         boolean makeRoom(OutOfMemoryException failure, int attempt);
     }
 
     /**
-     * Adds a callback to a resource.
+     * Decorates a resource.
      *
      * @param upstream the resource
-     * @param maxAttempts how often the callback is asked for one request, at least 1
-     * @param callback who is asked
+     * @param maxAttempts the most calls for one request, at least 1
+     * @param callback makes room
      * @throws IllegalArgumentException if {@code maxAttempts} is below 1
      */
     public FailureCallbackResource(MemoryResource upstream, int maxAttempts, FailureCallback callback) {
@@ -44,10 +46,10 @@ public final class FailureCallbackResource extends ResourceDecorator {
     }
 
     @Override
-    protected long take(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         for (int attempt = 1; ; attempt++) {
             try {
-                return takeUpstream(byteSize, byteAlignment, stream);
+                return allocateUpstream(byteSize, byteAlignment, stream);
             } catch (OutOfMemoryException e) {
                 if (attempt > maxAttempts || !callback.makeRoom(e, attempt)) {
                     throw e;
@@ -57,7 +59,7 @@ public final class FailureCallbackResource extends ResourceDecorator {
     }
 
     @Override
-    protected void giveBack(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        giveBackUpstream(address, byteSize, byteAlignment, stream);
+    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        deallocateUpstream(address, byteSize, byteAlignment, stream);
     }
 }

@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.resource.base.AddressTable;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
@@ -9,31 +10,32 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Allocates from a second resource where the first has no more memory, and gives every block back to the one it came
- * from. Other failures of the first pass.
+ * Allocates from a second resource when the first is out of memory, and deallocates every block through the resource
+ * that allocated it. Other failures of the first pass through.
  */
 public final class FallbackResource extends ResourceDecorator {
     private final StreamOrderedMemoryResource second;
 
-    /** What came from the second. */
+    /** The live blocks of the second resource. */
     private final AddressTable<Void> fromSecond = new AddressTable<>();
 
     /**
-     * Adds a second choice to a resource.
+     * Combines two resources.
      *
      * @param first the first choice
-     * @param second the second choice, whose memory whoever uses the first's must be able to reach
-     * @throws StackOrderException if the second's memory cannot stand in for the first's, or is bound to another stream
+     * @param second the second choice; its memory must be accessible wherever that of {@code first} is
+     * @throws StackOrderException if the kind of the second cannot {@linkplain MemoryKind#canReplace replace} that of
+     *     the first, or their contexts differ
      */
     public FallbackResource(MemoryResource first, MemoryResource second) {
         super(first);
-        if (!second.kind().canStandInFor(first.kind())) {
-            throw new StackOrderException(second + " has " + second.kind() + " memory, which cannot stand in for the "
+        if (!second.kind().canReplace(first.kind())) {
+            throw new StackOrderException(second + " has " + second.kind() + " memory, which cannot replace the "
                     + first.kind() + " memory of " + first);
         }
         if (!second.context().equals(first.context())) {
-            throw new StackOrderException(second + " may be used in another context than " + first + ": "
-                    + second.context() + " is not " + first.context());
+            throw new StackOrderException(second + " has another context than " + first + ": " + second.context()
+                    + " is not " + first.context());
         }
         this.second = StreamOrderedMemoryResource.of(second);
     }
@@ -44,9 +46,9 @@ public final class FallbackResource extends ResourceDecorator {
     }
 
     @Override
-    protected long take(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         try {
-            return takeUpstream(byteSize, byteAlignment, stream);
+            return allocateUpstream(byteSize, byteAlignment, stream);
         } catch (OutOfMemoryException e) {
             return takeSecond(byteSize, byteAlignment, stream, e);
         }
@@ -63,19 +65,19 @@ public final class FallbackResource extends ResourceDecorator {
             e.addSuppressed(failureOfFirst);
             throw e;
         }
-        boolean isKept = false;
+        boolean isRecorded = false;
         try {
-            remember(address, byteSize);
-            isKept = true;
+            record(address, byteSize);
+            isRecorded = true;
         } finally {
-            if (!isKept) {
-                giveBackSecond(address, byteSize, byteAlignment, stream);
+            if (!isRecorded) {
+                deallocateSecond(address, byteSize, byteAlignment, stream);
             }
         }
         return address;
     }
 
-    private void remember(long address, long byteSize) {
+    private void record(long address, long byteSize) {
         fromSecond.lock();
         try {
             fromSecond.put(address, byteSize, null);
@@ -85,20 +87,20 @@ public final class FallbackResource extends ResourceDecorator {
     }
 
     @Override
-    protected void giveBack(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         if (!forget(address)) {
-            giveBackUpstream(address, byteSize, byteAlignment, stream);
+            deallocateUpstream(address, byteSize, byteAlignment, stream);
             return;
         }
         try {
-            giveBackSecond(address, byteSize, byteAlignment, stream);
+            deallocateSecond(address, byteSize, byteAlignment, stream);
         } catch (InvalidFreeException | InvalidSizeException e) {
-            remember(address, byteSize); // it is live still
+            record(address, byteSize); // still live
             throw e;
         }
     }
 
-    private void giveBackSecond(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+    private void deallocateSecond(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         if (stream == null) {
             second.deallocate(address, byteSize, byteAlignment);
         } else {

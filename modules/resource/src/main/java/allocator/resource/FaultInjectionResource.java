@@ -7,18 +7,16 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Lets allocations fail on purpose, to test what stands above. A request that is to fail never reaches the upstream.
- */
+/** Injects allocation failures, to test the resources above. A request that fails never reaches the upstream. */
 public final class FaultInjectionResource extends ResourceDecorator {
     private final FaultPlan plan;
     private final AtomicLong requests = new AtomicLong();
 
-    /** Says which requests fail. Safe for use by several threads. */
+    /** Selects the requests that fail. Thread-safe. */
     @FunctionalInterface
     public interface FaultPlan {
         /**
-         * Whether a request fails.
+         * Returns whether a request fails.
          *
          * @param byteSize its size in bytes
          * @param request its number, from 1
@@ -27,7 +25,7 @@ public final class FaultInjectionResource extends ResourceDecorator {
         boolean fails(long byteSize, long request);
 
         /**
-         * Lets one request fail.
+         * Returns a plan that fails one request.
          *
          * @param number its number, from 1
          * @return the plan
@@ -37,9 +35,9 @@ public final class FaultInjectionResource extends ResourceDecorator {
         }
 
         /**
-         * Lets requests fail by chance, the same ones for the same seed.
+         * Returns a plan that fails random requests, the same ones for the same seed.
          *
-         * @param probability from 0, none, to 1, all
+         * @param probability the probability of a failure, from 0 to 1
          * @param seed the seed
          * @return the plan
          */
@@ -49,7 +47,7 @@ public final class FaultInjectionResource extends ResourceDecorator {
         }
 
         /**
-         * Lets large requests fail.
+         * Returns a plan that fails large requests.
          *
          * @param least the smallest size that fails, in bytes
          * @return the plan
@@ -60,10 +58,10 @@ public final class FaultInjectionResource extends ResourceDecorator {
     }
 
     /**
-     * Injects faults above a resource.
+     * Decorates a resource.
      *
      * @param upstream the resource
-     * @param plan which requests fail
+     * @param plan selects the requests that fail
      */
     public FaultInjectionResource(MemoryResource upstream, FaultPlan plan) {
         super(upstream);
@@ -71,18 +69,18 @@ public final class FaultInjectionResource extends ResourceDecorator {
     }
 
     @Override
-    protected long take(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         final long request = requests.incrementAndGet();
         if (plan.fails(byteSize, request)) {
             throw new OutOfMemoryException(
-                    "Request " + request + " fails on purpose",
+                    "Injected failure of request " + request,
                     Shortage.ofDevice(memory(), byteSize, OutOfMemoryException.UNKNOWN));
         }
-        return takeUpstream(byteSize, byteAlignment, stream);
+        return allocateUpstream(byteSize, byteAlignment, stream);
     }
 
     @Override
-    protected void giveBack(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        giveBackUpstream(address, byteSize, byteAlignment, stream);
+    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        deallocateUpstream(address, byteSize, byteAlignment, stream);
     }
 }

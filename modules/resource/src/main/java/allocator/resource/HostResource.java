@@ -1,5 +1,7 @@
 package allocator.resource;
 
+import allocator.resource.base.AddressTable;
+import allocator.resource.base.NativeMemory;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
@@ -12,16 +14,16 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 
 /**
- * Host memory of the C library: the proposal's {@code new_delete_resource}.
+ * Host memory of the C library: the CUDA proposal's {@code new_delete_resource}.
  *
- * <p>Remembers what is live, so that a wrong address or size is refused instead of corrupting the heap. {@link #close}
- * gives back what is still live.
+ * <p>Records live allocations and rejects a deallocation with a wrong address or size. {@link #close} frees what is
+ * still live.
  */
 public final class HostResource implements MemoryResource {
-    /** The largest alignment given, in bytes. */
+    /** The largest supported alignment, in bytes. */
     public static final long MAX_BYTE_ALIGNMENT = 1L << 30;
 
-    /** What vector instructions like; what the C library allocates below that is not worth a second path. */
+    /** The least alignment: suits vector instructions and spares a second path for smaller ones. */
     private static final long BYTE_ALIGNMENT = 64;
 
     private static final MemoryInfo MEMORY = new MemoryInfo(
@@ -30,7 +32,7 @@ public final class HostResource implements MemoryResource {
     private final AddressTable<Void> live = new AddressTable<>();
     private boolean closed;
 
-    /** Makes a resource with nothing allocated. */
+    /** Creates a resource without allocations. */
     public HostResource() {}
 
     @Override
@@ -51,24 +53,24 @@ public final class HostResource implements MemoryResource {
             return 0;
         }
         final long alignment = Math.max(byteAlignment, BYTE_ALIGNMENT);
-        final long address = HostMemory.allocate(alignment, Requests.roundUp(byteSize, alignment));
+        final long address = NativeMemory.allocate(alignment, Requests.roundUp(byteSize, alignment));
         if (address == 0) {
             throw new OutOfMemoryException(
-                    "The C library has no " + byteSize + " bytes",
+                    "The C library cannot allocate " + byteSize + " bytes",
                     Shortage.ofDevice(MEMORY, byteSize, OutOfMemoryException.UNKNOWN));
         }
-        boolean isKept = false;
+        boolean isRecorded = false;
         live.lock();
         try {
             if (closed) {
                 throw closedException();
             }
             live.put(address, byteSize, null);
-            isKept = true;
+            isRecorded = true;
         } finally {
             live.unlock();
-            if (!isKept) {
-                HostMemory.free(address);
+            if (!isRecorded) {
+                NativeMemory.free(address);
             }
         }
         return address;
@@ -96,7 +98,7 @@ public final class HostResource implements MemoryResource {
         } finally {
             live.unlock();
         }
-        HostMemory.free(address);
+        NativeMemory.free(address);
     }
 
     private AllocatorClosedException closedException() {
@@ -117,7 +119,7 @@ public final class HostResource implements MemoryResource {
             live.unlock();
         }
         for (long address : left) {
-            HostMemory.free(address);
+            NativeMemory.free(address);
         }
     }
 

@@ -2,18 +2,18 @@ package allocator.resource;
 
 import allocator.spi.AllocatorException;
 
-/** Thrown for an alignment that is not a power of two, or more than a resource gives. */
+/** Thrown for an alignment that is not a power of two, or that exceeds what a resource supports. */
 public final class InvalidAlignmentException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
-    /** The alignment that was refused. */
+    /** The rejected alignment. */
     private final long byteAlignment;
 
     /**
-     * Makes the exception.
+     * Creates the exception.
      *
-     * @param byteAlignment the alignment
-     * @param reason why it is refused
+     * @param byteAlignment the rejected alignment in bytes
+     * @param reason why it is rejected
      */
     public InvalidAlignmentException(long byteAlignment, String reason) {
         super("alignment " + byteAlignment + " " + reason, null);
@@ -21,7 +21,7 @@ public final class InvalidAlignmentException extends AllocatorException {
     }
 
     /**
-     * The alignment that was refused.
+     * Returns the rejected alignment.
      *
      * @return bytes
      */

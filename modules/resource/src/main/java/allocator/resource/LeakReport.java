@@ -3,16 +3,16 @@ package allocator.resource;
 import java.util.List;
 
 /**
- * What was allocated and not deallocated, by where it was allocated, the most bytes first.
+ * The outstanding allocations, those not deallocated yet, grouped by allocation site.
  *
- * @param sites where; empty if nothing is outstanding
- * @param samplingInterval one of how many allocations was looked at on average, {@code 1} for all of them
+ * @param sites the allocation sites, the most bytes first; empty if nothing is outstanding
+ * @param samplingInterval one in how many allocations is recorded on average, {@code 1} for all
  */
 public record LeakReport(List<Site> sites, int samplingInterval) {
     /**
-     * A place in the program that allocated what is outstanding.
+     * An allocation site.
      *
-     * @param frames the stack of the allocation, innermost first
+     * @param frames the stack of the allocation, innermost frame first
      * @param bytes bytes outstanding
      * @param blocks allocations outstanding
      */
@@ -29,7 +29,7 @@ public record LeakReport(List<Site> sites, int samplingInterval) {
     }
 
     /**
-     * All that is outstanding, as far as it was looked at.
+     * Returns the outstanding bytes of the recorded allocations.
      *
      * @return bytes
      */
@@ -38,7 +38,7 @@ public record LeakReport(List<Site> sites, int samplingInterval) {
     }
 
     /**
-     * All that is outstanding, as far as it was looked at.
+     * Returns the number of outstanding recorded allocations.
      *
      * @return allocations
      */

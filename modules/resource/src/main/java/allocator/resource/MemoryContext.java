@@ -2,16 +2,16 @@ package allocator.resource;
 
 import allocator.spi.SyncStream;
 
-/** Where memory may be used without synchronization once it is allocated. */
+/** Where newly allocated memory may be used without synchronization. */
 public sealed interface MemoryContext {
-    /** On any thread and any stream. */
+    /** Any thread and any stream. */
     MemoryContext ANY = new Any();
 
-    /** Any thread and any stream; use {@link MemoryContext#ANY}. */
+    /** Any thread and any stream: the type of {@link MemoryContext#ANY}. */
     record Any() implements MemoryContext {}
 
     /**
-     * By later work on one stream only.
+     * Later work on one stream only.
      *
      * @param stream the stream
      */

@@ -4,15 +4,15 @@ import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
 
-/** What kind of memory a resource hands out, told by who can reach it. */
+/** The kind of a resource's memory: whether host and device can access it. */
 public enum MemoryKind {
-    /** Memory of a device that only the device can reach. */
+    /** Device memory that only the device can access. */
     DEVICE(false, true),
-    /** Memory that host and device see at one address; its pages move to where they are used. */
+    /** Managed memory: host and device access it at one address, and its pages migrate to where they are used. */
     UNIFIED(true, true),
-    /** Page-locked host memory that the device can reach as well. */
+    /** Page-locked host memory that the device can access too. */
     PINNED(true, true),
-    /** Host memory that only the host can reach. */
+    /** Host memory that only the host can access. */
     HOST(true, false);
 
     private final boolean isHostAccessible;
@@ -24,7 +24,7 @@ public enum MemoryKind {
     }
 
     /**
-     * Whether the host can read and write it.
+     * Returns whether the host can read and write this memory.
      *
      * @return whether it can
      */
@@ -33,7 +33,7 @@ public enum MemoryKind {
     }
 
     /**
-     * Whether work on the device can read and write it.
+     * Returns whether work on the device can read and write this memory.
      *
      * @return whether it can
      */
@@ -42,20 +42,21 @@ public enum MemoryKind {
     }
 
     /**
-     * Whether whoever can reach memory of the other kind can reach this one too, so that this may stand in for it.
+     * Returns whether this kind may replace another: host and device can access this memory wherever they can access
+     * the other.
      *
-     * @param other the kind to stand in for
+     * @param other the kind to replace
      * @return whether it may
      */
-    public boolean canStandInFor(MemoryKind other) {
+    public boolean canReplace(MemoryKind other) {
         return (isHostAccessible || !other.isHostAccessible) && (isDeviceAccessible || !other.isDeviceAccessible);
     }
 
     /**
-     * The kind of an allocator's memory. The contract of allocators does not tell unified memory from pinned.
+     * Returns the kind of an allocator's memory. A {@link MemoryInfo} does not distinguish unified from pinned memory.
      *
-     * @param memory what the allocator says of its memory
-     * @return {@link #PINNED} for host-accessible memory, {@link #HOST} for a processor's own, {@link #DEVICE}
+     * @param memory the allocator's memory
+     * @return {@link #PINNED} for host-accessible memory, {@link #HOST} for other memory of a CPU, {@link #DEVICE}
      *     otherwise
      */
     public static MemoryKind of(MemoryInfo memory) {

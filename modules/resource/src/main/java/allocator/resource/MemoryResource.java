@@ -12,32 +12,32 @@ import java.util.List;
 /**
  * A source of memory of one kind on one device.
  *
- * <p>Unlike an {@link allocator.spi.Allocator} it is told size and alignment again when memory comes back, so that what
- * lies between, such as a budget, need not remember them. Safe for use by any thread; memory may be deallocated by
- * another thread than the one that allocated it. Calls may block on the driver.
+ * <p>Unlike an {@link allocator.spi.Allocator}, it takes size and alignment at deallocation too, so decorators such as
+ * budgets need not store them. Thread-safe; any thread may deallocate what another allocated. Calls may block on the
+ * driver.
  *
- * <p>Memory of one resource can be deallocated through that resource only; a decorator and its upstream are two
+ * <p>Memory must be deallocated through the resource that allocated it. A decorator and its upstream are two different
  * resources.
  */
 public interface MemoryResource extends AutoCloseable {
     /**
-     * Where the memory is, what it is called in messages, and the alignment of what is allocated without naming one.
+     * Returns the location of the memory, its name in messages, and its default alignment.
      *
      * @return the same info on every call
      */
     MemoryInfo memory();
 
     /**
-     * Who can reach the memory.
+     * Returns whether host and device can access the memory.
      *
      * @return the same kind on every call
      */
     MemoryKind kind();
 
     /**
-     * Where the memory may be used without synchronization.
+     * Returns where newly allocated memory may be used without synchronization.
      *
-     * @return the context; {@link MemoryContext#ANY} unless a resource says otherwise
+     * @return the context; {@link MemoryContext#ANY} by default
      */
     default MemoryContext context() {
         return MemoryContext.ANY;
@@ -45,61 +45,64 @@ public interface MemoryResource extends AutoCloseable {
 
     /**
      * Allocates memory that may be used in this resource's {@linkplain #context context} as soon as this method
-     * returns. The bytes are not initialized; they belong to the caller until they are deallocated.
+     * returns. The caller owns it until deallocation. The bytes are not initialized.
      *
-     * @implSpec Live allocations never overlap. The alignment is honoured or refused, never ignored.
+     * @implSpec Live allocations never overlap. An alignment is honoured or rejected, never ignored.
      * @param byteSize size in bytes; {@code 0} yields the empty allocation
      * @param byteAlignment alignment in bytes, a power of two
      * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
      * @throws InvalidSizeException if {@code byteSize} is negative, or so large that rounding it would overflow
-     * @throws InvalidAlignmentException if {@code byteAlignment} is not a power of two, or more than this resource
-     *     gives
-     * @throws OutOfMemoryException if a limit or the device cannot satisfy the request; the only report of exhaustion
+     * @throws InvalidAlignmentException if {@code byteAlignment} is not a power of two, or exceeds what this resource
+     *     supports
+     * @throws OutOfMemoryException if a limit or the device cannot satisfy the request; this is the only report of
+     *     exhaustion
      * @throws DeviceException if the driver fails otherwise
      * @throws AllocatorClosedException if this resource is closed
      */
     long allocate(long byteSize, long byteAlignment);
 
     /**
-     * Allocates memory with the alignment of {@link #memory}.
+     * Allocates memory with the default alignment, that of {@link #memory}.
      *
      * @param byteSize size in bytes; {@code 0} yields the empty allocation
-     * @return the address, as {@link #allocate(long, long)}
+     * @return the address, {@code 0} if and only if {@code byteSize} is {@code 0}
+     * @throws allocator.spi.AllocatorException as {@link #allocate(long, long)}
      */
     default long allocate(long byteSize) {
         return allocate(byteSize, memory().byteAlignment());
     }
 
     /**
-     * Gives memory back. All work that uses it must be complete, or, with a stream-bound {@linkplain #context context},
-     * be queued on that stream.
+     * Deallocates memory. All work that uses it must be complete or, if the {@linkplain #context context} is bound to a
+     * stream, queued on that stream.
      *
-     * @param address what the allocation returned; {@code 0} does nothing
-     * @param byteSize the size that was asked for
-     * @param byteAlignment the alignment that was asked for
-     * @throws InvalidFreeException if {@code address} is not the start of a live allocation, as far as this resource
-     *     can tell; nothing changes then
-     * @throws InvalidSizeException if {@code byteSize} is not what was asked for, as far as this resource can tell;
-     *     nothing changes then
-     * @throws DeviceException if the driver fails; the allocation is dead all the same
+     * @param address the address of the allocation; {@code 0} does nothing
+     * @param byteSize the requested size in bytes
+     * @param byteAlignment the requested alignment in bytes
+     * @throws InvalidFreeException if {@code address} is not the start of a live allocation and this resource checks
+     *     addresses; nothing changes
+     * @throws InvalidSizeException if {@code byteSize} is not the requested size and this resource checks sizes;
+     *     nothing changes
+     * @throws DeviceException if the driver fails; the allocation is no longer live
      * @throws AllocatorClosedException if this resource is closed
      */
     void deallocate(long address, long byteSize, long byteAlignment);
 
     /**
-     * Gives back memory that was allocated with the alignment of {@link #memory}.
+     * Deallocates memory that was allocated with the default alignment.
      *
      * @param address what {@link #allocate(long)} returned; {@code 0} does nothing
-     * @param byteSize the size that was asked for
+     * @param byteSize the requested size in bytes
+     * @throws allocator.spi.AllocatorException as {@link #deallocate(long, long, long)}
      */
     default void deallocate(long address, long byteSize) {
         deallocate(address, byteSize, memory().byteAlignment());
     }
 
     /**
-     * Returns unused memory to the device, as far as this resource holds any. Live allocations are untouched.
+     * Returns unused memory that this resource holds to the device. Live allocations are untouched.
      *
-     * @return what went back and what stays; nothing of both unless a resource says otherwise
+     * @return bytes and regions released and still held; all zero for a resource that holds none
      * @throws DeviceException if the driver fails
      */
     default ShrinkReport shrink() {
@@ -107,10 +110,10 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
-     * Whether the device itself decides when memory that was given back on one stream may go to another; see
+     * Returns whether the device decides when memory freed on one stream may be reused on another; see
      * {@link allocator.spi.StreamAwareAllocator#isOrderedByDevice}. Never blocks.
      *
-     * @return whether any {@linkplain #upstreams upstream} does, unless a resource says otherwise
+     * @return by default, whether this holds for any {@linkplain #upstreams upstream}
      */
     default boolean isOrderedByDevice() {
         for (final MemoryResource upstream : upstreams()) {
@@ -122,15 +125,15 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
-     * What this resource draws from.
+     * Returns the resources from which this one allocates.
      *
-     * @return its upstreams, the first choice first; empty for a resource that decorates none
+     * @return its upstreams, the first choice first; empty for a source of memory
      */
     default List<MemoryResource> upstreams() {
         return List.of();
     }
 
-    /** Gives back what this resource itself holds, but never its upstream, which its own owner closes. */
+    /** Releases what this resource itself holds. Never closes an upstream: its owner does. */
     @Override
     default void close() {}
 }

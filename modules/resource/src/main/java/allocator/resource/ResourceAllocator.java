@@ -1,5 +1,7 @@
 package allocator.resource;
 
+import allocator.resource.base.AddressTable;
+import allocator.resource.base.NativeMemory;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ForeignAddressException;
@@ -16,11 +18,11 @@ import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A resource, as an allocator that a session can use. It remembers size and stream of what is live, which the contract
- * of allocators does not hand back on a free.
+ * Adapts a resource to an allocator that a session can use. Stores the size and stream of every live allocation,
+ * because {@link #free} takes only an address.
  *
- * <p>The allocator is stream-aware and shrinkable; where the resource is not stream-ordered, a free of memory that was
- * allocated on a stream waits for the stream. {@link #close} refuses further use and leaves the resource alone.
+ * <p>The allocator is stream-aware and shrinkable. If the resource is not stream-ordered, freeing memory that was
+ * allocated on a stream waits for the stream. {@link #close} ends the allocator and leaves the resource open.
  */
 public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, AutoCloseable {
     private final StreamOrderedMemoryResource resource;
@@ -39,37 +41,37 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     }
 
     /**
-     * Sees a resource as an allocator.
+     * Adapts a resource.
      *
      * @param resource the resource; its context must be {@link MemoryContext#ANY}
-     * @return the allocator; a {@link HostAccessibleAllocator} if the host can reach the memory
+     * @return the allocator, a {@link HostAccessibleAllocator} if the host can access the memory
      * @throws StackOrderException if the resource is bound to a stream
      */
     public static ResourceAllocator of(MemoryResource resource) {
         if (!resource.context().equals(MemoryContext.ANY)) {
             throw new StackOrderException(
-                    resource + " is bound to a stream; an allocator must serve every stream, so leave the binding out");
+                    resource + " is bound to a stream; an allocator must serve every stream; remove the binding");
         }
         final StreamOrderedMemoryResource ordered = StreamOrderedMemoryResource.of(resource);
         return resource.kind().isHostAccessible() ? new OfHostMemory(ordered) : new ResourceAllocator(ordered);
     }
 
-    /** The resource that this allocator draws from. */
+    /** Returns the resource from which this allocator allocates. */
     final MemoryResource resource() {
         return resource;
     }
 
     @Override
     public long alloc(long byteSize) {
-        return take(byteSize, null);
+        return allocate(byteSize, null);
     }
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        return take(byteSize, stream);
+        return allocate(byteSize, stream);
     }
 
-    private long take(long byteSize, @Nullable SyncStream stream) {
+    private long allocate(long byteSize, @Nullable SyncStream stream) {
         requireOpen();
         final long byteAlignment = info().byteAlignment();
         final long address;
@@ -84,13 +86,13 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
             throw e;
         }
         if (address != 0) {
-            keep(address, byteSize, stream);
+            record(address, byteSize, stream);
         }
         return address;
     }
 
-    private void keep(long address, long byteSize, @Nullable SyncStream stream) {
-        boolean isKept = false;
+    private void record(long address, long byteSize, @Nullable SyncStream stream) {
+        boolean isRecorded = false;
         live.lock();
         try {
             if (!closed) {
@@ -99,15 +101,15 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
                 peakBytesInUse = Math.max(peakBytesInUse, bytesInUse);
                 maxAllocSize = Math.max(maxAllocSize, byteSize);
                 numAllocs++;
-                isKept = true;
+                isRecorded = true;
             }
         } finally {
             live.unlock();
-            if (!isKept) {
-                giveBack(address, byteSize, stream);
+            if (!isRecorded) {
+                deallocate(address, byteSize, stream);
             }
         }
-        if (!isKept) {
+        if (!isRecorded) {
             throw closedException();
         }
     }
@@ -135,10 +137,10 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         } finally {
             live.unlock();
         }
-        giveBack(address, byteSize, stream);
+        deallocate(address, byteSize, stream);
     }
 
-    private void giveBack(long address, long byteSize, @Nullable SyncStream stream) {
+    private void deallocate(long address, long byteSize, @Nullable SyncStream stream) {
         final long byteAlignment = info().byteAlignment();
         if (stream == null) {
             resource.deallocate(address, byteSize, byteAlignment);
@@ -147,7 +149,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         }
     }
 
-    /** As the resource, and whatever that draws from. */
+    /** Returns whether this holds for the resource or any resource below it. */
     @Override
     public boolean isOrderedByDevice() {
         return resource.isOrderedByDevice();
@@ -186,7 +188,10 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         return resource.shrink();
     }
 
-    /** Refuses further use. What is still live stays with the resource. A second call does nothing. */
+    /**
+     * Ends this allocator: every later call but this one throws. Live allocations stay live in the resource. A second
+     * call does nothing.
+     */
     @Override
     public void close() {
         live.lock();
@@ -212,7 +217,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         return "allocator over " + resource;
     }
 
-    /** An allocator whose memory the host can reach. */
+    /** An allocator whose memory the host can access. */
     private static final class OfHostMemory extends ResourceAllocator implements HostAccessibleAllocator {
         OfHostMemory(StreamOrderedMemoryResource resource) {
             super(resource);
@@ -222,9 +227,9 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         public MemorySegment segment(long address, long byteSize) {
             Requests.requireSize(byteSize);
             if (address == 0 && byteSize != 0) {
-                throw new InvalidSizeException(byteSize, "is not that of the empty allocation");
+                throw new InvalidSizeException(byteSize, "is not the size of the empty allocation");
             }
-            return HostMemory.segment(address, byteSize);
+            return NativeMemory.segment(address, byteSize);
         }
     }
 }

@@ -1,14 +1,15 @@
 package allocator.resource;
 
+import allocator.resource.base.NativeMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Any host-reachable resource as the JDK's own {@link java.lang.foreign.SegmentAllocator}, with a lifetime: the
- * counterpart of the proposal's {@code pmr_adaptor}.
+ * Adapts a host-accessible resource to an {@link Arena} of the JDK, and so to a
+ * {@link java.lang.foreign.SegmentAllocator}: the counterpart of the CUDA proposal's {@code pmr_adaptor}.
  *
- * <p>What is allocated goes back to the resource when the arena is closed; its segments cannot be used any more then.
- * The bytes are not initialized. Live segments never overlap.
+ * <p>Closing the arena invalidates its segments and deallocates their memory. The bytes of a new segment are not
+ * initialized. Live segments never overlap.
  */
 public final class ResourceArena implements Arena {
     private final MemoryResource resource;
@@ -20,22 +21,22 @@ public final class ResourceArena implements Arena {
     }
 
     /**
-     * An arena for the calling thread.
+     * Creates an arena confined to the calling thread.
      *
      * @param resource where the memory comes from
      * @return the arena, to be closed by the calling thread
-     * @throws IllegalArgumentException if the host cannot reach the resource's memory
+     * @throws IllegalArgumentException if the host cannot access the resource's memory
      */
     public static ResourceArena ofConfined(MemoryResource resource) {
         return new ResourceArena(requireHostAccessible(resource), Arena.ofConfined());
     }
 
     /**
-     * An arena for any thread.
+     * Creates an arena shared by all threads.
      *
      * @param resource where the memory comes from
      * @return the arena, to be closed by any thread
-     * @throws IllegalArgumentException if the host cannot reach the resource's memory
+     * @throws IllegalArgumentException if the host cannot access the resource's memory
      */
     public static ResourceArena ofShared(MemoryResource resource) {
         return new ResourceArena(requireHostAccessible(resource), Arena.ofShared());
@@ -44,7 +45,7 @@ public final class ResourceArena implements Arena {
     private static MemoryResource requireHostAccessible(MemoryResource resource) {
         if (!resource.kind().isHostAccessible()) {
             throw new IllegalArgumentException(
-                    resource + " has " + resource.kind() + " memory, which the host cannot reach");
+                    resource + " has " + resource.kind() + " memory, which the host cannot access");
         }
         return resource;
     }
@@ -54,7 +55,7 @@ public final class ResourceArena implements Arena {
      *
      * @param byteSize size in bytes
      * @param byteAlignment alignment in bytes, a power of two
-     * @return a segment of exactly {@code byteSize} bytes that lives as long as this arena
+     * @return a segment of exactly {@code byteSize} bytes that is valid until this arena is closed
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}
      * @throws IllegalStateException if this arena is closed
      * @throws WrongThreadException if this arena is confined to another thread
@@ -63,11 +64,11 @@ public final class ResourceArena implements Arena {
     public MemorySegment allocate(long byteSize, long byteAlignment) {
         final long address = resource.allocate(byteSize, byteAlignment);
         if (address == 0) {
-            return HostMemory.segment(0, 0, lifetime, null);
+            return NativeMemory.segment(0, 0, lifetime, null);
         }
         boolean isOwned = false;
         try {
-            final MemorySegment segment = HostMemory.segment(
+            final MemorySegment segment = NativeMemory.segment(
                     address, byteSize, lifetime, dead -> resource.deallocate(address, byteSize, byteAlignment));
             isOwned = true;
             return segment;

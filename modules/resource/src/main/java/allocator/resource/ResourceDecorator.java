@@ -9,23 +9,23 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A resource that adds one concern to another, its upstream. A subclass says what happens around {@link #takeUpstream}
- * and {@link #giveBackUpstream}, once for both forms of a call, with and without a stream.
+ * A resource that adds one concern to another, its upstream. A subclass implements {@link #doAllocate} and
+ * {@link #doDeallocate} once, for calls with and without a stream.
  *
- * <p>What a subclass keeps about an address it removes <em>before</em> the upstream gets the memory back, and adds
- * <em>after</em> the upstream handed it out; otherwise a second thread meets the old entry of an address that is in use
- * again.
+ * <p>A subclass that stores an entry for an address must add it <em>after</em> {@link #allocateUpstream} and remove it
+ * <em>before</em> {@link #deallocateUpstream}. Otherwise another thread that is given the same address finds the old
+ * entry.
  *
- * <p>A decorator is stream-ordered whatever its upstream is, as {@link StreamOrderedMemoryResource#of} has it.
+ * <p>A decorator is always stream-ordered; {@link StreamOrderedMemoryResource#of} adapts an upstream that is not.
  */
 public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     private final MemoryResource upstream;
     private final StreamOrderedMemoryResource ordered;
 
     /**
-     * Begins a decorator.
+     * Creates a decorator.
      *
-     * @param upstream what it draws from; stays its owner's
+     * @param upstream the resource to decorate; its owner closes it
      */
     protected ResourceDecorator(MemoryResource upstream) {
         this.upstream = upstream;
@@ -33,24 +33,24 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Allocates.
+     * Allocates. The arguments are checked.
      *
      * @param byteSize size in bytes, above zero
      * @param byteAlignment alignment in bytes, a power of two
      * @param stream the stream that orders the call, {@code null} for none
      * @return the address, not zero
      */
-    protected abstract long take(long byteSize, long byteAlignment, @Nullable SyncStream stream);
+    protected abstract long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream);
 
     /**
      * Deallocates.
      *
-     * @param address what {@link #take} returned, not zero
-     * @param byteSize the size that was asked for
-     * @param byteAlignment the alignment that was asked for
+     * @param address what {@link #doAllocate} returned, not zero
+     * @param byteSize the requested size in bytes
+     * @param byteAlignment the requested alignment in bytes
      * @param stream the stream that orders the call, {@code null} for none
      */
-    protected abstract void giveBack(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream);
+    protected abstract void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream);
 
     /**
      * Allocates from the upstream.
@@ -60,21 +60,21 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
      * @param stream the stream that orders the call, {@code null} for none
      * @return the address
      */
-    protected final long takeUpstream(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+    protected final long allocateUpstream(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         return stream == null
                 ? upstream.allocate(byteSize, byteAlignment)
                 : ordered.allocate(byteSize, byteAlignment, stream);
     }
 
     /**
-     * Gives memory back to the upstream.
+     * Deallocates memory of the upstream.
      *
-     * @param address what {@link #takeUpstream} returned
-     * @param byteSize the size that it was asked for
-     * @param byteAlignment the alignment that it was asked for
+     * @param address what {@link #allocateUpstream} returned
+     * @param byteSize the size requested from the upstream, in bytes
+     * @param byteAlignment the alignment requested from the upstream, in bytes
      * @param stream the stream that orders the call, {@code null} for none
      */
-    protected final void giveBackUpstream(
+    protected final void deallocateUpstream(
             long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         if (stream == null) {
             upstream.deallocate(address, byteSize, byteAlignment);
@@ -84,7 +84,7 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     }
 
     /**
-     * What this decorator draws from.
+     * Returns the resource that this one decorates.
      *
      * @return the upstream
      */
@@ -115,26 +115,26 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     @Override
     public final long allocate(long byteSize, long byteAlignment) {
         Requests.requireValid(byteSize, byteAlignment);
-        return byteSize == 0 ? 0 : take(byteSize, byteAlignment, null);
+        return byteSize == 0 ? 0 : doAllocate(byteSize, byteAlignment, null);
     }
 
     @Override
     public final long allocate(long byteSize, long byteAlignment, SyncStream stream) {
         Requests.requireValid(byteSize, byteAlignment);
-        return byteSize == 0 ? 0 : take(byteSize, byteAlignment, stream);
+        return byteSize == 0 ? 0 : doAllocate(byteSize, byteAlignment, stream);
     }
 
     @Override
     public final void deallocate(long address, long byteSize, long byteAlignment) {
         if (address != 0) {
-            giveBack(address, byteSize, byteAlignment, null);
+            doDeallocate(address, byteSize, byteAlignment, null);
         }
     }
 
     @Override
     public final void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
         if (address != 0) {
-            giveBack(address, byteSize, byteAlignment, stream);
+            doDeallocate(address, byteSize, byteAlignment, stream);
         }
     }
 
@@ -143,13 +143,25 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
         return upstream.shrink();
     }
 
-    /** A resource and everything beneath it. */
-    static Stream<MemoryResource> stack(MemoryResource top) {
+    /**
+     * Returns a resource and all resources below it.
+     *
+     * @param top the resource
+     * @return the resource and its upstreams, recursively
+     */
+    protected static Stream<MemoryResource> stack(MemoryResource top) {
         return Stream.concat(Stream.of(top), top.upstreams().stream().flatMap(ResourceDecorator::stack));
     }
 
-    /** Refuses a stack in which something stands below that must not. */
-    static void requireNone(MemoryResource upstream, Predicate<MemoryResource> isOutOfPlace, String message) {
+    /**
+     * Checks that a stack contains no resource that must not be below a new decorator.
+     *
+     * @param upstream the top of the stack
+     * @param isOutOfPlace matches such a resource
+     * @param message what is wrong and what to do instead
+     * @throws StackOrderException if one matches
+     */
+    protected static void requireNone(MemoryResource upstream, Predicate<MemoryResource> isOutOfPlace, String message) {
         if (stack(upstream).anyMatch(isOutOfPlace)) {
             throw new StackOrderException(message);
         }

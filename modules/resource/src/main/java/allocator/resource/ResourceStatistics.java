@@ -1,13 +1,13 @@
 package allocator.resource;
 
 /**
- * What went through a {@link StatisticsResource} in one scope, at one moment.
+ * The counters of one scope of a {@link StatisticsResource}, at one moment.
  *
- * @param bytes bytes allocated less bytes deallocated; below zero if memory from before the scope was deallocated in it
- * @param peakBytes the most that {@code bytes} has been, at least 0
+ * @param bytes bytes allocated less bytes deallocated; negative if memory from before the scope was deallocated in it
+ * @param peakBytes the maximum of {@code bytes}, at least 0
  * @param totalBytes bytes allocated
  * @param blocks allocations less deallocations
- * @param peakBlocks the most that {@code blocks} has been, at least 0
+ * @param peakBlocks the maximum of {@code blocks}, at least 0
  * @param totalBlocks allocations
  */
 public record ResourceStatistics(

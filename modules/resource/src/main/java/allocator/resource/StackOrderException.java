@@ -1,13 +1,13 @@
 package allocator.resource;
 
-/** Thrown when resources are stacked in an order that cannot work; the message says which and what to do. */
+/** Thrown when resources are stacked in an invalid order. The message names the order to use instead. */
 public final class StackOrderException extends IllegalArgumentException {
     private static final long serialVersionUID = 1L;
 
     /**
-     * Makes the exception.
+     * Creates the exception.
      *
-     * @param message what cannot work and what to do instead
+     * @param message what is wrong and what to do instead
      */
     public StackOrderException(String message) {
         super(message);

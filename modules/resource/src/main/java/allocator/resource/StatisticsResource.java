@@ -1,14 +1,15 @@
 package allocator.resource;
 
+import allocator.resource.base.SpinLock;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts what goes through: bytes and blocks, now, at most, and in total. All numbers of a snapshot are of one moment.
+ * Counts live, peak and total bytes and blocks. A snapshot is consistent: all its numbers are of one moment.
  *
- * <p>Scopes nest: {@link #push} begins to count from zero, and {@link #pop} ends that and adds it to the scope around
- * it, peaks included. Scopes belong to the resource, not to a thread.
+ * <p>Scopes nest: {@link #push} starts a scope that counts from zero; {@link #pop} ends it and adds its counts, peaks
+ * included, to the enclosing scope. Scopes belong to the resource, not to a thread.
  */
 public final class StatisticsResource extends ResourceDecorator {
     private final SpinLock lock = new SpinLock();
@@ -30,7 +31,7 @@ public final class StatisticsResource extends ResourceDecorator {
             this.outer = outer;
         }
 
-        /** Adds what an inner scope counted; its values and peaks stand on top of the values here. */
+        /** Adds the counts of an inner scope; its values and peaks add to the current values here. */
         void add(Counts inner) {
             peakBytes = Math.max(peakBytes, bytes + inner.peakBytes);
             peakBlocks = Math.max(peakBlocks, blocks + inner.peakBlocks);
@@ -46,7 +47,7 @@ public final class StatisticsResource extends ResourceDecorator {
     }
 
     /**
-     * Counts what goes through to a resource.
+     * Decorates a resource.
      *
      * @param upstream the resource
      */
@@ -55,7 +56,7 @@ public final class StatisticsResource extends ResourceDecorator {
     }
 
     /**
-     * The counters of the innermost scope.
+     * Returns the counters of the innermost scope.
      *
      * @return its numbers at this moment
      */
@@ -68,7 +69,7 @@ public final class StatisticsResource extends ResourceDecorator {
         }
     }
 
-    /** Begins a scope inside the present one. */
+    /** Starts a scope inside the current one. */
     public void push() {
         lock.lock();
         try {
@@ -79,17 +80,17 @@ public final class StatisticsResource extends ResourceDecorator {
     }
 
     /**
-     * Ends the innermost scope and adds it to the one around it.
+     * Ends the innermost scope and adds its counts to the enclosing one.
      *
-     * @return what was counted in it
-     * @throws IllegalStateException if no scope was begun
+     * @return the counts of the ended scope
+     * @throws IllegalStateException if there is no scope to end
      */
     public ResourceStatistics pop() {
         lock.lock();
         try {
             final Counts inner = counts;
             if (inner.outer == null) {
-                throw new IllegalStateException("pop without a push");
+                throw new IllegalStateException("pop without push");
             }
             counts = inner.outer;
             counts.add(inner);
@@ -100,8 +101,8 @@ public final class StatisticsResource extends ResourceDecorator {
     }
 
     @Override
-    protected long take(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        final long address = takeUpstream(byteSize, byteAlignment, stream);
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        final long address = allocateUpstream(byteSize, byteAlignment, stream);
         lock.lock();
         final Counts now = counts;
         now.bytes += byteSize;
@@ -115,11 +116,11 @@ public final class StatisticsResource extends ResourceDecorator {
     }
 
     @Override
-    protected void giveBack(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         try {
-            giveBackUpstream(address, byteSize, byteAlignment, stream);
+            deallocateUpstream(address, byteSize, byteAlignment, stream);
         } catch (DeviceException e) {
-            subtract(byteSize); // the allocation is dead all the same
+            subtract(byteSize); // no longer live
             throw e;
         }
         subtract(byteSize);

@@ -6,8 +6,8 @@ import allocator.spi.SyncStream;
 import java.util.List;
 
 /**
- * A stream-ordered resource on one stream, for callers that know no streams: every call is ordered on that stream, and
- * memory may be used by later work on it only.
+ * Binds a stream-ordered resource to one stream, for callers that have no stream to pass. Every call is ordered on that
+ * stream, and only later work on it may use the memory.
  */
 public final class StreamBoundResource implements MemoryResource {
     private final StreamOrderedMemoryResource upstream;
@@ -18,11 +18,11 @@ public final class StreamBoundResource implements MemoryResource {
      *
      * @param upstream the resource
      * @param stream the stream
-     * @throws StackOrderException if the resource is bound to a stream already
+     * @throws StackOrderException if the resource is already bound to a stream
      */
     public StreamBoundResource(StreamOrderedMemoryResource upstream, SyncStream stream) {
         if (!upstream.context().equals(MemoryContext.ANY)) {
-            throw new StackOrderException(upstream + " is bound to a stream already: " + upstream.context());
+            throw new StackOrderException(upstream + " is already bound to a stream: " + upstream.context());
         }
         this.upstream = upstream;
         this.stream = stream;

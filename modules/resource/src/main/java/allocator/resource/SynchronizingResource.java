@@ -5,7 +5,7 @@ import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.List;
 
-/** A resource without stream order, for callers that have streams: it waits for them. */
+/** Adapts a resource without stream order to callers with streams: a deallocation waits for its stream. */
 final class SynchronizingResource implements StreamOrderedMemoryResource {
     private final MemoryResource upstream;
 

@@ -3,9 +3,11 @@ package allocator.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.resource.base.NativeMemory;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeStream;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -23,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What holds for every resource over host memory, however deep the stack. */
+/** The contract of every resource over host memory, for stacks of any depth. */
 abstract class ResourceContract {
     private HostResource host;
     private MemoryResource resource;
@@ -49,27 +51,27 @@ abstract class ResourceContract {
     @ValueSource(longs = {1, 4, 63, 64, 65, 1 << 10, 1 << 20, (16 << 20) + 1})
     void everyByteOfABlockIsUsable(long byteSize) {
         long address = resource.allocate(byteSize);
-        var bytes = HostMemory.segment(address, byteSize);
+        var bytes = NativeMemory.segment(address, byteSize);
         bytes.fill((byte) 0x5A);
         assertThat(bytes.get(ValueLayout.JAVA_BYTE, byteSize - 1)).isEqualTo((byte) 0x5A);
         resource.deallocate(address, byteSize);
     }
 
     @Test
-    void nothingIsTheEmptyAllocation() {
+    void zeroBytesAreTheEmptyAllocation() {
         assertThat(resource.allocate(0)).isZero();
         resource.deallocate(0, 0);
     }
 
     @Test
-    void sizesThatNoMemoryHasAreRefused() {
+    void invalidSizesAreRejected() {
         assertThatThrownBy(() -> resource.allocate(-1)).isInstanceOf(InvalidSizeException.class);
         assertThatThrownBy(() -> resource.allocate(Long.MIN_VALUE)).isInstanceOf(InvalidSizeException.class);
         assertThatThrownBy(() -> resource.allocate(Long.MAX_VALUE)).isInstanceOf(InvalidSizeException.class);
     }
 
     @Test
-    void anExabyteIsOutOfMemoryAndNothingBreaks() {
+    void anExabyteIsOutOfMemoryAndTheResourceStaysUsable() {
         assertThatThrownBy(() -> resource.allocate(1L << 60)).isInstanceOf(OutOfMemoryException.class);
         resource.deallocate(resource.allocate(100), 100);
     }
@@ -84,7 +86,7 @@ abstract class ResourceContract {
 
     @ParameterizedTest
     @ValueSource(longs = {128, 256, 4096, 1 << 16})
-    void largerAlignmentIsHonouredOrRefused(long byteAlignment) {
+    void largerAlignmentIsHonouredOrRejected(long byteAlignment) {
         long address;
         try {
             address = resource.allocate(100, byteAlignment);
@@ -98,12 +100,12 @@ abstract class ResourceContract {
 
     @ParameterizedTest
     @ValueSource(longs = {0, -1, 3, 255, 768, Long.MIN_VALUE})
-    void alignmentsThatAreNoPowersOfTwoAreRefused(long byteAlignment) {
+    void alignmentsThatAreNotPowersOfTwoAreRejected(long byteAlignment) {
         assertThatThrownBy(() -> resource.allocate(100, byteAlignment)).isInstanceOf(InvalidAlignmentException.class);
     }
 
     @Test
-    void aForeignAddressAndASecondDeallocationAreRefused() {
+    void foreignAddressesAndDoubleDeallocationsAreRejected() {
         long address = resource.allocate(100);
         assertThatThrownBy(() -> resource.deallocate(address + 64, 100)).isInstanceOf(ForeignAddressException.class);
         resource.deallocate(address, 100);
@@ -111,9 +113,9 @@ abstract class ResourceContract {
     }
 
     @Test
-    void anotherSizeIsRefusedAndChangesNothing() {
+    void aWrongSizeIsRejectedAndChangesNothing() {
         long address = resource.allocate(100);
-        if (!knowsSizes()) {
+        if (!checksSizes()) {
             resource.deallocate(address, 100);
             return;
         }
@@ -122,8 +124,8 @@ abstract class ResourceContract {
         assertThatThrownBy(() -> resource.deallocate(address, 100)).isInstanceOf(ForeignAddressException.class);
     }
 
-    /** Whether the stack can tell the size of a block. */
-    boolean knowsSizes() {
+    /** Whether the stack checks the size of a block. */
+    boolean checksSizes() {
         return true;
     }
 
@@ -135,7 +137,7 @@ abstract class ResourceContract {
             if (live.isEmpty() || random.nextInt(100) < 53) {
                 long byteSize = 1 + random.nextLong(5000);
                 Block block = new Block(resource.allocate(byteSize), byteSize);
-                HostMemory.segment(block.address, byteSize).fill((byte) block.address);
+                NativeMemory.segment(block.address, byteSize).fill((byte) block.address);
                 live.add(block);
             } else {
                 Collections.swap(live, random.nextInt(live.size()), live.size() - 1);
@@ -146,7 +148,7 @@ abstract class ResourceContract {
     }
 
     private void checkAndDeallocate(Block block) {
-        var bytes = HostMemory.segment(block.address, block.byteSize);
+        var bytes = NativeMemory.segment(block.address, block.byteSize);
         assertThat(bytes.get(ValueLayout.JAVA_BYTE, 0)).isEqualTo((byte) block.address);
         assertThat(bytes.get(ValueLayout.JAVA_BYTE, block.byteSize - 1)).isEqualTo((byte) block.address);
         resource.deallocate(block.address, block.byteSize);
@@ -171,7 +173,7 @@ abstract class ResourceContract {
     }
 
     @Test
-    void fourThreadsAtOnceGetBlocksOfTheirOwn() throws Exception {
+    void fourThreadsAtOnceGetDistinctBlocks() throws Exception {
         try (var threads = Executors.newFixedThreadPool(4)) {
             List<Future<?>> all = new ArrayList<>();
             for (int thread = 0; thread < 4; thread++) {
@@ -188,11 +190,11 @@ abstract class ResourceContract {
         Deque<Block> live = new ArrayDeque<>();
         for (int i = 1; i <= 1000; i++) {
             Block block = new Block(resource.allocate(i), i);
-            HostMemory.segment(block.address, i).fill(mark);
+            NativeMemory.segment(block.address, i).fill(mark);
             live.add(block);
             if (live.size() > 20) {
                 Block oldest = live.remove();
-                assertThat(HostMemory.segment(oldest.address, oldest.byteSize).toArray(ValueLayout.JAVA_BYTE))
+                assertThat(NativeMemory.segment(oldest.address, oldest.byteSize).toArray(ValueLayout.JAVA_BYTE))
                         .containsOnly(mark);
                 resource.deallocate(oldest.address, oldest.byteSize);
             }
@@ -201,13 +203,13 @@ abstract class ResourceContract {
     }
 
     @Test
-    void aStreamIsWaitedForWhereTheBottomHasNone() {
-        CountingStream stream = new CountingStream(resource.memory());
+    void aDeallocationOnAStreamWaitsForItOverHostMemory() {
+        FakeStream stream = new FakeStream(resource.memory());
         StreamOrderedMemoryResource ordered = StreamOrderedMemoryResource.of(resource);
         long address = ordered.allocate(100, 64, stream);
         ordered.deallocate(address, 100, 64, stream);
-        assertThat(stream.flushes).isEqualTo(1);
+        assertThat(stream.flushes()).isEqualTo(1);
         ordered.deallocate(0, 0, 64, stream);
-        assertThat(stream.flushes).isEqualTo(1);
+        assertThat(stream.flushes()).isEqualTo(1);
     }
 }

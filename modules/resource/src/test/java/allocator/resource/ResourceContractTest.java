@@ -1,9 +1,15 @@
 package allocator.resource;
 
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.budget.RequestBudgetResource;
+import allocator.resource.log.LoggingResource;
+import allocator.resource.log.RmmLog;
+import allocator.resource.log.TraceLog;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Nested;
 
-/** Every resource that stands on host memory keeps the contract. */
+/** Every stack of resources over host memory keeps the contract. */
 class ResourceContractTest {
     @Nested
     class Host extends ResourceContract {
@@ -103,8 +109,8 @@ class ResourceContractTest {
         }
 
         @Override
-        boolean knowsSizes() {
-            return false; // an allocator is not told
+        boolean checksSizes() {
+            return false; // the free of an allocator has no size
         }
     }
 

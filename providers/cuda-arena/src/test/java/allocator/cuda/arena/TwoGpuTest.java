@@ -6,6 +6,7 @@ import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaMemoryUsage;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.testkit.GpuDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpDevice;
@@ -25,8 +26,8 @@ class TwoGpuTest {
 
     @Test
     void onThisMachinesGpus() {
-        final CudaDriver driver = Gpu.require();
-        Assumptions.assumeTrue(driver.deviceCount() > 1, "this host has one GPU");
+        final CudaDriver driver = GpuDriver.require();
+        Assumptions.assumeTrue(driver.devices().count() > 1, "this host has one GPU");
         eachArenaIsOnItsOwnDevice(driver);
     }
 
@@ -52,17 +53,18 @@ class TwoGpuTest {
             first.free(first.alloc(1));
             second.free(second.alloc(1));
 
-            final CudaMemoryUsage firstBefore = driver.memGetInfo(0);
-            final CudaMemoryUsage secondBefore = driver.memGetInfo(1);
+            final CudaMemoryUsage firstBefore = driver.memory().memGetInfo(0);
+            final CudaMemoryUsage secondBefore = driver.memory().memGetInfo(1);
             final long onSecond = second.alloc(SIZE);
-            assertThat(driver.memGetInfo(0)).isEqualTo(firstBefore);
-            assertThat(driver.memGetInfo(1).freeByteSize()).isLessThanOrEqualTo(secondBefore.freeByteSize() - SIZE);
+            assertThat(driver.memory().memGetInfo(0)).isEqualTo(firstBefore);
+            assertThat(driver.memory().memGetInfo(1).freeByteSize())
+                    .isLessThanOrEqualTo(secondBefore.freeByteSize() - SIZE);
 
             final long onFirst = first.alloc(SIZE);
             try (SyncStream stream = factory.createSyncStream(memories.get(0));
                     SyncStream other = factory.createSyncStream(memories.get(1));
                     SyncNotification filled = other.createNotification()) {
-                driver.memsetD8Async(1, onSecond, (byte) 9, SIZE, other.handle());
+                driver.memory().memsetD8Async(1, onSecond, (byte) 9, SIZE, other.handle());
                 filled.activate();
                 filled.waitOnDevice(stream);
                 factory.dataTransfer()

@@ -1,15 +1,15 @@
 package allocator.cuda.driver;
 
 /**
- * Address ranges apart from the memory behind them.
+ * Virtual memory management: address ranges, and physical memory that is mapped into them.
  *
- * <p>A range is reserved, physical memory is created, and mapped into the range; access must be granted before a device
- * may touch it. All sizes and addresses are multiples of {@link #memGetAllocationGranularity}. None of these calls is
- * ordered on a stream: before memory is unmapped, its users must be done.
+ * <p>The caller reserves a range, creates physical memory, maps it into the range, and grants a device access to it.
+ * All sizes and addresses are multiples of {@link #memGetAllocationGranularity}. None of these calls is ordered on a
+ * stream: all work on the memory must be done before it is unmapped.
  */
 public interface CudaAddressRanges {
     /**
-     * Returns the unit of physical memory.
+     * Returns the granularity of physical memory.
      *
      * @param device device ordinal
      * @return bytes, a power of two
@@ -18,7 +18,7 @@ public interface CudaAddressRanges {
     long memGetAllocationGranularity(int device);
 
     /**
-     * Reserves a range of addresses that nothing else will get. Takes no device memory.
+     * Reserves a range of addresses. Takes no device memory.
      *
      * @param device device ordinal
      * @param byteSize size in bytes; may exceed the device's memory
@@ -28,26 +28,26 @@ public interface CudaAddressRanges {
     long memAddressReserve(int device, long byteSize);
 
     /**
-     * Gives a range back; nothing may be mapped in it.
+     * Frees a range, in which nothing may be mapped.
      *
      * @param device device ordinal
-     * @param address what the reservation returned
-     * @param byteSize what was reserved
+     * @param address the address that the reservation returned
+     * @param byteSize the size that was reserved
      */
     void memAddressFree(int device, long address, long byteSize);
 
     /**
-     * Creates physical memory, which has no address yet.
+     * Creates physical memory, which has no address until it is mapped.
      *
      * @param device device ordinal
      * @param byteSize size in bytes
      * @return its handle
-     * @throws CudaException {@code CUDA_ERROR_OUT_OF_MEMORY} if the device has not that much left
+     * @throws CudaException {@code CUDA_ERROR_OUT_OF_MEMORY} if the device has not enough free memory
      */
     long memCreate(int device, long byteSize);
 
     /**
-     * Drops a handle. The memory goes back to the device when it is also mapped nowhere.
+     * Releases a handle. The memory returns to the device once it is not mapped anywhere either.
      *
      * @param device device ordinal
      * @param handle the handle
@@ -55,31 +55,31 @@ public interface CudaAddressRanges {
     void memRelease(int device, long handle);
 
     /**
-     * Maps a whole piece of physical memory into a reserved range; the same piece may be mapped at several places.
+     * Maps physical memory, all of it, into a reserved range. The same memory may be mapped at several addresses.
      *
      * @param device device ordinal
-     * @param address where in the range
-     * @param byteSize what was created
+     * @param address the first address, within a reserved range
+     * @param byteSize the size that was created
      * @param handle the physical memory
      */
     void memMap(int device, long address, long byteSize, long handle);
 
     /**
-     * Unmaps what was mapped at an address.
+     * Unmaps memory.
      *
      * @param device device ordinal
-     * @param address where it was mapped
-     * @param byteSize what was mapped; may span several mappings, but all of each
+     * @param address the address at which it is mapped
+     * @param byteSize size in bytes; may span several mappings, but each as a whole
      */
     void memUnmap(int device, long address, long byteSize);
 
     /**
-     * Says what a device may do with mapped memory.
+     * Sets the access that a device has to mapped memory.
      *
      * @param device device ordinal of the device that gets access
      * @param address first address
      * @param byteSize size in bytes, wholly mapped
-     * @param access what it may do
+     * @param access the access
      */
     void memSetAccess(int device, long address, long byteSize, MemoryAccess access);
 }

@@ -1,18 +1,33 @@
 package allocator.cuda.driver;
 
+import java.util.function.Function;
+
 /** Whether this process can use CUDA. */
 public sealed interface CudaAvailability {
     /**
-     * It can.
+     * Returns the driver, or a substitute.
      *
-     * @param driver the driver, the same one each time; sees at least one device
+     * @param fallback called with the reason if there is no driver; may throw instead of returning one
+     * @return the driver, or what the fallback returned
+     */
+    default CudaDriver orElse(Function<? super String, ? extends CudaDriver> fallback) {
+        return switch (this) {
+            case Available(CudaDriver driver) -> driver;
+            case Unavailable(String reason) -> fallback.apply(reason);
+        };
+    }
+
+    /**
+     * The process can use CUDA.
+     *
+     * @param driver the driver, the same object each time; it has at least one device
      */
     record Available(CudaDriver driver) implements CudaAvailability {}
 
     /**
-     * It cannot.
+     * The process cannot use CUDA.
      *
-     * @param reason one line that says why, and what would help if anything would
+     * @param reason one line with the cause, and with the remedy if there is one
      */
     record Unavailable(String reason) implements CudaAvailability {}
 }

@@ -3,13 +3,13 @@ package allocator.cuda.driver;
 import java.util.UUID;
 
 /**
- * What a device is; fixed while the process lives.
+ * Properties of a device; constant while the process lives.
  *
- * @param ordinal number under which calls name it
+ * @param ordinal the number that identifies it in calls
  * @param name for instance {@code NVIDIA H200}
- * @param uuid identity of this very device, the same in every process
+ * @param uuid identity of the physical device, the same in every process
  * @param pciBusId for instance {@code 0000:1b:00.0}
- * @param totalByteSize its memory
+ * @param totalByteSize its memory in bytes
  * @param computeCapability {@code 10 * major + minor}, for instance {@code 90}
  * @param hasMemoryPools whether stream-ordered allocation works
  * @param hasVirtualMemory whether address ranges can be reserved and mapped

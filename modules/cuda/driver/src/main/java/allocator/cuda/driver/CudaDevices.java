@@ -10,23 +10,23 @@ public interface CudaDevices {
     int driverVersion();
 
     /**
-     * Returns how many devices this process sees.
+     * Returns the number of devices that this process can use.
      *
      * @return the number of devices; ordinals run from {@code 0} to one less
      */
-    int deviceCount();
+    int count();
 
     /**
-     * Returns what a device is. Needs no context.
+     * Returns the properties of a device. Needs no context.
      *
      * @param device device ordinal
-     * @return its name, identity, memory and abilities
+     * @return its name, identity, memory and capabilities
      * @throws CudaException if there is no such device
      */
-    CudaDeviceInfo deviceInfo(int device);
+    CudaDeviceInfo info(int device);
 
     /**
-     * Retains the device's primary context, which is created if nobody in the process uses it yet.
+     * Retains the device's primary context, and creates it if no code in the process has retained it.
      *
      * @param device device ordinal
      * @throws CudaException if there is no such device, or the context cannot be created, for instance because the
@@ -35,17 +35,17 @@ public interface CudaDevices {
     void primaryContextRetain(int device);
 
     /**
-     * Gives back one {@link #primaryContextRetain}. With the last one in the process the context and all that lives in
-     * it is destroyed.
+     * Reverses one {@link #primaryContextRetain}. The last release in the process destroys the context and everything
+     * created in it.
      *
      * @param device device ordinal
-     * @throws CudaException if there is no such device, or {@code CUDA_ERROR_INVALID_CONTEXT} if this driver does not
-     *     retain the context
+     * @throws CudaException if there is no such device, or {@code CUDA_ERROR_INVALID_CONTEXT} if the context is not
+     *     retained through this driver
      */
     void primaryContextRelease(int device);
 
     /**
-     * Waits until the device has done all work of its primary context.
+     * Waits until the device has completed all work of its primary context.
      *
      * @param device device ordinal
      * @throws CudaException if the device or an earlier asynchronous operation failed

@@ -1,10 +1,10 @@
 package allocator.cuda.driver;
 
-/** A call to the CUDA driver that failed; it changed nothing. */
+/** A failed call to the CUDA driver. The call changed nothing. */
 public final class CudaException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** What was called. */
+    /** The function that was called. */
     private final CudaFunction function;
 
     /** The driver's result code. */
@@ -16,7 +16,7 @@ public final class CudaException extends RuntimeException {
     /**
      * Describes a failed call.
      *
-     * @param function what was called
+     * @param function the function that was called
      * @param arguments its arguments, readable, for instance {@code device=0, byteSize=1024}
      * @param result the driver's result code
      */
@@ -24,7 +24,15 @@ public final class CudaException extends RuntimeException {
         this(function, arguments, result, CudaResult.nameOf(result));
     }
 
-    CudaException(CudaFunction function, String arguments, int result, String resultName) {
+    /**
+     * Describes a failed call whose result has a name that {@link CudaResult} may not know.
+     *
+     * @param function the function that was called
+     * @param arguments its arguments, readable, for instance {@code device=0, byteSize=1024}
+     * @param result the driver's result code
+     * @param resultName the driver's name of the code
+     */
+    public CudaException(CudaFunction function, String arguments, int result, String resultName) {
         super(function.functionName() + '(' + arguments + ") failed with " + resultName + " (" + result + ')');
         this.function = function;
         this.result = result;
@@ -32,7 +40,7 @@ public final class CudaException extends RuntimeException {
     }
 
     /**
-     * Returns what was called.
+     * Returns the function that was called.
      *
      * @return the function
      */
@@ -59,7 +67,7 @@ public final class CudaException extends RuntimeException {
     }
 
     /**
-     * Returns whether memory ran out; all that is allocated stays valid.
+     * Returns whether memory is exhausted; existing allocations stay valid.
      *
      * @return true for {@link CudaResult#OUT_OF_MEMORY}
      */

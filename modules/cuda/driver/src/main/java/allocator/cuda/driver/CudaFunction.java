@@ -143,11 +143,11 @@ public enum CudaFunction {
     }
 
     /**
-     * Returns the name under which the library exports the function's present form.
+     * Returns the name under which the library exports the current version of the function.
      *
      * @return for instance {@code cuMemAlloc_v2}
      */
-    String symbol() {
+    public String symbol() {
         return symbol;
     }
 }

@@ -3,9 +3,9 @@ package allocator.cuda.driver;
 /**
  * Device, managed and pinned host memory, and copies between them.
  *
- * <p>No allocation is zeroed. An asynchronous operation is ordered on its stream; the memory it touches must stay
- * allocated and unchanged until the stream has come past it. Pinned and managed addresses are valid on host and device
- * alike.
+ * <p>Allocated memory is not zeroed. An asynchronous operation is ordered on its stream; the memory it uses must stay
+ * allocated, and its source unchanged, until the stream has completed it. Pinned and managed addresses are valid on
+ * host and device alike.
  */
 public interface CudaMemory {
     /**
@@ -14,7 +14,7 @@ public interface CudaMemory {
      * @param device device ordinal
      * @param byteSize size in bytes
      * @return its address, a multiple of 256
-     * @throws CudaException {@code CUDA_ERROR_OUT_OF_MEMORY} if the device has not that much left
+     * @throws CudaException {@code CUDA_ERROR_OUT_OF_MEMORY} if the device has not enough free memory
      */
     long memAlloc(int device, long byteSize);
 
@@ -22,13 +22,13 @@ public interface CudaMemory {
      * Frees memory from {@link #memAlloc} or {@link #memAllocManaged}. May wait until the device is idle.
      *
      * @param device device ordinal
-     * @param address what the allocation returned
+     * @param address the address that the allocation returned
      * @throws CudaException {@code CUDA_ERROR_INVALID_VALUE} if nothing is allocated there
      */
     void memFree(int device, long address);
 
     /**
-     * Returns how much of the device's memory is free.
+     * Returns how much memory the device has, and how much of it is free.
      *
      * @param device device ordinal
      * @return free and total bytes at this moment
@@ -36,7 +36,7 @@ public interface CudaMemory {
     CudaMemoryUsage memGetInfo(int device);
 
     /**
-     * Allocates memory that host and device see at one address; its pages move to where they are used.
+     * Allocates managed memory: host and device use it at one address, and its pages migrate to where they are used.
      *
      * @param device device ordinal
      * @param byteSize size in bytes; may exceed the device's memory
@@ -52,7 +52,7 @@ public interface CudaMemory {
      * @param byteSize size in bytes
      * @param isPortable whether it counts as pinned for all devices, not just this one
      * @return its address
-     * @throws CudaException {@code CUDA_ERROR_OUT_OF_MEMORY} if the host cannot lock that much
+     * @throws CudaException {@code CUDA_ERROR_OUT_OF_MEMORY} if the host cannot lock that much memory
      */
     long memHostAlloc(int device, long byteSize, boolean isPortable);
 
@@ -60,7 +60,7 @@ public interface CudaMemory {
      * Frees memory from {@link #memHostAlloc}. May wait until the device is idle.
      *
      * @param device device ordinal
-     * @param address what the allocation returned
+     * @param address the address that the allocation returned
      * @throws CudaException {@code CUDA_ERROR_INVALID_VALUE} if nothing is allocated there
      */
     void memFreeHost(int device, long address);
@@ -70,7 +70,7 @@ public interface CudaMemory {
      *
      * @param device device ordinal
      * @param address first byte
-     * @param value what each byte becomes
+     * @param value the value of each byte
      * @param byteSize number of bytes
      */
     void memsetD8(int device, long address, byte value, long byteSize);
@@ -80,14 +80,14 @@ public interface CudaMemory {
      *
      * @param device device ordinal
      * @param address first byte
-     * @param value what each byte becomes
+     * @param value the value of each byte
      * @param byteSize number of bytes
      * @param stream the stream
      */
     void memsetD8Async(int device, long address, byte value, long byteSize, long stream);
 
     /**
-     * Copies host memory to device memory; the bytes are read when this method returns.
+     * Copies host memory to device memory; the source has been read when this method returns.
      *
      * @param device device ordinal
      * @param target device address
@@ -108,7 +108,7 @@ public interface CudaMemory {
     void memcpyHtoDAsync(int device, long target, long source, long byteSize, long stream);
 
     /**
-     * Copies device memory to host memory; the bytes are there when this method returns.
+     * Copies device memory to host memory; the target has been written when this method returns.
      *
      * @param device device ordinal
      * @param target host address
@@ -150,9 +150,9 @@ public interface CudaMemory {
     void memcpyDtoDAsync(int device, long target, long source, long byteSize, long stream);
 
     /**
-     * Copies from one device's memory to another's, ordered on a stream of the target's device.
+     * Copies from one device's memory to another's, ordered on a stream of the target device.
      *
-     * @param targetDevice device ordinal of target and stream; its context is retained, as is the source's
+     * @param targetDevice device ordinal of target and stream; both devices' contexts must be retained
      * @param target device address
      * @param sourceDevice device ordinal of the source
      * @param source device address

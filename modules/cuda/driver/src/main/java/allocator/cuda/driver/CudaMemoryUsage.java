@@ -1,9 +1,9 @@
 package allocator.cuda.driver;
 
 /**
- * How much memory a device has.
+ * Memory of a device at one moment.
  *
- * @param freeByteSize bytes that nobody on the machine has taken
+ * @param freeByteSize bytes that no process on the machine has allocated
  * @param totalByteSize all bytes
  */
 public record CudaMemoryUsage(long freeByteSize, long totalByteSize) {}

@@ -2,7 +2,7 @@ package allocator.cuda.driver;
 
 import jcuda.driver.CUresult;
 
-/** Result codes of the driver, as far as this project tells them apart, and the names of all. */
+/** Result codes of the driver that this project distinguishes, and the names of all codes. */
 public final class CudaResult {
     /** The call succeeded. */
     public static final int SUCCESS = 0;
@@ -12,26 +12,24 @@ public final class CudaResult {
     public static final int OUT_OF_MEMORY = 2;
     /** The driver is not initialized. */
     public static final int NOT_INITIALIZED = 3;
-    /** The process is ending and the driver with it. */
+    /** The driver is shutting down, as the process is ending. */
     public static final int DEINITIALIZED = 4;
-    /** The process sees no device. */
+    /** The process can use no device. */
     public static final int NO_DEVICE = 100;
-    /** There is no device of that ordinal. */
+    /** No device has that ordinal. */
     public static final int INVALID_DEVICE = 101;
-    /** There is no usable context. */
+    /** No usable context. */
     public static final int INVALID_CONTEXT = 201;
     /** A stream, event or other handle is not valid, or belongs to another context. */
     public static final int INVALID_HANDLE = 400;
-    /** Work is not done yet; an answer, not an error. */
+    /** Work is not complete; a status, not an error. */
     public static final int NOT_READY = 600;
-    /** The device touched memory that is not there; the context is lost. */
+    /** The device accessed an address that is not mapped; the context is unusable. */
     public static final int ILLEGAL_ADDRESS = 700;
     /** The call is not allowed here, for instance in a host function. */
     public static final int NOT_PERMITTED = 800;
-    /** Device or driver cannot do that. */
+    /** The device or the driver does not support the operation. */
     public static final int NOT_SUPPORTED = 801;
-
-    private static final int LAST = 999;
 
     private CudaResult() {}
 
@@ -39,20 +37,10 @@ public final class CudaResult {
      * Returns CUDA's name for a result code.
      *
      * @param result the code
-     * @return its name, or {@code CUDA_ERROR_} and the number if it is newer than this table
+     * @return its name, or {@code CUDA_ERROR_} and the number if JCuda does not know it
      */
     public static String nameOf(int result) {
         final String name = CUresult.stringFor(result);
         return name.startsWith("CUDA_") ? name : "CUDA_ERROR_" + result;
-    }
-
-    /** The code of a name, {@code CUDA_ERROR_UNKNOWN} if there is none such. */
-    static int ofName(String name) {
-        for (int result = 0; result < LAST; result++) {
-            if (CUresult.stringFor(result).equals(name)) {
-                return result;
-            }
-        }
-        return CUresult.CUDA_ERROR_UNKNOWN;
     }
 }

@@ -1,6 +1,6 @@
 package allocator.cuda.driver;
 
-/** Streams, the queues in which a device does its work, and events, which order them. */
+/** Streams, which are queues of device work, and events, which order streams. */
 public interface CudaStreams {
     /**
      * Creates a stream that does not wait for the default stream.
@@ -11,7 +11,7 @@ public interface CudaStreams {
     long streamCreate(int device);
 
     /**
-     * Destroys a stream. Does not wait; what is queued is still done.
+     * Destroys a stream. Does not wait; the work already queued on it is still done.
      *
      * @param device device ordinal
      * @param stream the stream, not {@code 0}
@@ -19,7 +19,7 @@ public interface CudaStreams {
     void streamDestroy(int device, long stream);
 
     /**
-     * Waits until a stream has done all its work.
+     * Waits until a stream has completed all its work.
      *
      * @param device device ordinal
      * @param stream the stream
@@ -28,7 +28,7 @@ public interface CudaStreams {
     void streamSynchronize(int device, long stream);
 
     /**
-     * Returns whether a stream has done all its work, without waiting.
+     * Returns whether a stream has completed all its work, without waiting.
      *
      * @param device device ordinal
      * @param stream the stream
@@ -38,7 +38,7 @@ public interface CudaStreams {
     boolean streamQuery(int device, long stream);
 
     /**
-     * Returns a stream's identity, which is never given to another stream, unlike its handle.
+     * Returns a stream's identity. Unlike a handle it is never reused.
      *
      * @param device device ordinal
      * @param stream the stream
@@ -47,7 +47,7 @@ public interface CudaStreams {
     long streamGetId(int device, long stream);
 
     /**
-     * Lets a stream's later work wait for an event, as it was last recorded before this call; the host does not wait.
+     * Makes later work of a stream wait for the last recording of an event before this call. The host does not wait.
      *
      * @param device device ordinal of the stream
      * @param stream the stream
@@ -56,18 +56,18 @@ public interface CudaStreams {
     void streamWaitEvent(int device, long stream, long event);
 
     /**
-     * Calls a function on the host when the stream comes to it; later work of the stream waits until it returns.
+     * Calls a function on the host when the stream reaches it. Later work of the stream waits until it returns.
      *
-     * <p>The function runs on a thread of the driver and must not call the driver. What it throws is logged.
+     * <p>The function runs on a thread of the driver and must not call the driver. An exception from it is logged.
      *
      * @param device device ordinal
      * @param stream the stream
-     * @param function what to call, once
+     * @param function the function, called once
      */
     void launchHostFunction(int device, long stream, Runnable function);
 
     /**
-     * Creates an event that records no time.
+     * Creates an event without timing.
      *
      * @param device device ordinal
      * @return the event
@@ -75,7 +75,7 @@ public interface CudaStreams {
     long eventCreate(int device);
 
     /**
-     * Destroys an event; it may still be recorded or waited for.
+     * Destroys an event. Does not wait; recordings and waits already queued are not affected.
      *
      * @param device device ordinal
      * @param event the event
@@ -83,7 +83,7 @@ public interface CudaStreams {
     void eventDestroy(int device, long event);
 
     /**
-     * Records in an event what a stream has been given to do so far.
+     * Records in an event the work queued on a stream so far.
      *
      * @param device device ordinal of event and stream
      * @param event the event
@@ -92,17 +92,17 @@ public interface CudaStreams {
     void eventRecord(int device, long event, long stream);
 
     /**
-     * Returns whether all that an event recorded is done, without waiting.
+     * Returns whether the work that an event recorded is complete, without waiting.
      *
      * @param device device ordinal
      * @param event the event
-     * @return true if it is done, or if nothing was ever recorded
+     * @return true if it is complete, or if the event was never recorded
      * @throws CudaException if the device or an earlier asynchronous operation failed
      */
     boolean eventQuery(int device, long event);
 
     /**
-     * Waits until all that an event recorded is done.
+     * Waits until the work that an event recorded is complete.
      *
      * @param device device ordinal
      * @param event the event

@@ -2,16 +2,16 @@ package allocator.cuda.driver;
 
 import java.lang.foreign.MemorySegment;
 
-/** Host memory at an address, as the JVM sees it. */
+/** Segments of host memory that the driver allocated. */
 public final class HostSegments {
     private HostSegments() {}
 
     /**
-     * Sees host memory as a segment. Here, so that this module alone needs native access.
+     * Returns a segment of host memory. Callers need no native access of their own.
      *
-     * @param address first byte, of memory that the host can reach
+     * @param address address of the first byte, which the host must be able to access
      * @param byteSize size in bytes
-     * @return the segment; the caller sees to it that it is not used longer than the memory lives
+     * @return the segment; the caller must not use it after the memory is freed
      */
     @SuppressWarnings("restricted") // memory of the driver has no other way into a segment
     public static MemorySegment at(long address, long byteSize) {

@@ -1,6 +1,6 @@
 package allocator.cuda.driver;
 
-/** What a device may do with memory. */
+/** The access that a device has to memory. */
 public enum MemoryAccess {
     /** Nothing. */
     NONE(0),

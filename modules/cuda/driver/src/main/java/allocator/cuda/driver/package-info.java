@@ -1,5 +1,5 @@
 /**
- * CUDA's driver interface in its own terms: {@link allocator.cuda.driver.CudaDrivers} finds out whether there is one,
- * {@link allocator.cuda.driver.CudaDriver} calls it.
+ * The CUDA driver API for memory, under CUDA's own names: {@link allocator.cuda.driver.CudaDrivers} finds the installed
+ * driver, {@link allocator.cuda.driver.CudaDriver} calls it.
  */
 package allocator.cuda.driver;

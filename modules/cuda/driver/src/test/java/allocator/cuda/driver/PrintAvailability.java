@@ -12,7 +12,7 @@ final class PrintAvailability {
         System.out.println(
                 switch (first) {
                     case CudaAvailability.Available available ->
-                        available.driver().deviceCount() + " devices";
+                        available.driver().devices().count() + " devices";
                     case CudaAvailability.Unavailable unavailable -> unavailable.reason();
                 });
     }

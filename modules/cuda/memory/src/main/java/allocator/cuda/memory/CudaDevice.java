@@ -111,7 +111,8 @@ public final class CudaDevice {
                         "compute capability",
                         info.computeCapability() / 10 + "." + info.computeCapability() % 10,
                         "driver",
-                        "CUDA " + driver.driverVersion() / 1000 + "." + driver.driverVersion() % 1000 / 10,
+                        "CUDA " + driver.devices().driverVersion() / 1000 + "."
+                                + driver.devices().driverVersion() % 1000 / 10,
                         "memory",
                         (info.totalByteSize() >> 20) + " MiB",
                         "ordinal",
@@ -136,7 +137,7 @@ public final class CudaDevice {
         if (!hasContext) {
             synchronized (contextLock) {
                 if (!hasContext) {
-                    driver.primaryContextRetain(ordinal());
+                    driver.devices().primaryContextRetain(ordinal());
                     hasContext = true;
                 }
             }
@@ -148,7 +149,7 @@ public final class CudaDevice {
         synchronized (contextLock) {
             if (hasContext) {
                 hasContext = false;
-                calls.insist(() -> driver.primaryContextRelease(ordinal()));
+                calls.insist(() -> driver.devices().primaryContextRelease(ordinal()));
             }
         }
     }

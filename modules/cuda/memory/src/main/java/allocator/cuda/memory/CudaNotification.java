@@ -1,14 +1,14 @@
 package allocator.cuda.memory;
 
-import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaStreams;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 
 /** A CUDA event of a stream. */
 final class CudaNotification extends SyncNotification {
     private final CudaSyncStream producer;
-    private final CudaDriver driver;
+    private final CudaStreams streams;
     private final int ordinal;
     private final long event;
     private final UseGuard guard = new UseGuard();
@@ -20,16 +20,16 @@ final class CudaNotification extends SyncNotification {
     CudaNotification(CudaSyncStream producer) {
         super(producer);
         this.producer = producer;
-        driver = producer.device().driver();
+        streams = producer.device().driver().streams();
         ordinal = producer.device().ordinal();
-        event = driver.eventCreate(ordinal);
+        event = streams.eventCreate(ordinal);
     }
 
     @Override
     protected void record() {
         producer.use();
         try {
-            withEvent(() -> driver.eventRecord(ordinal, event, producer.handle()));
+            withEvent(() -> streams.eventRecord(ordinal, event, producer.handle()));
         } finally {
             producer.endUse();
         }
@@ -43,7 +43,7 @@ final class CudaNotification extends SyncNotification {
         }
         stream.use();
         try {
-            withEvent(() -> driver.streamWaitEvent(stream.device().ordinal(), stream.handle(), event));
+            withEvent(() -> streams.streamWaitEvent(stream.device().ordinal(), stream.handle(), event));
         } finally {
             stream.endUse();
         }
@@ -51,7 +51,7 @@ final class CudaNotification extends SyncNotification {
 
     @Override
     protected void await() {
-        withEvent(() -> driver.eventSynchronize(ordinal, event));
+        withEvent(() -> streams.eventSynchronize(ordinal, event));
     }
 
     private void withEvent(Runnable call) {
@@ -71,7 +71,7 @@ final class CudaNotification extends SyncNotification {
     public void close() {
         if (guard.close()) {
             final DriverCalls.All calls = new DriverCalls.All();
-            calls.insist(() -> driver.eventDestroy(ordinal, event));
+            calls.insist(() -> streams.eventDestroy(ordinal, event));
             calls.throwIfFailed();
         }
     }

@@ -1,16 +1,16 @@
 package allocator.cuda.memory;
 
-import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaMemory;
+import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.HostSegments;
+import allocator.provider.support.Copies;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
 import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
-import allocator.spi.UnsupportedMemoryException;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -60,13 +60,7 @@ final class CudaTransfer implements DataTransfer {
 
     @Override
     public void copy(MemoryRange source, MemoryRange target, @Nullable SyncStream stream) {
-        if (!canCopy(source.memory(), target.memory())) {
-            throw new UnsupportedMemoryException("cannot copy from " + source.memory() + " to " + target.memory());
-        }
-        if (source.byteSize() != target.byteSize()) {
-            throw new InvalidSizeException(
-                    target.byteSize(), "of the target is not the " + source.byteSize() + " of the source");
-        }
+        Copies.requireValid(this, source, target);
         if (stream != null && !(stream instanceof CudaSyncStream)) {
             throw new IllegalArgumentException(stream + " is not a CUDA stream");
         }
@@ -80,7 +74,7 @@ final class CudaTransfer implements DataTransfer {
             } else if (cudaStream == null) {
                 final CudaDevice device = workingDevice(source, target);
                 queue(source, target, device, DEFAULT_STREAM);
-                device.driver().streamSynchronize(device.ordinal(), DEFAULT_STREAM);
+                device.driver().streams().streamSynchronize(device.ordinal(), DEFAULT_STREAM);
             } else {
                 copyOn(cudaStream, source, target);
             }
@@ -104,31 +98,31 @@ final class CudaTransfer implements DataTransfer {
             if (stream.device().ordinal() == device.ordinal()) {
                 queue(source, target, device, stream.handle());
             } else {
-                queueFromAfar(source, target, device, stream);
+                queueOnOtherDevice(source, target, device, stream);
             }
         } finally {
             stream.endUse();
         }
     }
 
-    /** The stream is another device's than the one that copies: both wait for each other by events. */
-    private void queueFromAfar(MemoryRange source, MemoryRange target, CudaDevice device, CudaSyncStream stream) {
-        final CudaDriver driver = device.driver();
+    /** Copies on a device that is not the stream's: the two wait for each other by events. */
+    private void queueOnOtherDevice(MemoryRange source, MemoryRange target, CudaDevice device, CudaSyncStream stream) {
+        final CudaStreams streams = device.driver().streams();
         final int streamOrdinal = stream.device().ordinal();
-        final long before = driver.eventCreate(streamOrdinal);
+        final long before = streams.eventCreate(streamOrdinal);
         try {
-            driver.eventRecord(streamOrdinal, before, stream.handle());
-            driver.streamWaitEvent(device.ordinal(), DEFAULT_STREAM, before);
+            streams.eventRecord(streamOrdinal, before, stream.handle());
+            streams.streamWaitEvent(device.ordinal(), DEFAULT_STREAM, before);
         } finally {
-            DriverCalls.insist(() -> driver.eventDestroy(streamOrdinal, before));
+            DriverCalls.insist(() -> streams.eventDestroy(streamOrdinal, before));
         }
         queue(source, target, device, DEFAULT_STREAM);
-        final long after = driver.eventCreate(device.ordinal());
+        final long after = streams.eventCreate(device.ordinal());
         try {
-            driver.eventRecord(device.ordinal(), after, DEFAULT_STREAM);
-            driver.streamWaitEvent(streamOrdinal, stream.handle(), after);
+            streams.eventRecord(device.ordinal(), after, DEFAULT_STREAM);
+            streams.streamWaitEvent(streamOrdinal, stream.handle(), after);
         } finally {
-            DriverCalls.insist(() -> driver.eventDestroy(device.ordinal(), after));
+            DriverCalls.insist(() -> streams.eventDestroy(device.ordinal(), after));
         }
     }
 
@@ -139,20 +133,20 @@ final class CudaTransfer implements DataTransfer {
     }
 
     private void queue(MemoryRange source, MemoryRange target, CudaDevice device, long stream) {
-        final CudaDriver driver = device.driver();
+        final CudaMemory memory = device.driver().memory();
         final int ordinal = device.ordinal();
         final long to = target.address();
         final long from = source.address();
         final long byteSize = source.byteSize();
         if (Place.of(source.memory()) != Place.DEVICE) {
-            driver.memcpyHtoDAsync(ordinal, to, from, byteSize, stream);
+            memory.memcpyHtoDAsync(ordinal, to, from, byteSize, stream);
         } else if (Place.of(target.memory()) != Place.DEVICE) {
-            driver.memcpyDtoHAsync(ordinal, to, from, byteSize, stream);
+            memory.memcpyDtoHAsync(ordinal, to, from, byteSize, stream);
         } else if (source.memory().deviceOrdinal() == ordinal) {
-            driver.memcpyDtoDAsync(ordinal, to, from, byteSize, stream);
+            memory.memcpyDtoDAsync(ordinal, to, from, byteSize, stream);
         } else {
             final CudaDevice other = devices.apply(source.memory().deviceOrdinal());
-            driver.memcpyPeerAsync(ordinal, to, other.ordinal(), from, byteSize, stream);
+            memory.memcpyPeerAsync(ordinal, to, other.ordinal(), from, byteSize, stream);
         }
     }
 }

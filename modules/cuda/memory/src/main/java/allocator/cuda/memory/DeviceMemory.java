@@ -5,7 +5,7 @@ import allocator.spi.MemoryInfo;
 /** Device memory, each block from {@code cuMemAlloc}. */
 public final class DeviceMemory extends DirectMemory {
     /**
-     * Makes the allocator; takes no memory yet.
+     * Creates the allocator; takes no memory yet.
      *
      * @param device the device, with a context
      * @param info the memory to serve: the device's default or read-only memory
@@ -16,11 +16,11 @@ public final class DeviceMemory extends DirectMemory {
 
     @Override
     long take(long byteSize) {
-        return device().driver().memAlloc(device().ordinal(), byteSize);
+        return device().driver().memory().memAlloc(device().ordinal(), byteSize);
     }
 
     @Override
     void giveBack(long address) {
-        device().driver().memFree(device().ordinal(), address);
+        device().driver().memory().memFree(device().ordinal(), address);
     }
 }

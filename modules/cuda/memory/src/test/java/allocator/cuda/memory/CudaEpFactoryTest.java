@@ -49,7 +49,8 @@ class CudaEpFactoryTest {
 
     @Test
     void lookingForDevicesMakesNoContext() {
-        assertThat(gpu.driver.calls(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN)).isZero();
+        assertThat(gpu.driver.controls().calls(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN))
+                .isZero();
         gpu.close();
     }
 
@@ -98,10 +99,10 @@ class CudaEpFactoryTest {
         final Allocator second = gpu.createAllocator(gpu.device(1), AllocatorOptions.EMPTY);
         assertThat(first).isNotSameAs(second);
         final long address = second.alloc(1 << 20);
-        assertThat(gpu.driver.memGetInfo(0).freeByteSize())
-                .isEqualTo(gpu.driver.memGetInfo(0).totalByteSize());
-        assertThat(gpu.driver.memGetInfo(1).freeByteSize())
-                .isLessThan(gpu.driver.memGetInfo(1).totalByteSize());
+        assertThat(gpu.driver.memory().memGetInfo(0).freeByteSize())
+                .isEqualTo(gpu.driver.memory().memGetInfo(0).totalByteSize());
+        assertThat(gpu.driver.memory().memGetInfo(1).freeByteSize())
+                .isLessThan(gpu.driver.memory().memGetInfo(1).totalByteSize());
         gpu.releaseAllocator(first);
         second.free(address);
         gpu.releaseAllocator(second);
@@ -143,7 +144,7 @@ class CudaEpFactoryTest {
 
     @Test
     void aContextThatCannotBeRetainedIsAskedForAgain() {
-        gpu.driver.failOnCall(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, 1, 999);
+        gpu.driver.controls().failOnCall(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, 1, 999);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(gpu::stream);
         gpu.stream().close();
         gpu.close();

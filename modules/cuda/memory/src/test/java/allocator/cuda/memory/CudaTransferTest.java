@@ -97,7 +97,7 @@ class CudaTransferTest {
     void aCopyWithinADeviceIsDoneOnReturn() {
         copyAlong(null, host, device, otherOnDevice);
         try (SyncStream stream = gpu.stream()) {
-            gpu.driver.memsetD8Async(0, device.address(), (byte) 0, SIZE, stream.handle());
+            gpu.driver.memory().memsetD8Async(0, device.address(), (byte) 0, SIZE, stream.handle());
         }
         copyAlong(null, otherOnDevice, result);
         assertArrived();
@@ -107,7 +107,7 @@ class CudaTransferTest {
     void onAStreamTheBytesAreThereWhenItsWorkIsDone() {
         try (SyncStream stream = gpu.stream()) {
             copyAlong(stream, host, device, otherOnDevice, pinned, device);
-            assertThat(gpu.driver.streamQuery(0, stream.handle())).isFalse();
+            assertThat(gpu.driver.streams().streamQuery(0, stream.handle())).isFalse();
             copyAlong(stream, device, result);
             stream.flush();
         }
@@ -174,7 +174,7 @@ class CudaTransferTest {
                     CudaFunction.EVENT_RECORD,
                     CudaFunction.STREAM_WAIT_EVENT,
                     CudaFunction.MEMCPY_PEER_ASYNC)) {
-                gpu.driver.failOnCall(function, 1, 999);
+                gpu.driver.controls().failOnCall(function, 1, 999);
                 assertThatExceptionOfType(DeviceException.class)
                         .isThrownBy(() -> transfer.copy(secondDevice, device, second));
             }

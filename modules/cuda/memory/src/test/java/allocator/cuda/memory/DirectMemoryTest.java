@@ -75,7 +75,7 @@ class DirectMemoryTest {
 
     @Test
     void otherFailuresAreNotExhaustion() {
-        gpu.driver.failOnCall(CudaFunction.MEM_ALLOC, 1, UNKNOWN_ERROR);
+        gpu.driver.controls().failOnCall(CudaFunction.MEM_ALLOC, 1, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.alloc(256));
         assertThat(memory.stats()).isEqualTo(AllocatorStats.NONE);
     }
@@ -93,21 +93,21 @@ class DirectMemoryTest {
     void memoryGoesBackOnlyAfterAllWorkOnIt() {
         final SyncStream stream = gpu.stream();
         final long address = memory.alloc(4096);
-        gpu.driver.memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
-        assertThat(gpu.driver.streamQuery(0, stream.handle())).isFalse();
+        gpu.driver.memory().memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
+        assertThat(gpu.driver.streams().streamQuery(0, stream.handle())).isFalse();
         memory.free(address);
-        assertThat(gpu.driver.streamQuery(0, stream.handle())).isTrue();
+        assertThat(gpu.driver.streams().streamQuery(0, stream.handle())).isTrue();
         stream.close();
     }
 
     @Test
     void whatTheDriverDoesNotTakeBackStaysHeldAndCanBeFreedAgain() {
         final long address = memory.alloc(4096);
-        gpu.driver.failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
+        gpu.driver.controls().failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.free(address));
         assertThat(memory.stats().bytesInUse()).isZero();
         assertThat(memory.stats().bytesHeld()).isEqualTo(4096);
-        gpu.driver.clearFailures();
+        gpu.driver.controls().clearFailures();
         memory.free(address);
         assertThat(memory.stats().bytesHeld()).isZero();
     }
@@ -115,7 +115,7 @@ class DirectMemoryTest {
     @Test
     void aFailureOnTheWayBackIsTriedOnceMore() {
         final long address = memory.alloc(4096);
-        gpu.driver.failOnCall(CudaFunction.MEM_FREE, 1, CudaResult.ILLEGAL_ADDRESS);
+        gpu.driver.controls().failOnCall(CudaFunction.MEM_FREE, 1, CudaResult.ILLEGAL_ADDRESS);
         memory.free(address);
         assertThat(memory.stats().bytesHeld()).isZero();
     }
@@ -128,7 +128,7 @@ class DirectMemoryTest {
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.alloc(1));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.free(1));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(other::stats);
-        assertThat(gpu.driver.memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
+        assertThat(gpu.driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
     }
 
     @Test

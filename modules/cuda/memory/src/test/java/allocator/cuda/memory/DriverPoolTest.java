@@ -49,7 +49,7 @@ class DriverPoolTest {
     void memoryWithoutAStreamCanBeUsedAtOnceByAny() {
         try (SyncStream stream = gpu.stream()) {
             final long address = pool.alloc(4096);
-            gpu.driver.memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
+            gpu.driver.memory().memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
             stream.flush();
             pool.free(address);
         }
@@ -59,7 +59,7 @@ class DriverPoolTest {
     void memoryOfAStreamIsFreedWhileWorkIsQueued() {
         try (SyncStream stream = gpu.stream()) {
             final long address = pool.allocOnStream(4096, stream);
-            gpu.driver.memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
+            gpu.driver.memory().memsetD8Async(0, address, (byte) 1, 4096, stream.handle());
             pool.free(address);
             assertThat(pool.stats().bytesInUse()).isZero();
             assertThat(pool.allocOnStream(4096, stream)).isEqualTo(address);
@@ -78,18 +78,18 @@ class DriverPoolTest {
                     final SyncStream stream = random.nextBoolean() ? first : second;
                     final long byteSize = 1 + random.nextLong(100_000);
                     final long address = pool.allocOnStream(byteSize, stream);
-                    gpu.driver.memsetD8Async(0, address, (byte) step, byteSize, stream.handle());
+                    gpu.driver.memory().memsetD8Async(0, address, (byte) step, byteSize, stream.handle());
                     live.add(address);
                 } else {
                     pool.free(live.remove(random.nextInt(live.size())));
                 }
                 if (random.nextInt(50) == 0) {
-                    gpu.driver.advance(first.handle());
+                    gpu.driver.controls().advance(first.handle());
                 }
             }
             live.forEach(pool::free);
         }
-        assertThat(gpu.driver.hazards()).isEmpty();
+        assertThat(gpu.driver.controls().hazards()).isEmpty();
         assertThat(pool.stats().bytesInUse()).isZero();
     }
 
@@ -114,7 +114,7 @@ class DriverPoolTest {
     @Test
     void freedMemoryIsKeptWhenTheDeviceIsSynchronized() {
         pool.free(pool.alloc(MIB));
-        gpu.driver.ctxSynchronize(0);
+        gpu.driver.devices().ctxSynchronize(0);
         assertThat(pool.stats().bytesHeld()).isEqualTo(PIECE);
     }
 
@@ -122,7 +122,7 @@ class DriverPoolTest {
     void aReleaseThresholdOfZeroGivesFreedMemoryBack() {
         reopen("arena.cuda_mempool_release_threshold", "0");
         pool.free(pool.alloc(MIB));
-        gpu.driver.ctxSynchronize(0);
+        gpu.driver.devices().ctxSynchronize(0);
         assertThat(pool.stats().bytesHeld()).isZero();
         assertThat(pool.effectiveOptions().value("arena.cuda_mempool_release_threshold"))
                 .isEqualTo("0");
@@ -141,7 +141,7 @@ class DriverPoolTest {
     void shrinkKeepsWhatTheDeviceMayStillUse() {
         try (SyncStream stream = gpu.stream()) {
             final long address = pool.allocOnStream(MIB, stream);
-            gpu.driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+            gpu.driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
             pool.free(address);
             assertThat(pool.shrink().bytesReleased()).isZero();
             stream.onSessionRunEnd();
@@ -165,11 +165,11 @@ class DriverPoolTest {
         try (SyncStream first = gpu.stream()) {
             final DriverPool other = gpu.pool("arena.exclusive", "1");
             final long address = other.allocOnStream(CAPACITY, first);
-            gpu.driver.memsetD8Async(0, address, (byte) 1, CAPACITY, first.handle());
+            gpu.driver.memory().memsetD8Async(0, address, (byte) 1, CAPACITY, first.handle());
             other.free(address);
             gpu.releaseAllocator(other);
             final long all = pool.alloc(CAPACITY);
-            final long syncs = gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE);
+            final long syncs = gpu.driver.controls().calls(CudaFunction.CTX_SYNCHRONIZE);
             assertThatExceptionOfType(OutOfMemoryException.class)
                     .isThrownBy(() -> pool.alloc(MIB))
                     .satisfies(e -> {
@@ -178,7 +178,8 @@ class DriverPoolTest {
                         assertThat(e.shortage().held()).isEqualTo(CAPACITY);
                         assertThat(e.shortage().deviceFree()).isZero();
                     });
-            assertThat(gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE)).isEqualTo(syncs + 1);
+            assertThat(gpu.driver.controls().calls(CudaFunction.CTX_SYNCHRONIZE))
+                    .isEqualTo(syncs + 1);
             assertThat(pool.stats().numFailedAllocs()).isEqualTo(1);
             pool.free(all);
             pool.free(pool.alloc(MIB));
@@ -187,9 +188,9 @@ class DriverPoolTest {
 
     @Test
     void aRequestBeyondTheDeviceDoesNotStallIt() {
-        final long syncs = gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE);
+        final long syncs = gpu.driver.controls().calls(CudaFunction.CTX_SYNCHRONIZE);
         assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> pool.alloc(2 * CAPACITY));
-        assertThat(gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE)).isEqualTo(syncs);
+        assertThat(gpu.driver.controls().calls(CudaFunction.CTX_SYNCHRONIZE)).isEqualTo(syncs);
     }
 
     @Test
@@ -219,7 +220,7 @@ class DriverPoolTest {
         try (SyncStream first = gpu.stream();
                 SyncStream second = gpu.stream()) {
             final long address = pool.allocOnStream(PIECE, first);
-            gpu.driver.memsetD8Async(0, address, (byte) 1, PIECE, first.handle());
+            gpu.driver.memory().memsetD8Async(0, address, (byte) 1, PIECE, first.handle());
             pool.free(address);
             pool.free(pool.allocOnStream(PIECE, second));
         }
@@ -252,7 +253,7 @@ class DriverPoolTest {
     void memoryOutlivesItsStream() {
         final SyncStream stream = gpu.stream();
         final long address = pool.allocOnStream(MIB, stream);
-        gpu.driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+        gpu.driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
         stream.close();
         pool.free(address);
         assertThat(pool.alloc(MIB)).isEqualTo(address);
@@ -263,10 +264,10 @@ class DriverPoolTest {
     void memoryOfAStreamThatCannotBeDrainedIsSetAside() {
         final SyncStream stream = gpu.stream();
         final long address = pool.allocOnStream(MIB, stream);
-        gpu.driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
-        gpu.driver.failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+        gpu.driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+        gpu.driver.controls().failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(stream::close);
-        gpu.driver.clearFailures();
+        gpu.driver.controls().clearFailures();
         pool.free(address);
         assertThat(pool.stats().bytesInUse()).isZero();
         final long other = pool.alloc(MIB);
@@ -277,9 +278,9 @@ class DriverPoolTest {
     @Test
     void aFailedFreeIsTriedOnceMore() {
         final long address = pool.alloc(MIB);
-        gpu.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, UNKNOWN_ERROR);
+        gpu.driver.controls().failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, UNKNOWN_ERROR);
         pool.free(address);
-        gpu.driver.failOnCall(CudaFunction.STREAM_SYNCHRONIZE, 1, UNKNOWN_ERROR);
+        gpu.driver.controls().failOnCall(CudaFunction.STREAM_SYNCHRONIZE, 1, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.alloc(MIB));
         assertThat(pool.stats().numAllocs()).isEqualTo(1);
         assertThat(pool.stats().bytesInUse()).isZero();
@@ -292,7 +293,7 @@ class DriverPoolTest {
         final SyncStream second = gpu.stream();
         for (SyncStream stream : List.of(first, second)) {
             final long address = other.allocOnStream(MIB, stream);
-            gpu.driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+            gpu.driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
             other.allocOnStream(MIB, stream);
             other.free(address);
         }
@@ -301,7 +302,7 @@ class DriverPoolTest {
         second.close();
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.alloc(1));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(other::shrink);
-        assertThat(gpu.driver.memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
+        assertThat(gpu.driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
     }
 
     @Test
@@ -312,12 +313,12 @@ class DriverPoolTest {
                 CudaFunction.MEM_POOL_SET_ATTRIBUTE,
                 CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC,
                 CudaFunction.MEM_POOL_GET_ATTRIBUTE)) {
-            gpu.driver.failOnCall(function, 1, UNKNOWN_ERROR);
+            gpu.driver.controls().failOnCall(function, 1, UNKNOWN_ERROR);
             assertThatExceptionOfType(DeviceException.class)
                     .as(function.toString())
                     .isThrownBy(() -> gpu.pool("arena.exclusive", "1", "arena.max_mem", "1"));
         }
-        gpu.driver.failOnCall(CudaFunction.MEM_POOL_CREATE, 1, CudaResult.OUT_OF_MEMORY);
+        gpu.driver.controls().failOnCall(CudaFunction.MEM_POOL_CREATE, 1, CudaResult.OUT_OF_MEMORY);
         assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> gpu.pool("arena.exclusive", "1"));
     }
 }

@@ -2,7 +2,10 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaPools;
+import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.PoolAttribute;
+import allocator.cuda.memory.PoolSettings;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
 import allocator.spi.DeviceException;
@@ -12,16 +15,20 @@ import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 
 /**
- * Device memory of a pool of its own, allocated and deallocated in the order of a stream: the proposal's
- * {@code cuda_async_resource}.
+ * Stream-ordered device memory from a driver pool of its own: the CUDA proposal's {@code cuda_async_resource}.
  *
- * <p>The pool keeps what is freed, whatever is synchronized, until {@link #shrink}; with the driver's default it would
- * give everything back at each synchronization. Without a stream, an allocation is usable at once anywhere and a
- * deallocation needs all work done; both use a stream of this resource, and the allocation waits for it, which is empty
- * but for them. What is deallocated is not checked but by the driver.
+ * <p>The pool caches freed memory until {@link #shrink}. Its release threshold is the default of
+ * {@link PoolSettings#RELEASE_THRESHOLD}; with the driver's own default, a pool returns all free memory at each
+ * synchronization.
+ *
+ * <p>Calls without a stream use a private stream of this resource: an allocation waits for that stream, which has no
+ * other work, and is then usable anywhere; a deallocation requires that all work using the memory is complete. Only the
+ * driver checks addresses.
  */
 public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final CudaDriver driver;
+    private final CudaPools pools;
+    private final CudaStreams streams;
     private final int device;
     private final MemoryInfo memory;
     private final long pool;
@@ -29,18 +36,20 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private boolean isClosed;
 
     /**
-     * Makes a resource with a pool that holds nothing.
+     * Creates a resource with an empty pool.
      *
      * @param driver the driver
-     * @param device the device's ordinal, its context retained
+     * @param device the device's ordinal; its primary context must be retained
      * @throws DeviceException if the device has no pools, or the driver fails
      */
     public CudaAsyncResource(CudaDriver driver, int device) {
         this.driver = driver;
+        this.pools = driver.pools();
+        this.streams = driver.streams();
         this.device = device;
         this.memory = CudaCalls.memory("CudaAsync", device, MemoryType.DEFAULT);
         try {
-            pool = driver.memPoolCreate(device);
+            pool = pools.memPoolCreate(device);
             ownStream = createStream(driver, device, pool);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
@@ -50,13 +59,18 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private static long createStream(CudaDriver driver, int device, long pool) {
         boolean isCreated = false;
         try {
-            driver.memPoolSetAttribute(device, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
-            final long stream = driver.streamCreate(device);
+            driver.pools()
+                    .memPoolSetAttribute(
+                            device,
+                            pool,
+                            PoolAttribute.RELEASE_THRESHOLD,
+                            PoolSettings.RELEASE_THRESHOLD.defaultValue());
+            final long stream = driver.streams().streamCreate(device);
             isCreated = true;
             return stream;
         } finally {
             if (!isCreated) {
-                driver.memPoolDestroy(device, pool);
+                driver.pools().memPoolDestroy(device, pool);
             }
         }
     }
@@ -73,10 +87,10 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     @Override
     public long allocate(long byteSize, long byteAlignment) {
-        final long address = take(byteSize, byteAlignment, ownStream);
+        final long address = allocateOn(byteSize, byteAlignment, ownStream);
         if (address != 0) {
             try {
-                driver.streamSynchronize(device, ownStream);
+                streams.streamSynchronize(device, ownStream);
             } catch (CudaException e) {
                 free(address, ownStream);
                 throw CudaCalls.failure(e);
@@ -87,18 +101,18 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     @Override
     public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
-        return take(byteSize, byteAlignment, stream.handle());
+        return allocateOn(byteSize, byteAlignment, stream.handle());
     }
 
-    private long take(long byteSize, long byteAlignment, long stream) {
+    private long allocateOn(long byteSize, long byteAlignment, long stream) {
         CudaCalls.requireValid(byteSize, byteAlignment);
         if (byteSize == 0) {
             return 0;
         }
         try {
-            return driver.memAllocFromPoolAsync(device, pool, byteSize, stream);
+            return pools.memAllocFromPoolAsync(device, pool, byteSize, stream);
         } catch (CudaException e) {
-            throw CudaCalls.refusal(driver, memory, byteSize, e);
+            throw CudaCalls.allocationFailure(driver, memory, byteSize, e);
         }
     }
 
@@ -118,27 +132,26 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     private void free(long address, long stream) {
         try {
-            driver.memFreeAsync(device, address, stream);
+            pools.memFreeAsync(device, address, stream);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }
     }
 
-    /** The driver hands memory on when it knows that the free has taken effect. */
+    /** Returns {@code true}: the driver reuses memory once it knows that the free has taken effect. */
     @Override
     public boolean isOrderedByDevice() {
         return true;
     }
 
     /**
-     * Gives back to the device what the pool holds and nobody uses. Memory whose deallocation its stream has not come
-     * to yet stays.
+     * Returns the pool's unused memory to the device. Memory whose stream has not reached the deallocation yet stays.
      */
     @Override
     public ShrinkReport shrink() {
         try {
             final long before = held();
-            driver.memPoolTrimTo(device, pool, 0);
+            pools.memPoolTrimTo(device, pool, 0);
             final long after = held();
             return new ShrinkReport(before - after, 0, after, 0, 0);
         } catch (CudaException e) {
@@ -147,12 +160,12 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     private long held() {
-        return driver.memPoolGetAttribute(device, pool, PoolAttribute.RESERVED_MEM_CURRENT);
+        return pools.memPoolGetAttribute(device, pool, PoolAttribute.RESERVED_MEM_CURRENT);
     }
 
     /**
-     * Destroys the pool. Memory that is still allocated stays valid until it is deallocated by other means. A second
-     * call does nothing.
+     * Waits for the private stream, then destroys it and the pool. Live allocations stay valid, but this resource can
+     * no longer deallocate them. A second call does nothing.
      *
      * @throws DeviceException if the driver fails
      */
@@ -163,9 +176,9 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         }
         isClosed = true;
         try {
-            driver.streamSynchronize(device, ownStream);
-            driver.streamDestroy(device, ownStream);
-            driver.memPoolDestroy(device, pool);
+            streams.streamSynchronize(device, ownStream);
+            streams.streamDestroy(device, ownStream);
+            pools.memPoolDestroy(device, pool);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }

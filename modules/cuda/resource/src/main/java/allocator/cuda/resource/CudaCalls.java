@@ -2,21 +2,20 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
-import allocator.resource.InvalidAlignmentException;
+import allocator.resource.Requests;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 
-/** What all resources of a CUDA device share. */
+/** Checks and failures shared by all resources of a CUDA device. */
 final class CudaCalls {
-    /** What the driver aligns every allocation to. */
+    /** The alignment of every allocation of the driver, in bytes. */
     static final long BYTE_ALIGNMENT = 256;
 
     private static final int NVIDIA = 0x10de;
@@ -29,29 +28,21 @@ final class CudaCalls {
     }
 
     static void requireValid(long byteSize, long byteAlignment) {
-        if (byteSize < 0) {
-            throw InvalidSizeException.negative(byteSize);
-        }
-        if (byteAlignment <= 0 || (byteAlignment & (byteAlignment - 1)) != 0) {
-            throw new InvalidAlignmentException(byteAlignment, "is not a power of two");
-        }
-        if (byteAlignment > BYTE_ALIGNMENT) {
-            throw new InvalidAlignmentException(
-                    byteAlignment, "is more than the " + BYTE_ALIGNMENT + " that the driver gives");
-        }
+        Requests.requireValid(byteSize, byteAlignment);
+        Requests.requireAtMost(byteAlignment, BYTE_ALIGNMENT, "the driver");
     }
 
     static DeviceException failure(CudaException e) {
         return new DeviceException(String.valueOf(e.getMessage()), e);
     }
 
-    /** Exhaustion, or another failure of an allocation. */
-    static AllocatorException refusal(CudaDriver driver, MemoryInfo memory, long byteSize, CudaException e) {
+    /** Returns the exception for an allocation that failed: out of memory, or another failure of the driver. */
+    static AllocatorException allocationFailure(CudaDriver driver, MemoryInfo memory, long byteSize, CudaException e) {
         if (!e.isOutOfMemory()) {
             return failure(e);
         }
         return new OutOfMemoryException(
-                "The driver has no " + byteSize + " bytes",
+                "The driver cannot allocate " + byteSize + " bytes",
                 Shortage.ofDevice(memory, byteSize, freeBytes(driver, memory)),
                 "",
                 e);
@@ -59,10 +50,10 @@ final class CudaCalls {
 
     private static long freeBytes(CudaDriver driver, MemoryInfo memory) {
         if (memory.memoryType() != MemoryType.DEFAULT) {
-            return OutOfMemoryException.UNKNOWN; // the host's, which the driver does not tell
+            return OutOfMemoryException.UNKNOWN; // host memory, of which the driver reports nothing
         }
         try {
-            return driver.memGetInfo(memory.deviceOrdinal()).freeByteSize();
+            return driver.memory().memGetInfo(memory.deviceOrdinal()).freeByteSize();
         } catch (CudaException e) {
             return OutOfMemoryException.UNKNOWN;
         }

@@ -2,36 +2,40 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
-import allocator.resource.StreamEvents;
+import allocator.cuda.driver.CudaStreams;
+import allocator.resource.tracked.StreamEvents;
 import allocator.spi.SyncStream;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
-/** The events of one device's streams. Events that come back are used again. */
+/**
+ * The events of one device's streams. Released events are reused. A {@link SyncStream} passed here must have the
+ * driver's stream as its handle.
+ */
 public final class CudaEvents implements StreamEvents, AutoCloseable {
-    private final CudaDriver driver;
+    private final CudaStreams streams;
     private final int device;
     private final Deque<Long> idle = new ArrayDeque<>();
     private boolean isClosed;
 
     /**
-     * Makes a source of events.
+     * Creates a source without events.
      *
      * @param driver the driver
-     * @param device the device's ordinal, its context retained
+     * @param device the device's ordinal; its primary context must be retained
      */
     public CudaEvents(CudaDriver driver, int device) {
-        this.driver = driver;
+        this.streams = driver.streams();
         this.device = device;
     }
 
     @Override
     public long record(SyncStream stream) {
         try {
-            final long event = take();
+            final long event = idleOrNew();
             boolean isRecorded = false;
             try {
-                driver.eventRecord(device, event, stream.handle());
+                streams.eventRecord(device, event, stream.handle());
                 isRecorded = true;
             } finally {
                 if (!isRecorded) {
@@ -44,20 +48,20 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         }
     }
 
-    private long take() {
+    private long idleOrNew() {
         synchronized (idle) {
             final Long event = idle.pollLast();
             if (event != null) {
                 return event;
             }
         }
-        return driver.eventCreate(device);
+        return streams.eventCreate(device);
     }
 
     @Override
     public void await(SyncStream stream, long event) {
         try {
-            driver.streamWaitEvent(device, stream.handle(), event);
+            streams.streamWaitEvent(device, stream.handle(), event);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }
@@ -66,7 +70,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     @Override
     public boolean isDone(long event) {
         try {
-            return driver.eventQuery(device, event);
+            return streams.eventQuery(device, event);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }
@@ -80,16 +84,16 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
                 return;
             }
         }
-        driver.eventDestroy(device, event);
+        streams.eventDestroy(device, event);
     }
 
-    /** Destroys the events that are not in use; the others as they come back. A second call does nothing. */
+    /** Destroys the released events; the others are destroyed when they are released. A second call does nothing. */
     @Override
     public void close() {
         synchronized (idle) {
             isClosed = true;
             while (!idle.isEmpty()) {
-                driver.eventDestroy(device, idle.removeLast());
+                streams.eventDestroy(device, idle.removeLast());
             }
         }
     }

@@ -2,6 +2,7 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaMemory;
 import allocator.resource.MemoryKind;
 import allocator.resource.MemoryResource;
 import allocator.spi.ForeignAddressException;
@@ -11,26 +12,28 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /**
- * Memory that the driver allocates and frees block by block. A call takes microseconds, next to which remembering what
- * is live costs nothing: so a bad deallocation is refused here and never reaches the driver.
+ * Memory that the driver allocates and frees block by block. Live sizes are recorded, at little cost next to the
+ * microseconds of a driver call, and invalid deallocations are rejected before they reach the driver.
  */
 abstract class DriverResource implements MemoryResource {
     private final CudaDriver driver;
+    private final CudaMemory driverMemory;
     private final MemoryInfo memory;
     private final MemoryKind kind;
     private final ConcurrentMap<Long, Long> liveSizes = new ConcurrentHashMap<>();
 
     DriverResource(CudaDriver driver, MemoryInfo memory, MemoryKind kind) {
         this.driver = driver;
+        this.driverMemory = driver.memory();
         this.memory = memory;
         this.kind = kind;
     }
 
-    /** One call of the driver that allocates. */
-    abstract long allocate(CudaDriver from, int device, long byteSize);
+    /** Allocates with one call of the driver. */
+    abstract long allocate(CudaMemory from, int device, long byteSize);
 
-    /** One call of the driver that frees. */
-    abstract void free(CudaDriver from, int device, long address);
+    /** Frees with one call of the driver. */
+    abstract void free(CudaMemory from, int device, long address);
 
     @Override
     public final MemoryInfo memory() {
@@ -49,11 +52,11 @@ abstract class DriverResource implements MemoryResource {
             return 0;
         }
         try {
-            final long address = allocate(driver, memory.deviceOrdinal(), byteSize);
+            final long address = allocate(driverMemory, memory.deviceOrdinal(), byteSize);
             liveSizes.put(address, byteSize);
             return address;
         } catch (CudaException e) {
-            throw CudaCalls.refusal(driver, memory, byteSize, e);
+            throw CudaCalls.allocationFailure(driver, memory, byteSize, e);
         }
     }
 
@@ -71,7 +74,7 @@ abstract class DriverResource implements MemoryResource {
                     byteSize, "is not the " + live + " allocated at 0x" + Long.toHexString(address));
         }
         try {
-            free(driver, memory.deviceOrdinal(), address);
+            free(driverMemory, memory.deviceOrdinal(), address);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }

@@ -1,8 +1,8 @@
 /**
- * Resources over a CUDA driver, real or simulated: device, unified, pinned and stream-ordered memory, and the events of
- * streams.
+ * Memory resources and stream events over a CUDA driver, real or simulated: device, pinned, managed and stream-ordered
+ * memory.
  *
- * <p>A {@link allocator.spi.SyncStream} that is passed here has the driver's stream as its handle. The primary context
- * of the device is retained by whoever makes a resource, for as long as the resource is used.
+ * <p>A {@link allocator.spi.SyncStream} passed to a resource must have the driver's stream as its handle. The caller
+ * retains the primary context of the device for as long as a resource is used.
  */
 package allocator.cuda.resource;

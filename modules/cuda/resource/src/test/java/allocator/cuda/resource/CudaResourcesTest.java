@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
 import allocator.resource.FallbackResource;
 import allocator.resource.InvalidAlignmentException;
 import allocator.resource.MemoryKind;
@@ -15,6 +13,8 @@ import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
 import allocator.resource.ResourceArena;
 import allocator.resource.StatisticsResource;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
 import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.HostAccessibleAllocator;
@@ -35,7 +35,7 @@ class CudaResourcesTest {
             .withLaggingStreams()
             .build();
 
-    /** The resources that there are. */
+    /** The CUDA resources. */
     enum Kind {
         DEVICE(MemoryKind.DEVICE),
         UNIFIED(MemoryKind.UNIFIED),
@@ -60,12 +60,12 @@ class CudaResourcesTest {
 
     @BeforeEach
     void retain() {
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
     }
 
     @AfterEach
     void nothingIsLeft() {
-        driver.primaryContextRelease(0);
+        driver.devices().primaryContextRelease(0);
         driver.close();
     }
 
@@ -86,13 +86,13 @@ class CudaResourcesTest {
             assertThatThrownBy(() -> resource.allocate(1, 3)).isInstanceOf(InvalidAlignmentException.class);
             resource.deallocate(one, 1);
             resource.deallocate(two, MIB, 128);
-            driver.advanceAll();
+            driver.controls().advanceAll();
         }
     }
 
     @ParameterizedTest
     @EnumSource(names = {"DEVICE", "ASYNC"})
-    void exhaustionIsTypedAndTellsWhatTheDeviceHasFree(Kind kind) {
+    void exhaustionReportsTheFreeBytesOfTheDevice(Kind kind) {
         try (MemoryResource resource = kind.over(driver)) {
             assertThatThrownBy(() -> resource.allocate(65 * MIB))
                     .isInstanceOfSatisfying(
@@ -103,7 +103,7 @@ class CudaResourcesTest {
 
     @ParameterizedTest
     @EnumSource(names = "ASYNC", mode = EnumSource.Mode.EXCLUDE)
-    void badDeallocationsNeverReachTheDriver(Kind kind) {
+    void invalidDeallocationsNeverReachTheDriver(Kind kind) {
         MemoryResource resource = kind.over(driver);
         long address = resource.allocate(100);
         assertThatThrownBy(() -> resource.deallocate(address, 101)).isInstanceOf(InvalidSizeException.class);
@@ -115,15 +115,15 @@ class CudaResourcesTest {
     @Test
     void anotherFailureOfTheDriverIsNotExhaustion() {
         MemoryResource resource = new CudaDeviceResource(driver, 0);
-        driver.failOnCall(1, CudaResult.ILLEGAL_ADDRESS);
+        driver.controls().failOnCall(1, CudaResult.ILLEGAL_ADDRESS);
         assertThatThrownBy(() -> resource.allocate(1)).isInstanceOf(DeviceException.class);
-        driver.failAlways(CudaFunction.MEM_POOL_SET_ATTRIBUTE, CudaResult.NOT_SUPPORTED);
+        driver.controls().failAlways(CudaFunction.MEM_POOL_SET_ATTRIBUTE, CudaResult.NOT_SUPPORTED);
         assertThatThrownBy(() -> new CudaAsyncResource(driver, 0)).isInstanceOf(DeviceException.class);
-        driver.clearFailures();
+        driver.controls().clearFailures();
     }
 
     @Test
-    void hostReachableKindsServeTheJdk() {
+    void hostAccessibleMemoryServesTheJdk() {
         MemoryResource pinned = new CudaPinnedResource(driver, 0);
         try (ResourceArena arena = ResourceArena.ofConfined(pinned)) {
             var numbers = arena.allocateFrom(ValueLayout.JAVA_INT, 1, 2, 3);
@@ -133,28 +133,28 @@ class CudaResourcesTest {
     }
 
     @Test
-    void unifiedMemoryStandsInForDeviceMemory() {
+    void unifiedMemoryReplacesDeviceMemory() {
         MemoryResource both =
                 new FallbackResource(new CudaDeviceResource(driver, 0), new CudaUnifiedResource(driver, 0));
         long address = both.allocate(100 * MIB);
         both.deallocate(address, 100 * MIB);
     }
 
-    /** The device reports a use of pool memory whose allocation nothing has waited for. */
+    /** The device reports a use of pool memory that did not wait for the allocation. */
     @Test
     void memoryWithoutAStreamIsUsableOnEveryStreamAtOnce() {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0);
                 DriverStream stream = new DriverStream(driver, async.memory())) {
             long address = async.allocate(MIB);
-            driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+            driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
             stream.flush();
             async.deallocate(address, MIB);
-            assertThat(driver.hazards()).isEmpty();
+            assertThat(driver.controls().hazards()).isEmpty();
         }
     }
 
     @Test
-    void onlyThePoolOfTheDriverOrdersItsMemory() {
+    void onlyPoolMemoryIsOrderedByTheDevice() {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0)) {
             MemoryResource device = new CudaDeviceResource(driver, 0);
             assertThat(device.isOrderedByDevice()).isFalse();
@@ -165,13 +165,13 @@ class CudaResourcesTest {
     }
 
     @Test
-    void streamOrderedMemoryIsDeallocatedWhileItsWorkIsQueued() {
+    void streamOrderedMemoryIsDeallocatedWhileWorkIsQueued() {
         try (CudaAsyncResource async = new CudaAsyncResource(driver, 0)) {
             StatisticsResource counted = new StatisticsResource(async);
             BudgetResource stack = new BudgetResource(counted, Budget.of("device", 10 * MIB));
             try (DriverStream stream = new DriverStream(driver, async.memory())) {
                 long address = stack.allocate(MIB, 256, stream);
-                driver.memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+                driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
                 stack.deallocate(address, MIB, 256, stream);
                 assertThat(counted.statistics().bytes()).isZero();
             }

@@ -3,42 +3,28 @@ package allocator.cuda.resource;
 import allocator.cuda.driver.CudaDriver;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
-import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
 
-/** A stream of a driver, with as much of the contract as resources use. */
-final class DriverStream extends SyncStream {
-    private final CudaDriver driver;
-    private final long handle;
-
+/** A stream of a driver. Its handle, flush and close are the driver's; it has no notifications. */
+final class DriverStream extends FakeStream {
     DriverStream(CudaDriver driver, MemoryInfo memory) {
         super(memory);
-        this.driver = driver;
-        this.handle = driver.streamCreate(0);
-    }
-
-    @Override
-    public long handle() {
-        return handle;
+        final long stream = driver.streams().streamCreate(0);
+        handle(stream);
+        before(operation -> {
+            switch (operation) {
+                case "flush" -> driver.streams().streamSynchronize(0, stream);
+                case "close" -> {
+                    driver.streams().streamSynchronize(0, stream);
+                    driver.streams().streamDestroy(0, stream);
+                }
+                default -> {}
+            }
+        });
     }
 
     @Override
     public SyncNotification createNotification() {
         throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void flush() {
-        driver.streamSynchronize(0, handle);
-    }
-
-    @Override
-    public void onSessionRunEnd() {
-        flush();
-    }
-
-    @Override
-    public void close() {
-        flush();
-        driver.streamDestroy(0, handle);
     }
 }

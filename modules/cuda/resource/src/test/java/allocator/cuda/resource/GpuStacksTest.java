@@ -2,24 +2,24 @@ package allocator.cuda.resource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assertions.fail;
-import static org.junit.jupiter.api.Assumptions.abort;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaDrivers;
-import allocator.resource.Access;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
 import allocator.resource.LeakTrackingResource;
-import allocator.resource.LoggingResource;
 import allocator.resource.MemoryResource;
-import allocator.resource.RmmLog;
 import allocator.resource.StatisticsResource;
 import allocator.resource.StreamOrderedMemoryResource;
-import allocator.resource.TrackedBlock;
-import allocator.resource.TrackedMemory;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.log.LoggingResource;
+import allocator.resource.log.RmmLog;
+import allocator.resource.tracked.Access;
+import allocator.resource.tracked.TrackedBlock;
+import allocator.resource.tracked.TrackedLaunch;
+import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.Gpu;
 import java.io.StringWriter;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
@@ -33,7 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The stacks of the other tests on a real GPU, where there is one. */
+/** Stacks of resources on a real GPU. */
 class GpuStacksTest {
     private static final long MIB = 1 << 20;
 
@@ -43,20 +43,15 @@ class GpuStacksTest {
     void findDevice() {
         driver = switch (CudaDrivers.probe()) {
             case CudaAvailability.Available available -> available.driver();
-            case CudaAvailability.Unavailable unavailable -> {
-                if (Boolean.getBoolean("allocator.gpu.required")) {
-                    yield fail("allocator.gpu.required is set, but " + unavailable.reason());
-                }
-                yield abort(unavailable.reason());
-            }
+            case CudaAvailability.Unavailable unavailable -> throw Gpu.absent(unavailable.reason());
         };
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
     }
 
     @AfterEach
     void release() {
         if (driver != null) {
-            driver.primaryContextRelease(0);
+            driver.devices().primaryContextRelease(0);
         }
     }
 
@@ -67,8 +62,8 @@ class GpuStacksTest {
                 new CudaUnifiedResource(driver, 0), new CudaAsyncResource(driver, 0))) {
             try (resource) {
                 long address = resource.allocate(MIB);
-                driver.memsetD8(0, address, (byte) 7, MIB);
-                driver.ctxSynchronize(0);
+                driver.memory().memsetD8(0, address, (byte) 7, MIB);
+                driver.devices().ctxSynchronize(0);
                 resource.deallocate(address, MIB);
             }
         }
@@ -86,7 +81,7 @@ class GpuStacksTest {
             StreamOrderedMemoryResource stack = new BudgetResource(tracked, Budget.of("device", 100 * MIB));
             for (int i = 1; i <= 1000; i++) {
                 long address = stack.allocate(i * 1000L, 256, stream);
-                driver.memsetD8Async(0, address, (byte) i, i * 1000L, stream.handle());
+                driver.memory().memsetD8Async(0, address, (byte) i, i * 1000L, stream.handle());
                 stack.deallocate(address, i * 1000L, 256, stream);
             }
             assertThatThrownBy(() -> stack.allocate(101 * MIB, 256, stream)).isInstanceOf(OutOfMemoryException.class);
@@ -98,7 +93,7 @@ class GpuStacksTest {
         }
     }
 
-    /** What is read is what was written last, however streams overlap: 20 000 random steps on four of them. */
+    /** A read returns what was written last, however streams overlap: 20,000 random steps on four streams. */
     @Test
     void trackedBlocksKeepTheirValuesOverStreams() {
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
@@ -146,9 +141,9 @@ class GpuStacksTest {
         async.close();
     }
 
-    /** Eight threads, each with a stream: what is written right after an allocation is not met by anybody else. */
+    /** Eight threads, each with a stream, write right after an allocation; no other thread reads or overwrites that. */
     @Test
-    void threadsOnStreamsOfTheirOwnMeetTheirOwnBytes() throws Exception {
+    void threadsOnTheirOwnStreamsReadTheirOwnBytes() throws Exception {
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
         CudaEvents events = new CudaEvents(driver, 0);
         TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 256 * MIB));
@@ -187,15 +182,15 @@ class GpuStacksTest {
 
     private void write(TrackedMemory memory, TrackedBlock block, int value, DriverStream stream) {
         memory.prepare(block, Access.WRITE, stream);
-        driver.memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle());
+        driver.memory().memsetD8Async(0, block.address(), (byte) value, block.byteSize(), stream.handle());
         memory.finish(block, Access.WRITE, stream);
     }
 
     private void copy(TrackedMemory memory, TrackedBlock source, TrackedBlock target, DriverStream stream) {
-        try (TrackedMemory.Launch launch =
+        try (TrackedLaunch launch =
                 memory.launch(stream).uses(source, Access.READ).uses(target, Access.WRITE)) {
             launch.prepare();
-            driver.memcpyDtoDAsync(0, target.address(), source.address(), MIB, stream.handle());
+            driver.memory().memcpyDtoDAsync(0, target.address(), source.address(), MIB, stream.handle());
             launch.commit();
         }
     }
@@ -204,7 +199,7 @@ class GpuStacksTest {
         try (Arena arena = Arena.ofConfined()) {
             var host = arena.allocate(MIB);
             memory.prepare(block, Access.READ, stream);
-            driver.memcpyDtoHAsync(0, host.address(), block.address(), MIB, stream.handle());
+            driver.memory().memcpyDtoHAsync(0, host.address(), block.address(), MIB, stream.handle());
             memory.finish(block, Access.READ, stream);
             stream.flush();
             assertThat(host.get(ValueLayout.JAVA_BYTE, 0)).isEqualTo((byte) value);

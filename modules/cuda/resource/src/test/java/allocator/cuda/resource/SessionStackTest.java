@@ -6,14 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.resource.AllocatorResource;
-import allocator.resource.Budget;
-import allocator.resource.BudgetResource;
-import allocator.resource.LoggingResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
-import allocator.resource.RmmLog;
-import allocator.resource.RmmLog.Action;
 import allocator.resource.StatisticsResource;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.log.LoggingResource;
+import allocator.resource.log.RmmLog;
+import allocator.resource.log.RmmLog.Action;
 import allocator.runtime.Environment;
 import allocator.runtime.RunOptions;
 import allocator.runtime.Session;
@@ -23,11 +23,11 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceDiscovery;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
-import allocator.spi.EpFactory;
 import allocator.spi.HardwareDevice;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
+import allocator.testkit.FakeFactory;
 import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
@@ -48,38 +48,24 @@ class SessionStackTest {
 
     @BeforeEach
     void retain() {
-        driver.primaryContextRetain(0);
+        driver.devices().primaryContextRetain(0);
     }
 
     @AfterEach
     void nothingIsLeft() {
-        driver.primaryContextRelease(0);
+        driver.devices().primaryContextRelease(0);
         driver.close();
     }
 
-    /** A provider of the simulated device's memory, block by block. */
-    private static final class Gpu implements EpFactory {
+    /** A provider of the memory of the simulated device, without a pool. */
+    private static final class SimulatedGpu extends FakeFactory {
         private final SimulatedCudaDriver driver;
         private final CudaDeviceResource resource;
 
-        Gpu(SimulatedCudaDriver driver) {
+        SimulatedGpu(SimulatedCudaDriver driver) {
+            super("gpu");
             this.driver = driver;
             resource = new CudaDeviceResource(driver, 0);
-        }
-
-        @Override
-        public String name() {
-            return "gpu";
-        }
-
-        @Override
-        public String vendor() {
-            return "test";
-        }
-
-        @Override
-        public String version() {
-            return "1";
         }
 
         @Override
@@ -105,11 +91,6 @@ class SessionStackTest {
         }
 
         @Override
-        public boolean isStreamAware(MemoryInfo info) {
-            return true;
-        }
-
-        @Override
         public SyncStream createSyncStream(MemoryInfo info) {
             return new DriverStream(driver, info);
         }
@@ -118,7 +99,7 @@ class SessionStackTest {
     private Environment environment() {
         Environment environment =
                 Environment.builder().modulePathProviders(false).build();
-        environment.register(new Gpu(driver));
+        environment.register(new SimulatedGpu(driver));
         return environment;
     }
 
@@ -144,11 +125,16 @@ class SessionStackTest {
                 try (Session session = environment.openSession(options)) {
                     session.run(RunOptions.builder().build(), run -> {
                         long address = run.allocator().allocOnStream(8 * MIB, run.stream(0));
-                        driver.memsetD8Async(
-                                0, address, (byte) 1, 8 * MIB, run.stream(0).handle());
+                        driver.memory()
+                                .memsetD8Async(
+                                        0,
+                                        address,
+                                        (byte) 1,
+                                        8 * MIB,
+                                        run.stream(0).handle());
                         assertThatThrownBy(() -> run.allocator().allocOnStream(3 * MIB, run.stream(0)))
                                 .isInstanceOf(OutOfMemoryException.class)
-                                .hasMessageContaining("The budget tenant has no");
+                                .hasMessageContaining("The budget tenant cannot grant");
                         run.allocator().free(address);
                     });
                     assertThat(tenant.status().peakCharge()).isEqualTo(8 * MIB);
@@ -159,11 +145,11 @@ class SessionStackTest {
         }
         assertThat(actions()).containsExactly(Action.ALLOCATE, Action.FREE);
         assertThat(tenant.status().charge()).isZero();
-        assertThat(driver.calls(CudaFunction.MEM_ALLOC)).isZero();
+        assertThat(driver.controls().calls(CudaFunction.MEM_ALLOC)).isZero();
     }
 
     @Test
-    void aProvidersAllocatorLiesUnderTheStackOfASession() throws IOException {
+    void aStackDecoratesTheAllocatorOfAProvider() throws IOException {
         Budget tenant = Budget.of("tenant", 10 * MIB);
         SessionOptions options = SessionOptions.builder()
                 .name("bert")

@@ -54,14 +54,14 @@ abstract class CudaDriverContract {
     @BeforeEach
     void retainContext() {
         driver = openDriver();
-        driver.primaryContextRetain(DEVICE);
+        driver.devices().primaryContextRetain(DEVICE);
     }
 
     @AfterEach
     void releaseContext() {
         if (driver != null) {
-            driver.ctxSynchronize(DEVICE);
-            driver.primaryContextRelease(DEVICE);
+            driver.devices().ctxSynchronize(DEVICE);
+            driver.devices().primaryContextRelease(DEVICE);
         }
     }
 
@@ -69,8 +69,8 @@ abstract class CudaDriverContract {
 
     @Test
     void theDeviceSaysWhatItIs() {
-        final CudaDeviceInfo info = driver.deviceInfo(DEVICE);
-        assertThat(driver.driverVersion()).isGreaterThanOrEqualTo(12_000);
+        final CudaDeviceInfo info = driver.devices().info(DEVICE);
+        assertThat(driver.devices().driverVersion()).isGreaterThanOrEqualTo(12_000);
         assertThat(info.ordinal()).isZero();
         assertThat(info.name()).isNotBlank();
         assertThat(info.uuid().getMostSignificantBits()).isNotZero();
@@ -81,34 +81,34 @@ abstract class CudaDriverContract {
 
     @Test
     void anOrdinalOutOfRangeIsRefused() {
-        for (int device : new int[] {-1, driver.deviceCount(), Integer.MAX_VALUE}) {
-            assertFails(CudaResult.INVALID_DEVICE, () -> driver.deviceInfo(device));
-            assertFails(CudaResult.INVALID_DEVICE, () -> driver.primaryContextRetain(device));
-            assertFails(CudaResult.INVALID_DEVICE, () -> driver.primaryContextRelease(device));
-            assertFails(CudaResult.INVALID_DEVICE, () -> driver.memAlloc(device, 1));
-            assertFails(CudaResult.INVALID_DEVICE, () -> driver.streamCreate(device));
+        for (int device : new int[] {-1, driver.devices().count(), Integer.MAX_VALUE}) {
+            assertFails(CudaResult.INVALID_DEVICE, () -> driver.devices().info(device));
+            assertFails(CudaResult.INVALID_DEVICE, () -> driver.devices().primaryContextRetain(device));
+            assertFails(CudaResult.INVALID_DEVICE, () -> driver.devices().primaryContextRelease(device));
+            assertFails(CudaResult.INVALID_DEVICE, () -> driver.memory().memAlloc(device, 1));
+            assertFails(CudaResult.INVALID_DEVICE, () -> driver.streams().streamCreate(device));
         }
     }
 
     @Test
     void withoutContextCallsAreRefused() {
-        driver.primaryContextRelease(DEVICE);
+        driver.devices().primaryContextRelease(DEVICE);
         try {
-            assertFails(CudaResult.INVALID_CONTEXT, () -> driver.memAlloc(DEVICE, 1));
-            assertFails(CudaResult.INVALID_CONTEXT, () -> driver.memPoolCreate(DEVICE));
-            assertFails(CudaResult.INVALID_CONTEXT, () -> driver.primaryContextRelease(DEVICE));
+            assertFails(CudaResult.INVALID_CONTEXT, () -> driver.memory().memAlloc(DEVICE, 1));
+            assertFails(CudaResult.INVALID_CONTEXT, () -> driver.pools().memPoolCreate(DEVICE));
+            assertFails(CudaResult.INVALID_CONTEXT, () -> driver.devices().primaryContextRelease(DEVICE));
         } finally {
-            driver.primaryContextRetain(DEVICE);
+            driver.devices().primaryContextRetain(DEVICE);
         }
-        driver.memFree(DEVICE, driver.memAlloc(DEVICE, 1));
+        driver.memory().memFree(DEVICE, driver.memory().memAlloc(DEVICE, 1));
     }
 
     @Test
     void theContextLivesUntilItsLastRelease() {
-        driver.primaryContextRetain(DEVICE);
-        final long address = driver.memAlloc(DEVICE, 1);
-        driver.primaryContextRelease(DEVICE);
-        driver.memFree(DEVICE, address);
+        driver.devices().primaryContextRetain(DEVICE);
+        final long address = driver.memory().memAlloc(DEVICE, 1);
+        driver.devices().primaryContextRelease(DEVICE);
+        driver.memory().memFree(DEVICE, address);
     }
 
     // Memory
@@ -117,71 +117,74 @@ abstract class CudaDriverContract {
     void allocationsAreAlignedAndApart() {
         final List<Long> addresses = new ArrayList<>();
         for (long byteSize : new long[] {1, 255, 256, 257, 4096, MIB, 3 * MIB + 1}) {
-            final long address = driver.memAlloc(DEVICE, byteSize);
+            final long address = driver.memory().memAlloc(DEVICE, byteSize);
             assertThat(address % 256).isZero();
             addresses.add(address);
-            driver.memsetD8(DEVICE, address, (byte) addresses.size(), byteSize);
+            driver.memory().memsetD8(DEVICE, address, (byte) addresses.size(), byteSize);
         }
         for (int i = 0; i < addresses.size(); i++) {
             assertThat(firstByte(addresses.get(i))).isEqualTo((byte) (i + 1));
         }
-        addresses.forEach(address -> driver.memFree(DEVICE, address));
+        addresses.forEach(address -> driver.memory().memFree(DEVICE, address));
     }
 
     @Test
     void sizesThatAreNotPositiveAreRefused() {
-        final long pool = driver.memPoolCreate(DEVICE);
+        final long pool = driver.pools().memPoolCreate(DEVICE);
         for (long byteSize : new long[] {0, -1, Long.MIN_VALUE}) {
-            assertFails(CudaResult.INVALID_VALUE, () -> driver.memAlloc(DEVICE, byteSize));
-            assertFails(CudaResult.INVALID_VALUE, () -> driver.memAllocManaged(DEVICE, byteSize));
-            assertFails(CudaResult.INVALID_VALUE, () -> driver.memHostAlloc(DEVICE, byteSize, true));
+            assertFails(CudaResult.INVALID_VALUE, () -> driver.memory().memAlloc(DEVICE, byteSize));
+            assertFails(CudaResult.INVALID_VALUE, () -> driver.memory().memAllocManaged(DEVICE, byteSize));
+            assertFails(CudaResult.INVALID_VALUE, () -> driver.memory().memHostAlloc(DEVICE, byteSize, true));
             assertFails(
                     CudaResult.INVALID_VALUE,
-                    () -> driver.memAllocFromPoolAsync(DEVICE, pool, byteSize, DEFAULT_STREAM));
-            assertFails(CudaResult.INVALID_VALUE, () -> driver.memAddressReserve(DEVICE, byteSize));
-            assertFails(CudaResult.INVALID_VALUE, () -> driver.memCreate(DEVICE, byteSize));
+                    () -> driver.pools().memAllocFromPoolAsync(DEVICE, pool, byteSize, DEFAULT_STREAM));
+            assertFails(CudaResult.INVALID_VALUE, () -> driver.addressRanges().memAddressReserve(DEVICE, byteSize));
+            assertFails(CudaResult.INVALID_VALUE, () -> driver.addressRanges().memCreate(DEVICE, byteSize));
         }
-        driver.memPoolDestroy(DEVICE, pool);
+        driver.pools().memPoolDestroy(DEVICE, pool);
     }
 
     @Test
     void freeMemoryFollowsAllocations() {
-        final CudaMemoryUsage before = driver.memGetInfo(DEVICE);
-        final long address = driver.memAlloc(DEVICE, 256 * MIB);
-        assertThat(driver.memGetInfo(DEVICE).freeByteSize()).isLessThanOrEqualTo(before.freeByteSize() - 256 * MIB);
-        driver.memFree(DEVICE, address);
-        assertThat(driver.memGetInfo(DEVICE).freeByteSize()).isGreaterThan(before.freeByteSize() - 256 * MIB);
+        final CudaMemoryUsage before = driver.memory().memGetInfo(DEVICE);
+        final long address = driver.memory().memAlloc(DEVICE, 256 * MIB);
+        assertThat(driver.memory().memGetInfo(DEVICE).freeByteSize())
+                .isLessThanOrEqualTo(before.freeByteSize() - 256 * MIB);
+        driver.memory().memFree(DEVICE, address);
+        assertThat(driver.memory().memGetInfo(DEVICE).freeByteSize()).isGreaterThan(before.freeByteSize() - 256 * MIB);
         assertThat(before.totalByteSize())
-                .isEqualTo(driver.deviceInfo(DEVICE).totalByteSize())
+                .isEqualTo(driver.devices().info(DEVICE).totalByteSize())
                 .isGreaterThanOrEqualTo(before.freeByteSize());
     }
 
     @Test
     void tenTimesTheDeviceIsOutOfMemoryAndHarmsNothing() {
-        final long tooMuch = 10 * driver.deviceInfo(DEVICE).totalByteSize();
-        final long live = driver.memAlloc(DEVICE, MIB);
-        driver.memsetD8(DEVICE, live, (byte) 42, MIB);
-        assertThatThrownBy(() -> driver.memAlloc(DEVICE, tooMuch)).isInstanceOfSatisfying(CudaException.class, e -> {
-            assertThat(e.isOutOfMemory()).isTrue();
-            assertThat(e.resultName()).isEqualTo("CUDA_ERROR_OUT_OF_MEMORY");
-            assertThat(e.function()).isEqualTo(CudaFunction.MEM_ALLOC);
-            assertThat(e).hasMessageContaining("byteSize=" + tooMuch);
-        });
-        assertThatThrownBy(() -> driver.memAlloc(DEVICE, Long.MAX_VALUE)).isInstanceOf(CudaException.class);
+        final long tooMuch = 10 * driver.devices().info(DEVICE).totalByteSize();
+        final long live = driver.memory().memAlloc(DEVICE, MIB);
+        driver.memory().memsetD8(DEVICE, live, (byte) 42, MIB);
+        assertThatThrownBy(() -> driver.memory().memAlloc(DEVICE, tooMuch))
+                .isInstanceOfSatisfying(CudaException.class, e -> {
+                    assertThat(e.isOutOfMemory()).isTrue();
+                    assertThat(e.resultName()).isEqualTo("CUDA_ERROR_OUT_OF_MEMORY");
+                    assertThat(e.function()).isEqualTo(CudaFunction.MEM_ALLOC);
+                    assertThat(e).hasMessageContaining("byteSize=" + tooMuch);
+                });
+        assertThatThrownBy(() -> driver.memory().memAlloc(DEVICE, Long.MAX_VALUE))
+                .isInstanceOf(CudaException.class);
         assertThat(firstByte(live)).isEqualTo((byte) 42);
-        final long next = driver.memAlloc(DEVICE, MIB);
-        driver.memFree(DEVICE, next);
-        driver.memFree(DEVICE, live);
+        final long next = driver.memory().memAlloc(DEVICE, MIB);
+        driver.memory().memFree(DEVICE, next);
+        driver.memory().memFree(DEVICE, live);
     }
 
     @Test
     void freeingWhatIsNotAllocatedIsRefused() {
-        final long address = driver.memAlloc(DEVICE, MIB);
-        driver.memFree(DEVICE, address);
-        assertFails(CudaResult.INVALID_VALUE, () -> driver.memFree(DEVICE, address));
-        final long pinned = driver.memHostAlloc(DEVICE, MIB, true);
-        driver.memFreeHost(DEVICE, pinned);
-        assertFails(CudaResult.INVALID_VALUE, () -> driver.memFreeHost(DEVICE, pinned));
+        final long address = driver.memory().memAlloc(DEVICE, MIB);
+        driver.memory().memFree(DEVICE, address);
+        assertFails(CudaResult.INVALID_VALUE, () -> driver.memory().memFree(DEVICE, address));
+        final long pinned = driver.memory().memHostAlloc(DEVICE, MIB, true);
+        driver.memory().memFreeHost(DEVICE, pinned);
+        assertFails(CudaResult.INVALID_VALUE, () -> driver.memory().memFreeHost(DEVICE, pinned));
     }
 
     @Test
@@ -189,132 +192,135 @@ abstract class CudaDriverContract {
         final int byteSize = 200_003;
         final byte[] pattern = new byte[byteSize];
         new Random(1).nextBytes(pattern);
-        final long first = driver.memAlloc(DEVICE, byteSize);
-        final long second = driver.memAlloc(DEVICE, byteSize);
+        final long first = driver.memory().memAlloc(DEVICE, byteSize);
+        final long second = driver.memory().memAlloc(DEVICE, byteSize);
         try (Arena arena = Arena.ofConfined()) {
             final MemorySegment source = arena.allocateFrom(ValueLayout.JAVA_BYTE, pattern);
             final MemorySegment target = arena.allocate(byteSize);
-            driver.memcpyHtoD(DEVICE, first, source.address(), byteSize);
-            driver.memcpyDtoD(DEVICE, second, first, byteSize);
-            driver.memcpyDtoH(DEVICE, target.address(), second, byteSize);
+            driver.memory().memcpyHtoD(DEVICE, first, source.address(), byteSize);
+            driver.memory().memcpyDtoD(DEVICE, second, first, byteSize);
+            driver.memory().memcpyDtoH(DEVICE, target.address(), second, byteSize);
             assertThat(target.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(pattern);
 
-            driver.memcpyDtoH(DEVICE, target.address(), second + 70_000, 3);
+            driver.memory().memcpyDtoH(DEVICE, target.address(), second + 70_000, 3);
             assertThat(target.asSlice(0, 3).toArray(ValueLayout.JAVA_BYTE))
                     .containsExactly(pattern[70_000], pattern[70_001], pattern[70_002]);
         }
-        driver.memFree(DEVICE, first);
-        driver.memFree(DEVICE, second);
+        driver.memory().memFree(DEVICE, first);
+        driver.memory().memFree(DEVICE, second);
     }
 
     @Test
     void aCopyOrFillOfNothingDoesNothing() {
-        final long address = driver.memAlloc(DEVICE, 256);
-        driver.memsetD8(DEVICE, address, (byte) 7, 256);
-        driver.memsetD8(DEVICE, address, (byte) 8, 0);
-        driver.memcpyDtoD(DEVICE, address, address, 0);
+        final long address = driver.memory().memAlloc(DEVICE, 256);
+        driver.memory().memsetD8(DEVICE, address, (byte) 7, 256);
+        driver.memory().memsetD8(DEVICE, address, (byte) 8, 0);
+        driver.memory().memcpyDtoD(DEVICE, address, address, 0);
         assertThat(firstByte(address)).isEqualTo((byte) 7);
-        driver.memFree(DEVICE, address);
+        driver.memory().memFree(DEVICE, address);
     }
 
     @Test
     void anAsynchronousCopyComesInItsStreamsOrder() {
-        final long stream = driver.streamCreate(DEVICE);
-        final long device = driver.memAlloc(DEVICE, 4096);
-        final long pinned = driver.memHostAlloc(DEVICE, 4096, true);
+        final long stream = driver.streams().streamCreate(DEVICE);
+        final long device = driver.memory().memAlloc(DEVICE, 4096);
+        final long pinned = driver.memory().memHostAlloc(DEVICE, 4096, true);
         host(pinned, 4096).fill((byte) 1);
         try (Stall _ = stall(driver, DEVICE, stream)) {
-            driver.memsetD8Async(DEVICE, device, (byte) 2, 4096, stream);
-            driver.memcpyDtoHAsync(DEVICE, pinned, device, 4096, stream);
+            driver.memory().memsetD8Async(DEVICE, device, (byte) 2, 4096, stream);
+            driver.memory().memcpyDtoHAsync(DEVICE, pinned, device, 4096, stream);
             assertThat(host(pinned, 4096).get(ValueLayout.JAVA_BYTE, 4095)).isEqualTo((byte) 1);
         }
-        driver.streamSynchronize(DEVICE, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
         assertThat(host(pinned, 4096).get(ValueLayout.JAVA_BYTE, 4095)).isEqualTo((byte) 2);
         host(pinned, 4096).fill((byte) 3);
-        driver.memcpyHtoDAsync(DEVICE, device, pinned, 4096, stream);
-        driver.memcpyDtoDAsync(DEVICE, device, device + 2048, 2048, stream);
-        driver.streamSynchronize(DEVICE, stream);
+        driver.memory().memcpyHtoDAsync(DEVICE, device, pinned, 4096, stream);
+        driver.memory().memcpyDtoDAsync(DEVICE, device, device + 2048, 2048, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
         assertThat(firstByte(device)).isEqualTo((byte) 3);
-        driver.memFreeHost(DEVICE, pinned);
-        driver.memFree(DEVICE, device);
-        driver.streamDestroy(DEVICE, stream);
+        driver.memory().memFreeHost(DEVICE, pinned);
+        driver.memory().memFree(DEVICE, device);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void pinnedMemoryIsHostMemory() {
         for (boolean isPortable : new boolean[] {false, true}) {
-            final long pinned = driver.memHostAlloc(DEVICE, MIB, isPortable);
+            final long pinned = driver.memory().memHostAlloc(DEVICE, MIB, isPortable);
             final MemorySegment bytes = host(pinned, MIB);
             bytes.set(ValueLayout.JAVA_LONG, MIB - 8, 0x1122_3344_5566_7788L);
             assertThat(bytes.get(ValueLayout.JAVA_LONG, MIB - 8)).isEqualTo(0x1122_3344_5566_7788L);
-            driver.memFreeHost(DEVICE, pinned);
+            driver.memory().memFreeHost(DEVICE, pinned);
         }
     }
 
     @Test
     void managedMemoryIsSeenFromBothSides() {
-        final long address = driver.memAllocManaged(DEVICE, MIB);
+        final long address = driver.memory().memAllocManaged(DEVICE, MIB);
         host(address, MIB).fill((byte) 1);
-        driver.memsetD8(DEVICE, address, (byte) 2, MIB / 2);
-        driver.ctxSynchronize(DEVICE);
+        driver.memory().memsetD8(DEVICE, address, (byte) 2, MIB / 2);
+        driver.devices().ctxSynchronize(DEVICE);
         assertThat(host(address, MIB).get(ValueLayout.JAVA_BYTE, 0)).isEqualTo((byte) 2);
         assertThat(host(address, MIB).get(ValueLayout.JAVA_BYTE, MIB - 1)).isEqualTo((byte) 1);
-        driver.memFree(DEVICE, address);
+        driver.memory().memFree(DEVICE, address);
     }
 
     // Threads
 
     @Test
     void aThreadThatNeverUsedCudaFrees() throws Exception {
-        final long stream = driver.streamCreate(DEVICE);
-        final long event = driver.eventCreate(DEVICE);
-        final long pool = driver.memPoolCreate(DEVICE);
-        final long address = driver.memAlloc(DEVICE, MIB);
-        final long pooled = driver.memAllocFromPoolAsync(DEVICE, pool, MIB, stream);
-        final long pinned = driver.memHostAlloc(DEVICE, MIB, true);
+        final long stream = driver.streams().streamCreate(DEVICE);
+        final long event = driver.streams().eventCreate(DEVICE);
+        final long pool = driver.pools().memPoolCreate(DEVICE);
+        final long address = driver.memory().memAlloc(DEVICE, MIB);
+        final long pooled = driver.pools().memAllocFromPoolAsync(DEVICE, pool, MIB, stream);
+        final long pinned = driver.memory().memHostAlloc(DEVICE, MIB, true);
         for (ExecutorService threads : List.of(
                 Executors.newSingleThreadExecutor(Thread.ofPlatform().factory()),
                 Executors.newVirtualThreadPerTaskExecutor())) {
             try (threads) {
-                threads.submit(() -> driver.memFree(DEVICE, driver.memAlloc(DEVICE, 1)))
+                threads.submit(() ->
+                                driver.memory().memFree(DEVICE, driver.memory().memAlloc(DEVICE, 1)))
                         .get();
-                threads.submit(() -> driver.eventRecord(DEVICE, event, stream)).get();
+                threads.submit(() -> driver.streams().eventRecord(DEVICE, event, stream))
+                        .get();
             }
         }
         try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
-            thread.submit(() -> driver.memFree(DEVICE, address)).get();
+            thread.submit(() -> driver.memory().memFree(DEVICE, address)).get();
         }
         try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
-            thread.submit(() -> driver.memFreeAsync(DEVICE, pooled, stream)).get();
+            thread.submit(() -> driver.pools().memFreeAsync(DEVICE, pooled, stream))
+                    .get();
         }
         try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
-            thread.submit(() -> driver.memFreeHost(DEVICE, pinned)).get();
+            thread.submit(() -> driver.memory().memFreeHost(DEVICE, pinned)).get();
         }
-        driver.streamSynchronize(DEVICE, stream);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.eventDestroy(DEVICE, event);
-        driver.streamDestroy(DEVICE, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().eventDestroy(DEVICE, event);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void manyThreadsCallAtOnce() throws Exception {
-        final long pool = driver.memPoolCreate(DEVICE);
-        driver.memPoolSetAttribute(DEVICE, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
+        final long pool = driver.pools().memPoolCreate(DEVICE);
+        driver.pools().memPoolSetAttribute(DEVICE, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
         final Callable<Void> work = () -> {
-            final long stream = driver.streamCreate(DEVICE);
-            final long event = driver.eventCreate(DEVICE);
+            final long stream = driver.streams().streamCreate(DEVICE);
+            final long event = driver.streams().eventCreate(DEVICE);
             for (int i = 1; i <= 50; i++) {
                 final long byteSize = i * 1000L;
-                final long address = driver.memAllocFromPoolAsync(DEVICE, pool, byteSize, stream);
-                driver.memsetD8Async(DEVICE, address, (byte) i, byteSize, stream);
-                driver.eventRecord(DEVICE, event, stream);
-                driver.eventQuery(DEVICE, event);
-                driver.memFreeAsync(DEVICE, address, stream);
-                driver.memFree(DEVICE, driver.memAlloc(DEVICE, byteSize));
+                final long address = driver.pools().memAllocFromPoolAsync(DEVICE, pool, byteSize, stream);
+                driver.memory().memsetD8Async(DEVICE, address, (byte) i, byteSize, stream);
+                driver.streams().eventRecord(DEVICE, event, stream);
+                driver.streams().eventQuery(DEVICE, event);
+                driver.pools().memFreeAsync(DEVICE, address, stream);
+                driver.memory().memFree(DEVICE, driver.memory().memAlloc(DEVICE, byteSize));
             }
-            driver.streamSynchronize(DEVICE, stream);
-            driver.eventDestroy(DEVICE, event);
-            driver.streamDestroy(DEVICE, stream);
+            driver.streams().streamSynchronize(DEVICE, stream);
+            driver.streams().eventDestroy(DEVICE, event);
+            driver.streams().streamDestroy(DEVICE, stream);
             return null;
         };
         for (ExecutorService threads :
@@ -325,102 +331,106 @@ abstract class CudaDriverContract {
                 }
             }
         }
-        driver.ctxSynchronize(DEVICE);
+        driver.devices().ctxSynchronize(DEVICE);
         assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isZero();
-        driver.memPoolDestroy(DEVICE, pool);
+        driver.pools().memPoolDestroy(DEVICE, pool);
     }
 
     // Pools
 
     @Test
     void aNewPoolKeepsNothingOverASynchronization() {
-        final long stream = driver.streamCreate(DEVICE);
-        final long pool = driver.memPoolCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
+        final long pool = driver.pools().memPoolCreate(DEVICE);
         assertThat(attribute(pool, PoolAttribute.RELEASE_THRESHOLD)).isZero();
-        final long address = driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
-        driver.memFreeAsync(DEVICE, address, stream);
-        driver.streamSynchronize(DEVICE, stream);
-        driver.ctxSynchronize(DEVICE);
+        final long address = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
+        driver.pools().memFreeAsync(DEVICE, address, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
+        driver.devices().ctxSynchronize(DEVICE);
         assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isZero();
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.streamDestroy(DEVICE, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void aPoolWithAThresholdKeepsItsMemoryUntilTrimmed() {
         for (long threshold : new long[] {Long.MAX_VALUE, -1}) {
-            final long stream = driver.streamCreate(DEVICE);
-            final long pool = driver.memPoolCreate(DEVICE);
-            driver.memPoolSetAttribute(DEVICE, pool, PoolAttribute.RELEASE_THRESHOLD, threshold);
+            final long stream = driver.streams().streamCreate(DEVICE);
+            final long pool = driver.pools().memPoolCreate(DEVICE);
+            driver.pools().memPoolSetAttribute(DEVICE, pool, PoolAttribute.RELEASE_THRESHOLD, threshold);
             assertThat(attribute(pool, PoolAttribute.RELEASE_THRESHOLD)).isEqualTo(threshold);
 
-            driver.memFreeAsync(DEVICE, driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream), stream);
-            driver.streamSynchronize(DEVICE, stream);
-            driver.ctxSynchronize(DEVICE);
+            driver.pools()
+                    .memFreeAsync(DEVICE, driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream), stream);
+            driver.streams().streamSynchronize(DEVICE, stream);
+            driver.devices().ctxSynchronize(DEVICE);
             final long reserved = attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT);
             assertThat(reserved).isGreaterThanOrEqualTo(64 * MIB);
 
-            driver.memFreeAsync(DEVICE, driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream), stream);
-            driver.streamSynchronize(DEVICE, stream);
+            driver.pools()
+                    .memFreeAsync(DEVICE, driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream), stream);
+            driver.streams().streamSynchronize(DEVICE, stream);
             assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isEqualTo(reserved);
 
-            driver.memPoolTrimTo(DEVICE, pool, reserved);
+            driver.pools().memPoolTrimTo(DEVICE, pool, reserved);
             assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isEqualTo(reserved);
-            driver.memPoolTrimTo(DEVICE, pool, 0);
+            driver.pools().memPoolTrimTo(DEVICE, pool, 0);
             assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isZero();
-            assertFails(CudaResult.INVALID_VALUE, () -> driver.memPoolTrimTo(DEVICE, pool, -1));
-            driver.memPoolDestroy(DEVICE, pool);
-            driver.streamDestroy(DEVICE, stream);
+            assertFails(CudaResult.INVALID_VALUE, () -> driver.pools().memPoolTrimTo(DEVICE, pool, -1));
+            driver.pools().memPoolDestroy(DEVICE, pool);
+            driver.streams().streamDestroy(DEVICE, stream);
         }
     }
 
     @Test
     void trimmingLeavesWhatIsAllocated() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final long pool = keepingPool();
-        final long kept = driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
-        driver.memFreeAsync(DEVICE, driver.memAllocFromPoolAsync(DEVICE, pool, 256 * MIB, stream), stream);
-        driver.memsetD8Async(DEVICE, kept, (byte) 5, 64 * MIB, stream);
-        driver.streamSynchronize(DEVICE, stream);
+        final long kept = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
+        driver.pools()
+                .memFreeAsync(DEVICE, driver.pools().memAllocFromPoolAsync(DEVICE, pool, 256 * MIB, stream), stream);
+        driver.memory().memsetD8Async(DEVICE, kept, (byte) 5, 64 * MIB, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
         assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isGreaterThanOrEqualTo(320 * MIB);
-        driver.memPoolTrimTo(DEVICE, pool, 0);
+        driver.pools().memPoolTrimTo(DEVICE, pool, 0);
         assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isBetween(64 * MIB, 256 * MIB);
         assertThat(firstByte(kept)).isEqualTo((byte) 5);
-        driver.memFreeAsync(DEVICE, kept, stream);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.streamDestroy(DEVICE, stream);
+        driver.pools().memFreeAsync(DEVICE, kept, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void countersFollowAllocationsAndFrees() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final long pool = keepingPool();
         assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isZero();
-        final long first = driver.memAllocFromPoolAsync(DEVICE, pool, 10 * MIB, stream);
-        final long second = driver.memAllocFromPoolAsync(DEVICE, pool, 20 * MIB, stream);
+        final long first = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 10 * MIB, stream);
+        final long second = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 20 * MIB, stream);
         assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isBetween(30 * MIB, 40 * MIB);
         assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT))
                 .isGreaterThanOrEqualTo(attribute(pool, PoolAttribute.USED_MEM_CURRENT));
 
-        driver.memFreeAsync(DEVICE, first, stream);
-        driver.memFreeAsync(DEVICE, second, stream);
-        driver.streamSynchronize(DEVICE, stream);
+        driver.pools().memFreeAsync(DEVICE, first, stream);
+        driver.pools().memFreeAsync(DEVICE, second, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
         assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isZero();
         assertThat(attribute(pool, PoolAttribute.USED_MEM_HIGH)).isGreaterThanOrEqualTo(30 * MIB);
         assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_HIGH)).isGreaterThanOrEqualTo(30 * MIB);
 
-        driver.memPoolSetAttribute(DEVICE, pool, PoolAttribute.USED_MEM_HIGH, 0);
+        driver.pools().memPoolSetAttribute(DEVICE, pool, PoolAttribute.USED_MEM_HIGH, 0);
         assertThat(attribute(pool, PoolAttribute.USED_MEM_HIGH)).isLessThan(30 * MIB);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.streamDestroy(DEVICE, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void attributesAreCheckedWhenSet() {
-        final long pool = driver.memPoolCreate(DEVICE);
+        final long pool = driver.pools().memPoolCreate(DEVICE);
         for (PoolAttribute attribute : PoolAttribute.values()) {
             if (!attribute.isSettable()) {
-                assertFails(CudaResult.INVALID_VALUE, () -> driver.memPoolSetAttribute(DEVICE, pool, attribute, 0));
+                assertFails(
+                        CudaResult.INVALID_VALUE, () -> driver.pools().memPoolSetAttribute(DEVICE, pool, attribute, 0));
             }
         }
         for (PoolAttribute flag : List.of(
@@ -428,270 +438,278 @@ abstract class CudaDriverContract {
                 PoolAttribute.REUSE_ALLOW_OPPORTUNISTIC,
                 PoolAttribute.REUSE_ALLOW_INTERNAL_DEPENDENCIES)) {
             assertThat(attribute(pool, flag)).isEqualTo(1);
-            driver.memPoolSetAttribute(DEVICE, pool, flag, 0);
+            driver.pools().memPoolSetAttribute(DEVICE, pool, flag, 0);
             assertThat(attribute(pool, flag)).isZero();
         }
-        driver.memPoolDestroy(DEVICE, pool);
+        driver.pools().memPoolDestroy(DEVICE, pool);
     }
 
     @Test
     void aStreamReusesAtOnceWhatItFreed() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final long pool = keepingPool();
-        final long first = driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
+        final long first = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
         final long reserved = attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT);
         try (Stall _ = stall(driver, DEVICE, stream)) {
             long address = first;
             for (int i = 0; i < 10; i++) {
-                driver.memFreeAsync(DEVICE, address, stream);
-                address = driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
-                driver.memsetD8Async(DEVICE, address, (byte) i, 64 * MIB, stream);
+                driver.pools().memFreeAsync(DEVICE, address, stream);
+                address = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, stream);
+                driver.memory().memsetD8Async(DEVICE, address, (byte) i, 64 * MIB, stream);
             }
-            driver.memFreeAsync(DEVICE, address, stream);
+            driver.pools().memFreeAsync(DEVICE, address, stream);
             assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isEqualTo(reserved);
         }
-        driver.streamSynchronize(DEVICE, stream);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.streamDestroy(DEVICE, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void aStreamReusesWhatAnEventOrdersBeforeIt() {
-        final long producer = driver.streamCreate(DEVICE);
-        final long consumer = driver.streamCreate(DEVICE);
-        final long event = driver.eventCreate(DEVICE);
+        final long producer = driver.streams().streamCreate(DEVICE);
+        final long consumer = driver.streams().streamCreate(DEVICE);
+        final long event = driver.streams().eventCreate(DEVICE);
         final long pool = keepingPool();
-        driver.memPoolSetAttribute(DEVICE, pool, PoolAttribute.REUSE_ALLOW_OPPORTUNISTIC, 0);
-        driver.memPoolSetAttribute(DEVICE, pool, PoolAttribute.REUSE_ALLOW_INTERNAL_DEPENDENCIES, 0);
-        final long first = driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, producer);
+        driver.pools().memPoolSetAttribute(DEVICE, pool, PoolAttribute.REUSE_ALLOW_OPPORTUNISTIC, 0);
+        driver.pools().memPoolSetAttribute(DEVICE, pool, PoolAttribute.REUSE_ALLOW_INTERNAL_DEPENDENCIES, 0);
+        final long first = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, producer);
         final long reserved = attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT);
         final long second;
         try (Stall _ = stall(driver, DEVICE, producer)) {
-            driver.memsetD8Async(DEVICE, first, (byte) 1, 64 * MIB, producer);
-            driver.memFreeAsync(DEVICE, first, producer);
-            driver.eventRecord(DEVICE, event, producer);
-            driver.streamWaitEvent(DEVICE, consumer, event);
-            second = driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, consumer);
-            driver.memsetD8Async(DEVICE, second, (byte) 2, 64 * MIB, consumer);
+            driver.memory().memsetD8Async(DEVICE, first, (byte) 1, 64 * MIB, producer);
+            driver.pools().memFreeAsync(DEVICE, first, producer);
+            driver.streams().eventRecord(DEVICE, event, producer);
+            driver.streams().streamWaitEvent(DEVICE, consumer, event);
+            second = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, consumer);
+            driver.memory().memsetD8Async(DEVICE, second, (byte) 2, 64 * MIB, consumer);
             assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isEqualTo(reserved);
         }
-        driver.streamSynchronize(DEVICE, consumer);
+        driver.streams().streamSynchronize(DEVICE, consumer);
         assertThat(firstByte(second)).isEqualTo((byte) 2);
-        driver.memFreeAsync(DEVICE, second, consumer);
-        driver.streamSynchronize(DEVICE, consumer);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.eventDestroy(DEVICE, event);
-        driver.streamDestroy(DEVICE, producer);
-        driver.streamDestroy(DEVICE, consumer);
+        driver.pools().memFreeAsync(DEVICE, second, consumer);
+        driver.streams().streamSynchronize(DEVICE, consumer);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().eventDestroy(DEVICE, event);
+        driver.streams().streamDestroy(DEVICE, producer);
+        driver.streams().streamDestroy(DEVICE, consumer);
     }
 
     @Test
     void aStreamDoesNotReuseWhatAnotherMayStillUse() {
-        final long busy = driver.streamCreate(DEVICE);
-        final long other = driver.streamCreate(DEVICE);
+        final long busy = driver.streams().streamCreate(DEVICE);
+        final long other = driver.streams().streamCreate(DEVICE);
         final long pool = keepingPool();
-        driver.memPoolSetAttribute(DEVICE, pool, PoolAttribute.REUSE_ALLOW_INTERNAL_DEPENDENCIES, 0);
-        final long first = driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, busy);
+        driver.pools().memPoolSetAttribute(DEVICE, pool, PoolAttribute.REUSE_ALLOW_INTERNAL_DEPENDENCIES, 0);
+        final long first = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, busy);
         final long second;
         try (Stall _ = stall(driver, DEVICE, busy)) {
-            driver.memsetD8Async(DEVICE, first, (byte) 1, 64 * MIB, busy);
-            driver.memFreeAsync(DEVICE, first, busy);
-            second = driver.memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, other);
+            driver.memory().memsetD8Async(DEVICE, first, (byte) 1, 64 * MIB, busy);
+            driver.pools().memFreeAsync(DEVICE, first, busy);
+            second = driver.pools().memAllocFromPoolAsync(DEVICE, pool, 64 * MIB, other);
             assertThat(second).isNotEqualTo(first);
         }
-        driver.memFreeAsync(DEVICE, second, other);
-        driver.ctxSynchronize(DEVICE);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.streamDestroy(DEVICE, busy);
-        driver.streamDestroy(DEVICE, other);
+        driver.pools().memFreeAsync(DEVICE, second, other);
+        driver.devices().ctxSynchronize(DEVICE);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().streamDestroy(DEVICE, busy);
+        driver.streams().streamDestroy(DEVICE, other);
     }
 
     @Test
     void freesMayComeInAnyOrder() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final long pool = keepingPool();
         final List<Long> addresses = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
-            addresses.add(driver.memAllocFromPoolAsync(DEVICE, pool, 1 + i * 5003L, stream));
+            addresses.add(driver.pools().memAllocFromPoolAsync(DEVICE, pool, 1 + i * 5003L, stream));
         }
         assertThat(new HashSet<>(addresses)).hasSize(200);
         Collections.shuffle(addresses, new Random(7));
-        addresses.forEach(address -> driver.memFreeAsync(DEVICE, address, stream));
-        driver.streamSynchronize(DEVICE, stream);
+        addresses.forEach(address -> driver.pools().memFreeAsync(DEVICE, address, stream));
+        driver.streams().streamSynchronize(DEVICE, stream);
         assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isZero();
-        driver.memPoolTrimTo(DEVICE, pool, 0);
+        driver.pools().memPoolTrimTo(DEVICE, pool, 0);
         assertThat(attribute(pool, PoolAttribute.RESERVED_MEM_CURRENT)).isZero();
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.streamDestroy(DEVICE, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void anotherStreamMayFree() {
-        final long producer = driver.streamCreate(DEVICE);
-        final long consumer = driver.streamCreate(DEVICE);
-        final long event = driver.eventCreate(DEVICE);
+        final long producer = driver.streams().streamCreate(DEVICE);
+        final long consumer = driver.streams().streamCreate(DEVICE);
+        final long event = driver.streams().eventCreate(DEVICE);
         final long pool = keepingPool();
-        final long address = driver.memAllocFromPoolAsync(DEVICE, pool, MIB, producer);
-        driver.memsetD8Async(DEVICE, address, (byte) 1, MIB, producer);
-        driver.eventRecord(DEVICE, event, producer);
-        driver.streamWaitEvent(DEVICE, consumer, event);
-        driver.memFreeAsync(DEVICE, address, consumer);
-        driver.streamSynchronize(DEVICE, consumer);
+        final long address = driver.pools().memAllocFromPoolAsync(DEVICE, pool, MIB, producer);
+        driver.memory().memsetD8Async(DEVICE, address, (byte) 1, MIB, producer);
+        driver.streams().eventRecord(DEVICE, event, producer);
+        driver.streams().streamWaitEvent(DEVICE, consumer, event);
+        driver.pools().memFreeAsync(DEVICE, address, consumer);
+        driver.streams().streamSynchronize(DEVICE, consumer);
         assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isZero();
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.eventDestroy(DEVICE, event);
-        driver.streamDestroy(DEVICE, producer);
-        driver.streamDestroy(DEVICE, consumer);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().eventDestroy(DEVICE, event);
+        driver.streams().streamDestroy(DEVICE, producer);
+        driver.streams().streamDestroy(DEVICE, consumer);
     }
 
     @Test
     void aPoolOutOfMemoryStaysUsable() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final long pool = keepingPool();
-        final long live = driver.memAllocFromPoolAsync(DEVICE, pool, MIB, stream);
+        final long live = driver.pools().memAllocFromPoolAsync(DEVICE, pool, MIB, stream);
         final long used = attribute(pool, PoolAttribute.USED_MEM_CURRENT);
-        final long tooMuch = 10 * driver.deviceInfo(DEVICE).totalByteSize();
-        assertFails(CudaResult.OUT_OF_MEMORY, () -> driver.memAllocFromPoolAsync(DEVICE, pool, tooMuch, stream));
+        final long tooMuch = 10 * driver.devices().info(DEVICE).totalByteSize();
+        assertFails(
+                CudaResult.OUT_OF_MEMORY, () -> driver.pools().memAllocFromPoolAsync(DEVICE, pool, tooMuch, stream));
         assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isEqualTo(used);
-        driver.memFreeAsync(DEVICE, driver.memAllocFromPoolAsync(DEVICE, pool, MIB, stream), stream);
-        driver.memFreeAsync(DEVICE, live, stream);
-        driver.streamSynchronize(DEVICE, stream);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.streamDestroy(DEVICE, stream);
+        driver.pools().memFreeAsync(DEVICE, driver.pools().memAllocFromPoolAsync(DEVICE, pool, MIB, stream), stream);
+        driver.pools().memFreeAsync(DEVICE, live, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void freeingTwiceIntoAPoolIsRefused() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final long pool = keepingPool();
-        final long address = driver.memAllocFromPoolAsync(DEVICE, pool, MIB, stream);
-        driver.memFreeAsync(DEVICE, address, stream);
-        assertFails(CudaResult.INVALID_VALUE, () -> driver.memFreeAsync(DEVICE, address, stream));
-        driver.streamSynchronize(DEVICE, stream);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.streamDestroy(DEVICE, stream);
+        final long address = driver.pools().memAllocFromPoolAsync(DEVICE, pool, MIB, stream);
+        driver.pools().memFreeAsync(DEVICE, address, stream);
+        assertFails(CudaResult.INVALID_VALUE, () -> driver.pools().memFreeAsync(DEVICE, address, stream));
+        driver.streams().streamSynchronize(DEVICE, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void memoryOutlivesItsPool() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final long pool = keepingPool();
-        final long address = driver.memAllocFromPoolAsync(DEVICE, pool, MIB, stream);
-        driver.memPoolDestroy(DEVICE, pool);
-        driver.memsetD8Async(DEVICE, address, (byte) 9, MIB, stream);
-        driver.streamSynchronize(DEVICE, stream);
+        final long address = driver.pools().memAllocFromPoolAsync(DEVICE, pool, MIB, stream);
+        driver.pools().memPoolDestroy(DEVICE, pool);
+        driver.memory().memsetD8Async(DEVICE, address, (byte) 9, MIB, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
         assertThat(firstByte(address)).isEqualTo((byte) 9);
-        driver.memFreeAsync(DEVICE, address, stream);
-        driver.streamSynchronize(DEVICE, stream);
-        driver.streamDestroy(DEVICE, stream);
+        driver.pools().memFreeAsync(DEVICE, address, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void theDefaultPoolIsThere() {
-        final long pool = driver.deviceGetDefaultMemPool(DEVICE);
-        assertThat(pool).isEqualTo(driver.deviceGetDefaultMemPool(DEVICE)).isNotZero();
-        final long address = driver.memAllocFromPoolAsync(DEVICE, pool, MIB, DEFAULT_STREAM);
-        driver.memFreeAsync(DEVICE, address, DEFAULT_STREAM);
-        driver.ctxSynchronize(DEVICE);
-        driver.memPoolTrimTo(DEVICE, pool, 0);
+        final long pool = driver.pools().deviceGetDefaultMemPool(DEVICE);
+        assertThat(pool)
+                .isEqualTo(driver.pools().deviceGetDefaultMemPool(DEVICE))
+                .isNotZero();
+        final long address = driver.pools().memAllocFromPoolAsync(DEVICE, pool, MIB, DEFAULT_STREAM);
+        driver.pools().memFreeAsync(DEVICE, address, DEFAULT_STREAM);
+        driver.devices().ctxSynchronize(DEVICE);
+        driver.pools().memPoolTrimTo(DEVICE, pool, 0);
     }
 
     @Test
     void poolMemoryMayBeFreedSynchronously() {
         final long pool = keepingPool();
-        final long address = driver.memAllocFromPoolAsync(DEVICE, pool, MIB, DEFAULT_STREAM);
-        driver.streamSynchronize(DEVICE, DEFAULT_STREAM);
-        driver.memFree(DEVICE, address);
+        final long address = driver.pools().memAllocFromPoolAsync(DEVICE, pool, MIB, DEFAULT_STREAM);
+        driver.streams().streamSynchronize(DEVICE, DEFAULT_STREAM);
+        driver.memory().memFree(DEVICE, address);
         // When its counters follow, a driver does not promise; that the memory is back shows when the pool ends.
-        driver.memPoolDestroy(DEVICE, pool);
+        driver.pools().memPoolDestroy(DEVICE, pool);
     }
 
     @Test
     void aPoolsOwnDeviceHasAccess() {
-        final long pool = driver.memPoolCreate(DEVICE);
-        driver.memPoolSetAccess(DEVICE, pool, DEVICE, MemoryAccess.READ_WRITE);
-        driver.memPoolDestroy(DEVICE, pool);
+        final long pool = driver.pools().memPoolCreate(DEVICE);
+        driver.pools().memPoolSetAccess(DEVICE, pool, DEVICE, MemoryAccess.READ_WRITE);
+        driver.pools().memPoolDestroy(DEVICE, pool);
     }
 
     // Address ranges
 
     @Test
     void theGranularityIsAPowerOfTwo() {
-        assertThat(Long.bitCount(driver.memGetAllocationGranularity(DEVICE))).isEqualTo(1);
+        assertThat(Long.bitCount(driver.addressRanges().memGetAllocationGranularity(DEVICE)))
+                .isEqualTo(1);
     }
 
     @Test
     void aRangeLargerThanTheDeviceTakesNoMemory() {
-        final long byteSize = roundUp(2 * driver.deviceInfo(DEVICE).totalByteSize());
-        final long free = driver.memGetInfo(DEVICE).freeByteSize();
-        final long range = driver.memAddressReserve(DEVICE, byteSize);
-        assertThat(driver.memGetInfo(DEVICE).freeByteSize()).isGreaterThan(free - 64 * MIB);
-        driver.memAddressFree(DEVICE, range, byteSize);
+        final long byteSize = roundUp(2 * driver.devices().info(DEVICE).totalByteSize());
+        final long free = driver.memory().memGetInfo(DEVICE).freeByteSize();
+        final long range = driver.addressRanges().memAddressReserve(DEVICE, byteSize);
+        assertThat(driver.memory().memGetInfo(DEVICE).freeByteSize()).isGreaterThan(free - 64 * MIB);
+        driver.addressRanges().memAddressFree(DEVICE, range, byteSize);
     }
 
     @Test
     void onePieceOfMemoryMayHaveTwoAddresses() {
-        final long granule = driver.memGetAllocationGranularity(DEVICE);
-        final long range = driver.memAddressReserve(DEVICE, 2 * granule);
-        final long memory = driver.memCreate(DEVICE, granule);
-        driver.memMap(DEVICE, range, granule, memory);
-        driver.memMap(DEVICE, range + granule, granule, memory);
-        driver.memSetAccess(DEVICE, range, 2 * granule, MemoryAccess.READ_WRITE);
-        driver.memsetD8(DEVICE, range, (byte) 11, granule);
+        final long granule = driver.addressRanges().memGetAllocationGranularity(DEVICE);
+        final long range = driver.addressRanges().memAddressReserve(DEVICE, 2 * granule);
+        final long memory = driver.addressRanges().memCreate(DEVICE, granule);
+        driver.addressRanges().memMap(DEVICE, range, granule, memory);
+        driver.addressRanges().memMap(DEVICE, range + granule, granule, memory);
+        driver.addressRanges().memSetAccess(DEVICE, range, 2 * granule, MemoryAccess.READ_WRITE);
+        driver.memory().memsetD8(DEVICE, range, (byte) 11, granule);
         assertThat(firstByte(range + granule)).isEqualTo((byte) 11);
-        driver.ctxSynchronize(DEVICE);
-        driver.memUnmap(DEVICE, range, granule);
-        driver.memUnmap(DEVICE, range + granule, granule);
-        driver.memRelease(DEVICE, memory);
-        driver.memAddressFree(DEVICE, range, 2 * granule);
+        driver.devices().ctxSynchronize(DEVICE);
+        driver.addressRanges().memUnmap(DEVICE, range, granule);
+        driver.addressRanges().memUnmap(DEVICE, range + granule, granule);
+        driver.addressRanges().memRelease(DEVICE, memory);
+        driver.addressRanges().memAddressFree(DEVICE, range, 2 * granule);
     }
 
     @Test
     void aRangeGrowsInPlace() {
-        final long granule = driver.memGetAllocationGranularity(DEVICE);
-        final long range = driver.memAddressReserve(DEVICE, 4 * granule);
-        final long first = driver.memCreate(DEVICE, granule);
-        final long second = driver.memCreate(DEVICE, 2 * granule);
-        driver.memMap(DEVICE, range, granule, first);
-        driver.memSetAccess(DEVICE, range, granule, MemoryAccess.READ_WRITE);
-        driver.memsetD8(DEVICE, range, (byte) 1, granule);
-        driver.memMap(DEVICE, range + granule, 2 * granule, second);
-        driver.memSetAccess(DEVICE, range + granule, 2 * granule, MemoryAccess.READ_WRITE);
-        driver.memsetD8(DEVICE, range + granule - 1, (byte) 2, 2 * granule);
+        final long granule = driver.addressRanges().memGetAllocationGranularity(DEVICE);
+        final long range = driver.addressRanges().memAddressReserve(DEVICE, 4 * granule);
+        final long first = driver.addressRanges().memCreate(DEVICE, granule);
+        final long second = driver.addressRanges().memCreate(DEVICE, 2 * granule);
+        driver.addressRanges().memMap(DEVICE, range, granule, first);
+        driver.addressRanges().memSetAccess(DEVICE, range, granule, MemoryAccess.READ_WRITE);
+        driver.memory().memsetD8(DEVICE, range, (byte) 1, granule);
+        driver.addressRanges().memMap(DEVICE, range + granule, 2 * granule, second);
+        driver.addressRanges().memSetAccess(DEVICE, range + granule, 2 * granule, MemoryAccess.READ_WRITE);
+        driver.memory().memsetD8(DEVICE, range + granule - 1, (byte) 2, 2 * granule);
         assertThat(firstByte(range)).isEqualTo((byte) 1);
         assertThat(firstByte(range + granule - 1)).isEqualTo((byte) 2);
         assertThat(firstByte(range + 2 * granule)).isEqualTo((byte) 2);
-        driver.ctxSynchronize(DEVICE);
-        driver.memUnmap(DEVICE, range, 3 * granule);
-        driver.memRelease(DEVICE, first);
-        driver.memRelease(DEVICE, second);
-        driver.memAddressFree(DEVICE, range, 4 * granule);
+        driver.devices().ctxSynchronize(DEVICE);
+        driver.addressRanges().memUnmap(DEVICE, range, 3 * granule);
+        driver.addressRanges().memRelease(DEVICE, first);
+        driver.addressRanges().memRelease(DEVICE, second);
+        driver.addressRanges().memAddressFree(DEVICE, range, 4 * granule);
     }
 
     @Test
     void aHandleMayBeReleasedWhileItsMemoryIsMapped() {
         final long byteSize = roundUp(256 * MIB);
-        final long range = driver.memAddressReserve(DEVICE, byteSize);
-        final long free = driver.memGetInfo(DEVICE).freeByteSize();
-        final long memory = driver.memCreate(DEVICE, byteSize);
-        driver.memMap(DEVICE, range, byteSize, memory);
-        driver.memSetAccess(DEVICE, range, byteSize, MemoryAccess.READ_WRITE);
-        driver.memRelease(DEVICE, memory);
-        driver.memsetD8(DEVICE, range, (byte) 3, byteSize);
+        final long range = driver.addressRanges().memAddressReserve(DEVICE, byteSize);
+        final long free = driver.memory().memGetInfo(DEVICE).freeByteSize();
+        final long memory = driver.addressRanges().memCreate(DEVICE, byteSize);
+        driver.addressRanges().memMap(DEVICE, range, byteSize, memory);
+        driver.addressRanges().memSetAccess(DEVICE, range, byteSize, MemoryAccess.READ_WRITE);
+        driver.addressRanges().memRelease(DEVICE, memory);
+        driver.memory().memsetD8(DEVICE, range, (byte) 3, byteSize);
         assertThat(firstByte(range)).isEqualTo((byte) 3);
-        driver.ctxSynchronize(DEVICE);
-        assertThat(driver.memGetInfo(DEVICE).freeByteSize()).isLessThanOrEqualTo(free - byteSize);
-        driver.memUnmap(DEVICE, range, byteSize);
-        assertThat(driver.memGetInfo(DEVICE).freeByteSize()).isGreaterThan(free - byteSize);
-        driver.memAddressFree(DEVICE, range, byteSize);
+        driver.devices().ctxSynchronize(DEVICE);
+        assertThat(driver.memory().memGetInfo(DEVICE).freeByteSize()).isLessThanOrEqualTo(free - byteSize);
+        driver.addressRanges().memUnmap(DEVICE, range, byteSize);
+        assertThat(driver.memory().memGetInfo(DEVICE).freeByteSize()).isGreaterThan(free - byteSize);
+        driver.addressRanges().memAddressFree(DEVICE, range, byteSize);
     }
 
     @Test
     void physicalMemoryRunsOutAndComesBack() {
-        final long tooMuch = roundUp(10 * driver.deviceInfo(DEVICE).totalByteSize());
-        assertFails(CudaResult.OUT_OF_MEMORY, () -> driver.memCreate(DEVICE, tooMuch));
-        assertFails(CudaResult.INVALID_VALUE, () -> driver.memCreate(DEVICE, 1000));
-        driver.memRelease(DEVICE, driver.memCreate(DEVICE, driver.memGetAllocationGranularity(DEVICE)));
+        final long tooMuch = roundUp(10 * driver.devices().info(DEVICE).totalByteSize());
+        assertFails(CudaResult.OUT_OF_MEMORY, () -> driver.addressRanges().memCreate(DEVICE, tooMuch));
+        assertFails(CudaResult.INVALID_VALUE, () -> driver.addressRanges().memCreate(DEVICE, 1000));
+        driver.addressRanges()
+                .memRelease(
+                        DEVICE,
+                        driver.addressRanges()
+                                .memCreate(DEVICE, driver.addressRanges().memGetAllocationGranularity(DEVICE)));
     }
 
     // Streams and events
@@ -700,132 +718,133 @@ abstract class CudaDriverContract {
     void streamIdsAreNeverUsedAgain() {
         final Set<Long> ids = new HashSet<>();
         for (int i = 0; i < 20; i++) {
-            final long stream = driver.streamCreate(DEVICE);
-            assertThat(ids.add(driver.streamGetId(DEVICE, stream))).isTrue();
-            assertThat(driver.streamGetId(DEVICE, stream)).isEqualTo(driver.streamGetId(DEVICE, stream));
-            driver.streamDestroy(DEVICE, stream);
+            final long stream = driver.streams().streamCreate(DEVICE);
+            assertThat(ids.add(driver.streams().streamGetId(DEVICE, stream))).isTrue();
+            assertThat(driver.streams().streamGetId(DEVICE, stream))
+                    .isEqualTo(driver.streams().streamGetId(DEVICE, stream));
+            driver.streams().streamDestroy(DEVICE, stream);
         }
-        assertFails(CudaResult.INVALID_HANDLE, () -> driver.streamDestroy(DEVICE, DEFAULT_STREAM));
+        assertFails(CudaResult.INVALID_HANDLE, () -> driver.streams().streamDestroy(DEVICE, DEFAULT_STREAM));
     }
 
     @Test
     void anEventThatNeverWasRecordedIsDone() {
-        final long event = driver.eventCreate(DEVICE);
-        assertThat(driver.eventQuery(DEVICE, event)).isTrue();
-        driver.eventSynchronize(DEVICE, event);
-        driver.eventDestroy(DEVICE, event);
+        final long event = driver.streams().eventCreate(DEVICE);
+        assertThat(driver.streams().eventQuery(DEVICE, event)).isTrue();
+        driver.streams().eventSynchronize(DEVICE, event);
+        driver.streams().eventDestroy(DEVICE, event);
     }
 
     @Test
     void anEventIsDoneWhenAllBeforeItIs() {
-        final long stream = driver.streamCreate(DEVICE);
-        final long event = driver.eventCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
+        final long event = driver.streams().eventCreate(DEVICE);
         final AtomicInteger calls = new AtomicInteger();
         try (Stall _ = stall(driver, DEVICE, stream)) {
-            driver.launchHostFunction(DEVICE, stream, calls::incrementAndGet);
-            driver.eventRecord(DEVICE, event, stream);
-            assertThat(driver.eventQuery(DEVICE, event)).isFalse();
-            assertThat(driver.streamQuery(DEVICE, stream)).isFalse();
+            driver.streams().launchHostFunction(DEVICE, stream, calls::incrementAndGet);
+            driver.streams().eventRecord(DEVICE, event, stream);
+            assertThat(driver.streams().eventQuery(DEVICE, event)).isFalse();
+            assertThat(driver.streams().streamQuery(DEVICE, stream)).isFalse();
             assertThat(calls).hasValue(0);
         }
-        driver.eventSynchronize(DEVICE, event);
-        assertThat(driver.eventQuery(DEVICE, event)).isTrue();
+        driver.streams().eventSynchronize(DEVICE, event);
+        assertThat(driver.streams().eventQuery(DEVICE, event)).isTrue();
         assertThat(calls).hasValue(1);
-        driver.streamSynchronize(DEVICE, stream);
-        assertThat(driver.streamQuery(DEVICE, stream)).isTrue();
-        driver.eventDestroy(DEVICE, event);
-        driver.streamDestroy(DEVICE, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
+        assertThat(driver.streams().streamQuery(DEVICE, stream)).isTrue();
+        driver.streams().eventDestroy(DEVICE, event);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void aStreamWaitsForAnEventOfAnother() {
-        final long first = driver.streamCreate(DEVICE);
-        final long second = driver.streamCreate(DEVICE);
-        final long event = driver.eventCreate(DEVICE);
+        final long first = driver.streams().streamCreate(DEVICE);
+        final long second = driver.streams().streamCreate(DEVICE);
+        final long event = driver.streams().eventCreate(DEVICE);
         final List<String> order = Collections.synchronizedList(new ArrayList<>());
         try (Stall _ = stall(driver, DEVICE, first)) {
-            driver.launchHostFunction(DEVICE, first, () -> order.add("first"));
-            driver.eventRecord(DEVICE, event, first);
-            driver.streamWaitEvent(DEVICE, second, event);
-            driver.launchHostFunction(DEVICE, second, () -> order.add("second"));
-            assertThat(driver.streamQuery(DEVICE, second)).isFalse();
+            driver.streams().launchHostFunction(DEVICE, first, () -> order.add("first"));
+            driver.streams().eventRecord(DEVICE, event, first);
+            driver.streams().streamWaitEvent(DEVICE, second, event);
+            driver.streams().launchHostFunction(DEVICE, second, () -> order.add("second"));
+            assertThat(driver.streams().streamQuery(DEVICE, second)).isFalse();
         }
-        driver.streamSynchronize(DEVICE, second);
+        driver.streams().streamSynchronize(DEVICE, second);
         assertThat(order).containsExactly("first", "second");
-        driver.eventDestroy(DEVICE, event);
-        driver.streamDestroy(DEVICE, first);
-        driver.streamDestroy(DEVICE, second);
+        driver.streams().eventDestroy(DEVICE, event);
+        driver.streams().streamDestroy(DEVICE, first);
+        driver.streams().streamDestroy(DEVICE, second);
     }
 
     @Test
     void aWaitMeansTheEventAsItWasRecordedThen() {
-        final long first = driver.streamCreate(DEVICE);
-        final long second = driver.streamCreate(DEVICE);
-        final long event = driver.eventCreate(DEVICE);
-        driver.eventRecord(DEVICE, event, first);
-        driver.streamWaitEvent(DEVICE, second, event);
+        final long first = driver.streams().streamCreate(DEVICE);
+        final long second = driver.streams().streamCreate(DEVICE);
+        final long event = driver.streams().eventCreate(DEVICE);
+        driver.streams().eventRecord(DEVICE, event, first);
+        driver.streams().streamWaitEvent(DEVICE, second, event);
         try (Stall _ = stall(driver, DEVICE, first)) {
-            driver.eventRecord(DEVICE, event, first);
-            driver.streamSynchronize(DEVICE, second);
-            assertThat(driver.eventQuery(DEVICE, event)).isFalse();
-            driver.eventDestroy(DEVICE, event);
+            driver.streams().eventRecord(DEVICE, event, first);
+            driver.streams().streamSynchronize(DEVICE, second);
+            assertThat(driver.streams().eventQuery(DEVICE, event)).isFalse();
+            driver.streams().eventDestroy(DEVICE, event);
         }
-        driver.streamSynchronize(DEVICE, first);
-        driver.streamDestroy(DEVICE, first);
-        driver.streamDestroy(DEVICE, second);
+        driver.streams().streamSynchronize(DEVICE, first);
+        driver.streams().streamDestroy(DEVICE, first);
+        driver.streams().streamDestroy(DEVICE, second);
     }
 
     @Test
     void hostFunctionsRunInOrderAndMayFail() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final List<Integer> order = Collections.synchronizedList(new ArrayList<>());
         for (int i = 0; i < 100; i++) {
             final int number = i;
-            driver.launchHostFunction(DEVICE, stream, () -> order.add(number));
+            driver.streams().launchHostFunction(DEVICE, stream, () -> order.add(number));
             if (i == 50) {
-                driver.launchHostFunction(DEVICE, stream, () -> {
+                driver.streams().launchHostFunction(DEVICE, stream, () -> {
                     throw new IllegalStateException("thrown on purpose");
                 });
             }
         }
-        driver.streamSynchronize(DEVICE, stream);
+        driver.streams().streamSynchronize(DEVICE, stream);
         assertThat(order).hasSize(100).isSorted();
-        driver.streamDestroy(DEVICE, stream);
+        driver.streams().streamDestroy(DEVICE, stream);
     }
 
     @Test
     void aDestroyedStreamDoesWhatItWasGiven() {
-        final long stream = driver.streamCreate(DEVICE);
+        final long stream = driver.streams().streamCreate(DEVICE);
         final AtomicInteger calls = new AtomicInteger();
         try (Stall _ = stall(driver, DEVICE, stream)) {
-            driver.launchHostFunction(DEVICE, stream, calls::incrementAndGet);
-            driver.streamDestroy(DEVICE, stream);
+            driver.streams().launchHostFunction(DEVICE, stream, calls::incrementAndGet);
+            driver.streams().streamDestroy(DEVICE, stream);
         }
-        driver.ctxSynchronize(DEVICE);
+        driver.devices().ctxSynchronize(DEVICE);
         assertThat(calls).hasValue(1);
     }
 
     // Helpers
 
     private long keepingPool() {
-        final long pool = driver.memPoolCreate(DEVICE);
-        driver.memPoolSetAttribute(DEVICE, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
+        final long pool = driver.pools().memPoolCreate(DEVICE);
+        driver.pools().memPoolSetAttribute(DEVICE, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
         return pool;
     }
 
     private long attribute(long pool, PoolAttribute attribute) {
-        return driver.memPoolGetAttribute(DEVICE, pool, attribute);
+        return driver.pools().memPoolGetAttribute(DEVICE, pool, attribute);
     }
 
     private long roundUp(long byteSize) {
-        final long granule = driver.memGetAllocationGranularity(DEVICE);
+        final long granule = driver.addressRanges().memGetAllocationGranularity(DEVICE);
         return (byteSize + granule - 1) / granule * granule;
     }
 
     private byte firstByte(long address) {
         try (Arena arena = Arena.ofConfined()) {
             final MemorySegment target = arena.allocate(1);
-            driver.memcpyDtoH(DEVICE, target.address(), address, 1);
+            driver.memory().memcpyDtoH(DEVICE, target.address(), address, 1);
             return target.get(ValueLayout.JAVA_BYTE, 0);
         }
     }

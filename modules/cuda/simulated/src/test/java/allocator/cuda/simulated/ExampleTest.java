@@ -21,20 +21,20 @@ class ExampleTest {
             }
         };
         int device = 0;
-        driver.primaryContextRetain(device);
-        long stream = driver.streamCreate(device);
-        long pool = driver.memPoolCreate(device);
-        driver.memPoolSetAttribute(device, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
+        driver.devices().primaryContextRetain(device);
+        long stream = driver.streams().streamCreate(device);
+        long pool = driver.pools().memPoolCreate(device);
+        driver.pools().memPoolSetAttribute(device, pool, PoolAttribute.RELEASE_THRESHOLD, Long.MAX_VALUE);
 
-        long address = driver.memAllocFromPoolAsync(device, pool, 1 << 20, stream);
-        driver.memsetD8Async(device, address, (byte) 0, 1 << 20, stream);
-        driver.memFreeAsync(device, address, stream);
-        driver.streamSynchronize(device, stream);
-        long kept = driver.memPoolGetAttribute(device, pool, PoolAttribute.RESERVED_MEM_CURRENT);
+        long address = driver.pools().memAllocFromPoolAsync(device, pool, 1 << 20, stream);
+        driver.memory().memsetD8Async(device, address, (byte) 0, 1 << 20, stream);
+        driver.pools().memFreeAsync(device, address, stream);
+        driver.streams().streamSynchronize(device, stream);
+        long kept = driver.pools().memPoolGetAttribute(device, pool, PoolAttribute.RESERVED_MEM_CURRENT);
 
-        driver.memPoolDestroy(device, pool);
-        driver.streamDestroy(device, stream);
-        driver.primaryContextRelease(device);
+        driver.pools().memPoolDestroy(device, pool);
+        driver.streams().streamDestroy(device, stream);
+        driver.devices().primaryContextRelease(device);
         assertThat(kept).isGreaterThanOrEqualTo(1 << 20);
     }
 }

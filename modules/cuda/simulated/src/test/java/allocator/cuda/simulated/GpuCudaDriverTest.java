@@ -32,7 +32,7 @@ class GpuCudaDriverTest extends CudaDriverContract {
     @Override
     Stall stall(CudaDriver driver, int device, long stream) {
         final CountDownLatch latch = new CountDownLatch(1);
-        driver.launchHostFunction(device, stream, () -> {
+        driver.streams().launchHostFunction(device, stream, () -> {
             try {
                 if (!latch.await(20, TimeUnit.SECONDS)) {
                     throw new IllegalStateException("the test waited for the stream that it stalls");

@@ -1,0 +1,35 @@
+package allocator.cuda.driver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.Proxy;
+import org.junit.jupiter.api.Test;
+
+class CudaAvailabilityTest {
+    private static final CudaDriver DRIVER = driver();
+    private static final CudaDriver SUBSTITUTE = driver();
+
+    @Test
+    void whereThereIsADriverItIsReturned() {
+        assertThat(new CudaAvailability.Available(DRIVER).orElse(reason -> SUBSTITUTE))
+                .isSameAs(DRIVER);
+    }
+
+    @Test
+    void withoutADriverTheFallbackGetsTheReason() {
+        final CudaAvailability unavailable = new CudaAvailability.Unavailable("no CUDA driver");
+        assertThat(unavailable.orElse(reason -> {
+                    assertThat(reason).isEqualTo("no CUDA driver");
+                    return SUBSTITUTE;
+                }))
+                .isSameAs(SUBSTITUTE);
+    }
+
+    /** A driver of which only the identity matters. */
+    private static CudaDriver driver() {
+        return (CudaDriver) Proxy.newProxyInstance(
+                CudaDriver.class.getClassLoader(),
+                new Class<?>[] {CudaDriver.class},
+                (proxy, method, arguments) -> method.getName().equals("toString") ? "driver" : null);
+    }
+}

@@ -1,0 +1,80 @@
+package allocator.resource.base;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The module's only native access: memory of the C library, and segments over addresses. */
+@SuppressWarnings("restricted") // the module is named on --enable-native-access
+public final class NativeMemory {
+    private static final MethodHandle ALIGNED_ALLOC = downcall(
+            "aligned_alloc",
+            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+
+    private static final MethodHandle FREE = downcall("free", FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
+
+    private NativeMemory() {}
+
+    private static MethodHandle downcall(String function, FunctionDescriptor type) {
+        final Linker linker = Linker.nativeLinker();
+        return linker.downcallHandle(linker.defaultLookup().findOrThrow(function), type);
+    }
+
+    /**
+     * Allocates memory of the C library.
+     *
+     * @param byteAlignment alignment in bytes, a power of two
+     * @param byteSize size in bytes, a multiple of the alignment
+     * @return the address, {@code 0} if there is no memory
+     */
+    public static long allocate(long byteAlignment, long byteSize) {
+        try {
+            return (long) ALIGNED_ALLOC.invokeExact(byteAlignment, byteSize);
+        } catch (Throwable e) {
+            throw new AssertionError("a C function throws nothing", e);
+        }
+    }
+
+    /**
+     * Frees memory of the C library.
+     *
+     * @param address what {@link #allocate} returned
+     */
+    public static void free(long address) {
+        try {
+            FREE.invokeExact(address);
+        } catch (Throwable e) {
+            throw new AssertionError("a C function throws nothing", e);
+        }
+    }
+
+    /**
+     * Returns a segment over memory at an address. The caller must not use it after the memory is freed.
+     *
+     * @param address the address
+     * @param byteSize size in bytes
+     * @return the segment
+     */
+    public static MemorySegment segment(long address, long byteSize) {
+        return MemorySegment.ofAddress(address).reinterpret(byteSize);
+    }
+
+    /**
+     * Returns a segment over memory at an address, valid until an arena is closed.
+     *
+     * @param address the address
+     * @param byteSize size in bytes
+     * @param lifetime the arena
+     * @param cleanup called when the arena is closed, {@code null} for nothing
+     * @return the segment
+     */
+    public static MemorySegment segment(
+            long address, long byteSize, Arena lifetime, @Nullable Consumer<MemorySegment> cleanup) {
+        return MemorySegment.ofAddress(address).reinterpret(byteSize, lifetime, cleanup);
+    }
+}

@@ -1,0 +1,137 @@
+package allocator.resource.budget;
+
+import allocator.resource.MemoryResource;
+import allocator.resource.ResourceDecorator;
+import allocator.resource.StackOrderException;
+import allocator.resource.base.AddressTable;
+import allocator.spi.DeviceException;
+import allocator.spi.SyncStream;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Charges every allocation to the budget of the current request, to which {@link #CURRENT} is bound. An allocation
+ * outside a request is not charged.
+ *
+ * <p>A deallocation releases the budget that was charged, on any thread and in any request.
+ *
+ * <p>{@snippet : ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request 7", 64 << 20)).run(() ->
+ * serve(resource)); }
+ */
+public final class RequestBudgetResource extends ResourceDecorator {
+    /** The budget of the current thread's request. */
+    public static final ScopedValue<Budget> CURRENT = ScopedValue.newInstance();
+
+    private final AddressTable<Budget> charged = new AddressTable<>();
+
+    /** The budgets charged below and above; the budget of a request must not be in one of their trees. */
+    private final List<Budget> elsewhere = new CopyOnWriteArrayList<>();
+
+    /**
+     * Decorates a resource.
+     *
+     * @param upstream the resource
+     * @throws StackOrderException if the upstream already charges the budgets of requests, or pads requests
+     */
+    public RequestBudgetResource(MemoryResource upstream) {
+        super(upstream);
+        BudgetResource.requireNoPadding(upstream, "the budget of a request");
+        requireNone(
+                upstream,
+                RequestBudgetResource.class::isInstance,
+                "the budget of a request is already charged below: it would count twice; remove one of them");
+        stack(upstream)
+                .filter(BudgetResource.class::isInstance)
+                .forEach(resource -> excludeTreeOf(((BudgetResource) resource).budget()));
+    }
+
+    /** Excludes the tree of a budget that is charged for every request: a request's budget must not be in it. */
+    void excludeTreeOf(Budget budget) {
+        elsewhere.add(budget);
+    }
+
+    @Override
+    protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        if (!CURRENT.isBound()) {
+            return allocateUpstream(byteSize, byteAlignment, stream);
+        }
+        final Budget budget = CURRENT.get();
+        requireUnrelated(budget);
+        final Budget.Status rejection = budget.charge(byteSize);
+        if (rejection != null) {
+            throw rejection.outOfMemory(memory(), byteSize, "");
+        }
+        long address = 0;
+        boolean isCharged = false;
+        try {
+            address = allocateUpstream(byteSize, byteAlignment, stream);
+            record(address, byteSize, budget);
+            isCharged = true;
+            return address;
+        } finally {
+            if (!isCharged) {
+                budget.release(byteSize);
+                if (address != 0) {
+                    deallocateUpstream(address, byteSize, byteAlignment, stream);
+                }
+            }
+        }
+    }
+
+    private void requireUnrelated(Budget budget) {
+        for (Budget charge : elsewhere) {
+            if (charge.isRelatedTo(budget)) {
+                throw new StackOrderException("the budget " + budget + " of this request is in the tree of " + charge
+                        + ", which is charged too: a request would count twice");
+            }
+        }
+    }
+
+    private void record(long address, long byteSize, Budget budget) {
+        charged.lock();
+        try {
+            charged.put(address, byteSize, budget);
+        } finally {
+            charged.unlock();
+        }
+    }
+
+    @Override
+    protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        final Budget budget = forget(address);
+        try {
+            deallocateUpstream(address, byteSize, byteAlignment, stream);
+        } catch (DeviceException e) {
+            release(budget, byteSize); // no longer live
+            throw e;
+        } catch (RuntimeException e) {
+            if (budget != null) {
+                record(address, byteSize, budget);
+            }
+            throw e;
+        }
+        release(budget, byteSize);
+    }
+
+    private static void release(@Nullable Budget budget, long byteSize) {
+        if (budget != null) {
+            budget.release(byteSize);
+        }
+    }
+
+    private @Nullable Budget forget(long address) {
+        charged.lock();
+        try {
+            final int slot = charged.find(address);
+            if (slot < 0) {
+                return null;
+            }
+            final Budget budget = charged.attachment(slot);
+            charged.remove(slot);
+            return budget;
+        } finally {
+            charged.unlock();
+        }
+    }
+}

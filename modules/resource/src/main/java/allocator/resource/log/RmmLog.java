@@ -1,0 +1,216 @@
+package allocator.resource.log;
+
+import allocator.resource.MemoryResource;
+import allocator.resource.StreamOrderedMemoryResource;
+import allocator.spi.SyncStream;
+import java.io.IOException;
+import java.io.Reader;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A log in the CSV format of the RAPIDS Memory Manager (RMM), with the columns
+ * {@code Thread,Time,Action,Pointer,Size,Stream}. RMM's tools can read it, and logs written by RMM can be read and
+ * replayed here.
+ *
+ * <p>The time is the local time of day in microseconds; pointers and streams are hexadecimal. Closing the log closes
+ * the writer.
+ */
+public final class RmmLog extends LineLog {
+    static final String HEADER = "Thread,Time,Action,Pointer,Size,Stream";
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss.SSSSSS", Locale.ROOT);
+
+    /** The action of a log entry. */
+    public enum Action {
+        /** Memory was allocated. */
+        ALLOCATE("allocate"),
+        /** An allocation failed. */
+        ALLOCATE_FAILURE("allocate failure"),
+        /** Memory was deallocated. */
+        FREE("free");
+
+        private final String text;
+
+        Action(String text) {
+            this.text = text;
+        }
+
+        String text() {
+            return text;
+        }
+    }
+
+    /**
+     * One line of a log.
+     *
+     * @param thread the id of the calling thread
+     * @param action the action
+     * @param address the memory's address
+     * @param byteSize its size in bytes
+     * @param stream the stream's handle, {@code 0} for none or the default
+     */
+    public record Entry(long thread, Action action, long address, long byteSize, long stream) {}
+
+    /**
+     * The result of a replay.
+     *
+     * @param allocations number of allocations that succeeded
+     * @param failures number of allocations that failed in the replay, and of those that failed in the log
+     * @param frees number of deallocations
+     * @param unknownFrees number of deallocations of memory that the log does not allocate
+     * @param peakBytes the most live bytes
+     * @param bytesAtEnd bytes that the log does not free; the replay deallocates them at its end
+     */
+    public record Replay(
+            long allocations, long failures, long frees, long unknownFrees, long peakBytes, long bytesAtEnd) {}
+
+    /**
+     * Starts a log.
+     *
+     * @param out receives the lines
+     * @throws UncheckedIOException if the header cannot be written
+     */
+    public RmmLog(Writer out) {
+        super(out, HEADER);
+    }
+
+    /**
+     * Starts a log in a file, which is replaced if it exists.
+     *
+     * @param file the file
+     * @return the log
+     * @throws IOException if the file cannot be opened
+     */
+    public static RmmLog to(Path file) throws IOException {
+        return new RmmLog(Files.newBufferedWriter(file));
+    }
+
+    @Override
+    public void allocated(long address, long byteSize, @Nullable SyncStream stream) {
+        write(Action.ALLOCATE, address, byteSize, stream);
+    }
+
+    @Override
+    public void failed(long byteSize, @Nullable SyncStream stream) {
+        write(Action.ALLOCATE_FAILURE, 0, byteSize, stream);
+    }
+
+    @Override
+    public void freed(long address, long byteSize, @Nullable SyncStream stream) {
+        write(Action.FREE, address, byteSize, stream);
+    }
+
+    private void write(Action action, long address, long byteSize, @Nullable SyncStream stream) {
+        lock.lock();
+        try {
+            final StringBuilder line = new StringBuilder(96);
+            line.append(Thread.currentThread().threadId()).append(',');
+            TIME.formatTo(LocalTime.now(ZoneId.systemDefault()), line);
+            line.append(',').append(action.text);
+            line.append(",0x").append(Long.toHexString(address));
+            line.append(',').append(byteSize);
+            line.append(",0x").append(Long.toHexString(stream == null ? 0 : stream.handle()));
+            write(line);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Reads a log from a file.
+     *
+     * @param file the file
+     * @return its entries in order
+     * @throws IOException if it cannot be read
+     * @throws IllegalArgumentException if a line is malformed; the message names file, line and reason
+     */
+    public static List<Entry> read(Path file) throws IOException {
+        try (Reader in = Files.newBufferedReader(file)) {
+            return read(in, file.toString());
+        }
+    }
+
+    /**
+     * Reads a log.
+     *
+     * @param in the text
+     * @param name its name in messages
+     * @return its entries in order
+     * @throws IOException if it cannot be read
+     * @throws IllegalArgumentException if a line is malformed; the message names the text, line and reason
+     */
+    public static List<Entry> read(Reader in, String name) throws IOException {
+        return RmmReader.read(in, name);
+    }
+
+    /**
+     * Replays a log on a resource, in order, without streams. At the end it deallocates what is still live.
+     *
+     * @param entries the entries of the log
+     * @param resource where the memory comes from
+     * @return the result
+     */
+    public static Replay replay(List<Entry> entries, MemoryResource resource) {
+        return replay(entries, StreamOrderedMemoryResource.of(resource), handle -> null);
+    }
+
+    /**
+     * Replays a log on a resource, in order. At the end it deallocates what is still live, without a stream: no work
+     * that uses the memory may be incomplete then.
+     *
+     * @param entries the entries of the log
+     * @param resource where the memory comes from
+     * @param streams returns the stream to use for a stream handle of the log, {@code null} for none
+     * @return the result
+     */
+    public static Replay replay(
+            List<Entry> entries, StreamOrderedMemoryResource resource, LongFunction<@Nullable SyncStream> streams) {
+        final RmmReplayer replayer = new RmmReplayer(resource, streams);
+        try {
+            entries.forEach(replayer::replay);
+        } finally {
+            replayer.end();
+        }
+        return replayer.result();
+    }
+
+    /**
+     * Writes a log as a trace of this project, {@code op,id,bytes,stream}. Blocks and streams are numbered in order of
+     * appearance. Failed allocations and deallocations of memory from before the log are left out.
+     *
+     * @param entries the entries of the log
+     * @param out receives the trace; stays open
+     * @throws IOException if writing fails
+     */
+    public static void writeTrace(List<Entry> entries, Writer out) throws IOException {
+        final Map<Long, Long> ids = new HashMap<>();
+        final Map<Long, Integer> streams = new HashMap<>();
+        long nextId = 0;
+        out.write(TraceLog.HEADER + "\n");
+        for (Entry entry : entries) {
+            if (entry.action == Action.ALLOCATE_FAILURE || entry.address == 0) {
+                continue;
+            }
+            final boolean isFree = entry.action == Action.FREE;
+            final Long id = isFree ? ids.remove(entry.address) : Long.valueOf(nextId++);
+            if (id != null) {
+                if (!isFree) {
+                    ids.put(entry.address, id);
+                }
+                final int stream = streams.computeIfAbsent(entry.stream, key -> streams.size());
+                out.write(TraceLog.line(isFree, id, entry.byteSize, stream) + "\n");
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package allocator.resource.tracked;
+
+import allocator.spi.SyncStream;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A reference-counted event, held by several blocks. The last release destroys it. */
+final class SharedEvent {
+    private final StreamEvents events;
+    private final SyncStream stream;
+    private final long event;
+    private final AtomicInteger references;
+
+    private SharedEvent(StreamEvents events, SyncStream stream, int references) {
+        this.events = events;
+        this.stream = stream;
+        this.event = events.record(stream);
+        this.references = new AtomicInteger(references);
+    }
+
+    /** Records an event behind all work submitted to a stream so far, for a number of holders. */
+    static SharedEvent record(StreamEvents events, SyncStream stream, int references) {
+        return new SharedEvent(events, stream, references);
+    }
+
+    boolean isOn(SyncStream other) {
+        return stream.id() == other.id();
+    }
+
+    SharedEvent retain() {
+        references.incrementAndGet();
+        return this;
+    }
+
+    void release() {
+        if (references.decrementAndGet() == 0) {
+            events.release(event);
+        }
+    }
+
+    void await(SyncStream waiting) {
+        events.await(waiting, event);
+    }
+
+    boolean isDone() {
+        return events.isDone(event);
+    }
+}

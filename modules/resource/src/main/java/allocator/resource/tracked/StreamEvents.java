@@ -1,0 +1,44 @@
+package allocator.resource.tracked;
+
+import allocator.spi.DeviceException;
+import allocator.spi.SyncStream;
+
+/**
+ * Events on the streams of one device: recorded, awaited by streams, and polled. {@link TrackedMemory} needs them.
+ * Thread-safe.
+ */
+public interface StreamEvents {
+    /**
+     * Records an event behind all work submitted to a stream so far.
+     *
+     * @param stream the stream
+     * @return the event; the caller {@linkplain #release releases} it once
+     * @throws DeviceException if the driver fails
+     */
+    long record(SyncStream stream);
+
+    /**
+     * Makes later work of a stream wait for an event. The host does not wait.
+     *
+     * @param stream the waiting stream
+     * @param event the event
+     * @throws DeviceException if the driver fails
+     */
+    void await(SyncStream stream, long event);
+
+    /**
+     * Returns whether all work before an event is complete. Does not wait.
+     *
+     * @param event the event
+     * @return whether it is
+     * @throws DeviceException if the driver fails, or the work did
+     */
+    boolean isDone(long event);
+
+    /**
+     * Releases an event. Streams that already wait for it are not affected.
+     *
+     * @param event the event
+     */
+    void release(long event);
+}

@@ -1,0 +1,133 @@
+package allocator.resource.tracked;
+
+import allocator.spi.DeviceException;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One piece of work on a stream and all blocks it uses. Add the blocks with {@link #uses}, call {@link #prepare},
+ * submit the work, call {@link #commit}. A block that is added twice counts once, with its strongest access. Not
+ * thread-safe.
+ *
+ * <p>Closing a prepared launch without a commit means that the work may or may not have been submitted: the next use of
+ * its blocks then waits for all work submitted to the stream. {@link #cancel} means that it was not submitted.
+ */
+public final class TrackedLaunch implements AutoCloseable {
+    private final TrackedMemory memory;
+    private final SyncStream stream;
+    private final List<Use> uses = new ArrayList<>();
+    private boolean isPrepared;
+    private boolean isOver;
+
+    /** A use of a block by the work. */
+    private record Use(TrackedBlock block, Access access) {}
+
+    TrackedLaunch(TrackedMemory memory, SyncStream stream) {
+        this.memory = memory;
+        this.stream = stream;
+    }
+
+    /**
+     * Adds a block that the work uses.
+     *
+     * @param block the block
+     * @param access how the work accesses it
+     * @return this launch
+     * @throws ForeignBlockException if the block belongs to another memory
+     * @throws IllegalStateException if the launch is already prepared
+     */
+    public TrackedLaunch uses(TrackedBlock block, Access access) {
+        block.requireOwner(memory);
+        require(!isPrepared && !isOver, "blocks must be added before a launch is prepared");
+        for (int i = 0; i < uses.size(); i++) {
+            if (uses.get(i).block == block) {
+                if (access == Access.WRITE) {
+                    uses.set(i, new Use(block, access));
+                }
+                return this;
+            }
+        }
+        uses.add(new Use(block, access));
+        return this;
+    }
+
+    /**
+     * Prepares all blocks, or none. Call it before the work is submitted.
+     *
+     * @throws StaleBlockException if a block is freed
+     * @throws MisorderedUseException if a use of a block on another stream is open
+     * @throws DeviceException if the driver fails
+     * @throws IllegalStateException if the launch is already prepared
+     */
+    public void prepare() {
+        require(!isPrepared && !isOver, "a launch can be prepared only once");
+        int prepared = 0;
+        try {
+            for (Use use : uses) {
+                memory.prepare(use.block, use.access, stream);
+                prepared++;
+            }
+            isPrepared = true;
+        } finally {
+            if (!isPrepared) {
+                uses.subList(0, prepared).forEach(use -> use.block.cancel(use.access, stream));
+            }
+        }
+    }
+
+    /**
+     * Records the use of all blocks with one event. Call it after the work is submitted.
+     *
+     * @throws DeviceException if the driver fails; the next use of the blocks then waits for all work submitted to the
+     *     stream
+     * @throws IllegalStateException if the launch is not prepared, or over
+     */
+    public void commit() {
+        require(isPrepared && !isOver, "a launch can be committed only once, after it was prepared");
+        isOver = true;
+        if (uses.isEmpty()) {
+            return;
+        }
+        final SharedEvent event;
+        try {
+            event = memory.record(stream, uses.size());
+        } catch (DeviceException e) {
+            loseEvents();
+            throw e;
+        }
+        uses.forEach(use -> use.block.finish(use.access, stream, event));
+    }
+
+    private void loseEvents() {
+        uses.forEach(use -> use.block.finishWithoutEvent(use.access, stream));
+    }
+
+    /**
+     * Undoes the preparation: the work was not submitted.
+     *
+     * @throws IllegalStateException if the launch is over
+     */
+    public void cancel() {
+        require(!isOver, "a launch that is over cannot be cancelled");
+        isOver = true;
+        if (isPrepared) {
+            uses.forEach(use -> use.block.cancel(use.access, stream));
+        }
+    }
+
+    /** Ends the launch. A launch that is not prepared, or over, needs nothing. */
+    @Override
+    public void close() {
+        if (isPrepared && !isOver) {
+            loseEvents();
+        }
+        isOver = true;
+    }
+
+    private static void require(boolean condition, String message) {
+        if (!condition) {
+            throw new IllegalStateException(message);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+package allocator.resource.tracked;
+
+import allocator.resource.MemoryContext;
+import allocator.resource.MemoryResource;
+import allocator.resource.StackOrderException;
+import allocator.resource.StreamOrderedMemoryResource;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.spi.DeviceException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
+import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Memory for work on several streams. It tracks which streams use a block, makes a stream wait for the uses it must
+ * follow, and defers a free until the last use is complete.
+ *
+ * <p>Call {@link #prepare} before submitting work that uses a block, and {@link #finish} after it. {@link #launch} does
+ * both for all blocks of one piece of work.
+ *
+ * <p>A freed block is <em>pending</em> until its uses are complete and {@link #reap} finds that out; reaping polls
+ * events and never waits. An allocation that finds no room reaps too, and fails once nothing more is returned. Only
+ * then does memory return to the upstream, and only after that is the budget released, so the budget bounds what is
+ * really allocated on the device. At every moment {@code live + pending} is what this memory has charged to the budget.
+ */
+public final class TrackedMemory implements AutoCloseable {
+    private static final AtomicLong LAST_GENERATION = new AtomicLong();
+
+    private final MemoryResource upstream;
+    private final StreamOrderedMemoryResource ordered;
+    private final StreamEvents events;
+    private final TrackedBytes bytes;
+    private final PendingFrees pending;
+    private final ConcurrentMap<Long, TrackedBlock> live = new ConcurrentHashMap<>();
+
+    /**
+     * Bytes at one moment. If nothing else charges the budget, {@code live + pending + available} is its limit.
+     *
+     * @param live bytes of blocks that are not freed
+     * @param pending bytes of blocks that are freed and may still be in use
+     * @param available bytes that an allocation could be granted
+     */
+    public record Status(long live, long pending, long available) {}
+
+    /**
+     * Creates a memory without blocks.
+     *
+     * @param upstream where the memory comes from
+     * @param events the events of its device's streams
+     * @param budget the budget charged with live and pending bytes
+     * @throws StackOrderException if the upstream is bound to a stream, already charges the same tree of budgets, or
+     *     pads requests
+     */
+    public TrackedMemory(MemoryResource upstream, StreamEvents events, Budget budget) {
+        if (!upstream.context().equals(MemoryContext.ANY)) {
+            throw new StackOrderException(upstream + " is bound to a stream; tracked memory serves several");
+        }
+        BudgetResource.requireChargeable(upstream, budget);
+        this.upstream = upstream;
+        this.ordered = StreamOrderedMemoryResource.of(upstream);
+        this.events = events;
+        this.bytes = new TrackedBytes(budget);
+        this.pending = new PendingFrees(upstream, events, bytes);
+    }
+
+    /**
+     * Allocates a block. Its first use may be on any stream; on another stream than {@code stream} it waits for the
+     * allocation.
+     *
+     * @param byteSize size in bytes, above zero
+     * @param stream the stream that orders the allocation
+     * @param tag names the block in messages
+     * @return the block
+     * @throws IllegalArgumentException if the size is not above zero
+     * @throws OutOfMemoryException if the budget or the upstream has no room even after reaping
+     * @throws DeviceException if the driver fails
+     */
+    public TrackedBlock allocate(long byteSize, SyncStream stream, String tag) {
+        if (byteSize <= 0) {
+            throw new IllegalArgumentException("byteSize is " + byteSize + ", a tracked block has at least 1");
+        }
+        charge(byteSize);
+        boolean isAllocated = false;
+        long address = 0;
+        final long byteAlignment = upstream.memory().byteAlignment();
+        try {
+            address = allocateReaping(byteSize, byteAlignment, stream);
+            final SharedEvent ready = record(stream, 1);
+            final TrackedBlock block =
+                    new TrackedBlock(this, address, byteSize, byteAlignment, LAST_GENERATION.incrementAndGet(), tag);
+            block.begin(ready);
+            final TrackedBlock there = live.putIfAbsent(address, block);
+            if (there != null) {
+                ready.release();
+                throw new IllegalStateException(upstream + " returned the address of " + there + " again");
+            }
+            isAllocated = true;
+            return block;
+        } finally {
+            if (!isAllocated) {
+                undo(address, byteSize, byteAlignment, stream);
+            }
+        }
+    }
+
+    private void charge(long byteSize) {
+        long returned = bytes.returned();
+        Budget.Status rejection = bytes.charge(byteSize);
+        while (rejection != null && !bytes.isLimitBelow(byteSize) && hasReturnedMoreThan(returned)) {
+            returned = bytes.returned();
+            rejection = bytes.charge(byteSize);
+        }
+        if (rejection != null) {
+            final Status status = status();
+            throw rejection.outOfMemory(
+                    upstream.memory(),
+                    byteSize,
+                    status.live() + " bytes live, " + status.pending() + " pending, " + status.available()
+                            + " available");
+        }
+    }
+
+    private long allocateReaping(long byteSize, long byteAlignment, SyncStream stream) {
+        while (true) {
+            final long returned = bytes.returned();
+            try {
+                return ordered.allocate(byteSize, byteAlignment, stream);
+            } catch (OutOfMemoryException e) {
+                if (!hasReturnedMoreThan(returned)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** Reaps, and returns whether this or another thread has returned memory since. Only then is a retry worth it. */
+    private boolean hasReturnedMoreThan(long returned) {
+        reap();
+        return bytes.returned() > returned;
+    }
+
+    private void undo(long address, long byteSize, long byteAlignment, SyncStream stream) {
+        try {
+            if (address != 0) {
+                ordered.deallocate(address, byteSize, byteAlignment, stream);
+            }
+        } finally {
+            bytes.cancel(byteSize);
+        }
+    }
+
+    /** Records an event behind all work submitted to a stream so far, for a number of holders. */
+    SharedEvent record(SyncStream stream, int holders) {
+        return SharedEvent.record(events, stream, holders);
+    }
+
+    /**
+     * Returns the live block with an address and a generation.
+     *
+     * @param address its address
+     * @param generation its generation
+     * @return the block
+     * @throws StaleBlockException if it is not live; the message names the block that is there now, if any
+     */
+    public TrackedBlock find(long address, long generation) {
+        final TrackedBlock block = live.get(address);
+        if (block == null || block.generation() != generation) {
+            throw new StaleBlockException("0x" + Long.toHexString(address) + " of generation " + generation
+                    + " is not live; there is " + (block == null ? "nothing" : block.toString()));
+        }
+        return block;
+    }
+
+    /**
+     * Makes a stream wait for the uses of a block that its next use must follow. Call it before the work is submitted.
+     *
+     * @param block the block
+     * @param access how the work accesses it
+     * @param stream the stream of the work
+     * @throws StaleBlockException if the block is freed
+     * @throws ForeignBlockException if the block belongs to another memory
+     * @throws MisorderedUseException if a use on another stream is open and nothing would order the two
+     * @throws DeviceException if the driver fails; the block is as before
+     */
+    public void prepare(TrackedBlock block, Access access, SyncStream stream) {
+        block.requireOwner(this);
+        final TrackedBlock.Waits waits = block.open(access, stream);
+        if (!waits.isNone()) {
+            queue(waits, block, access, stream);
+        }
+    }
+
+    private void queue(TrackedBlock.Waits waits, TrackedBlock block, Access access, SyncStream stream) {
+        boolean isPrepared = false;
+        try {
+            for (SharedEvent event : waits.events()) {
+                event.await(stream);
+            }
+            for (SyncStream other : waits.streamsWithoutEvent()) {
+                awaitAll(other, stream);
+            }
+            isPrepared = true;
+        } finally {
+            waits.events().forEach(SharedEvent::release);
+            if (isPrepared) {
+                block.opened(stream);
+            } else {
+                block.cancel(access, stream);
+            }
+        }
+    }
+
+    /** Makes a stream wait for all work submitted to another so far. */
+    private void awaitAll(SyncStream before, SyncStream after) {
+        final SharedEvent all = record(before, 1);
+        try {
+            all.await(after);
+        } finally {
+            all.release();
+        }
+    }
+
+    /**
+     * Records a use of a block, so that later uses follow it. Call it after the work is submitted.
+     *
+     * @param block the block
+     * @param access the access it was prepared for
+     * @param stream the stream of the work
+     * @throws MisorderedUseException if no such use was prepared
+     * @throws ForeignBlockException if the block belongs to another memory
+     * @throws DeviceException if the driver fails; the next use of the block then waits for all work submitted to the
+     *     stream
+     */
+    public void finish(TrackedBlock block, Access access, SyncStream stream) {
+        block.requireOwner(this);
+        block.requireOpen(access, stream);
+        final SharedEvent event;
+        try {
+            event = record(stream, 1);
+        } catch (DeviceException e) {
+            block.finishWithoutEvent(access, stream);
+            throw e;
+        }
+        block.finish(access, stream, event);
+    }
+
+    /**
+     * Starts a launch: one piece of work that uses several blocks.
+     *
+     * @param stream the stream of the work
+     * @return the launch, to be prepared, then committed or closed
+     */
+    public TrackedLaunch launch(SyncStream stream) {
+        return new TrackedLaunch(this, stream);
+    }
+
+    /**
+     * Frees a block. It is stale at once; its memory is returned when its uses are complete. Never waits.
+     *
+     * @param block the block
+     * @throws StaleBlockException if it is already freed
+     * @throws ForeignBlockException if it belongs to another memory
+     * @throws MisorderedUseException if a use is prepared and not finished; nothing changes
+     */
+    public void free(TrackedBlock block) {
+        block.requireOwner(this);
+        block.free();
+        live.remove(block.address(), block);
+        bytes.freed(block.byteSize());
+        pending.add(block);
+    }
+
+    /**
+     * Returns the memory of freed blocks whose uses are complete to the upstream. Polls events and never waits.
+     *
+     * @return number of bytes returned
+     * @throws DeviceException if the driver fails; the memory of blocks reaped before is returned, the other blocks
+     *     stay pending
+     */
+    public long reap() {
+        return pending.reap();
+    }
+
+    /**
+     * Reaps until no block is pending, or the time is over.
+     *
+     * @param atMost the longest time to wait
+     * @return whether no block is pending
+     * @throws DeviceException if the driver fails
+     */
+    public boolean reap(Duration atMost) {
+        return pending.reap(atMost);
+    }
+
+    /**
+     * Returns the bytes at this moment.
+     *
+     * @return live, pending and available bytes
+     */
+    public Status status() {
+        return bytes.status();
+    }
+
+    /**
+     * Reaps, and checks that no block is left. It holds nothing else: live and pending blocks stay valid.
+     *
+     * @throws IllegalStateException if blocks are live or pending
+     */
+    @Override
+    public void close() {
+        reap();
+        final Status status = status();
+        if (status.live() + status.pending() > 0) {
+            throw new IllegalStateException(this + " has " + status.live() + " bytes live and " + status.pending()
+                    + " pending: " + live.values());
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "tracked memory over " + upstream;
+    }
+}

@@ -1,0 +1,289 @@
+package allocator.resource.typed;
+
+import allocator.resource.MemoryContext;
+import allocator.resource.MemoryResource;
+import allocator.resource.base.NativeMemory;
+import allocator.spi.DataTransfer;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.MemoryRange;
+import allocator.spi.SyncStream;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A resizable array of one layout that owns its memory, on any resource. New elements are not initialized.
+ *
+ * <p>Over a {@link allocator.resource.StreamBoundResource}, all calls, copies included, are ordered on its stream.
+ * Otherwise a call that copies returns when the copy is complete, and no work may use the buffer during the call. Not
+ * thread-safe.
+ *
+ * @param <L> type of the layout
+ */
+public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
+    private final PolymorphicAllocator<L> allocator;
+    private final DataTransfer transfer;
+    private long address;
+    private long count;
+    private long capacity;
+
+    /** Number of times the memory moved or was deallocated; older slices are stale. */
+    private long moves;
+
+    private boolean isClosed;
+
+    /** A view of part of a buffer, valid until the buffer moves or is closed. It owns no memory. */
+    public final class Slice {
+        private final long sliceAddress;
+        private final long sliceCount;
+        private final long sliceMoves = moves;
+
+        private Slice(long sliceAddress, long sliceCount) {
+            this.sliceAddress = sliceAddress;
+            this.sliceCount = sliceCount;
+        }
+
+        /**
+         * Returns the number of elements.
+         *
+         * @return the number
+         */
+        public long count() {
+            return sliceCount;
+        }
+
+        /**
+         * Returns the memory of the slice, for copies.
+         *
+         * @return its bytes
+         * @throws IllegalStateException if the buffer was moved or closed since
+         */
+        public MemoryRange range() {
+            if (sliceMoves != moves) {
+                throw new IllegalStateException("the buffer of this slice was moved or closed");
+            }
+            return new MemoryRange(resource().memory(), sliceAddress, byteSize(sliceCount));
+        }
+    }
+
+    /**
+     * Creates a buffer.
+     *
+     * @param resource where the memory comes from
+     * @param layout the layout of an element
+     * @param count number of elements
+     * @param transfer copies the resource's memory when the buffer moves
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the size of the
+     *     array overflows
+     */
+    public TypedBuffer(MemoryResource resource, L layout, long count, DataTransfer transfer) {
+        this.allocator = new PolymorphicAllocator<>(resource, layout);
+        this.transfer = transfer;
+        this.address = allocator.allocate(count);
+        this.count = count;
+        this.capacity = count;
+    }
+
+    /**
+     * Creates a buffer in host-accessible memory; the host copies it when it moves.
+     *
+     * @param resource where the memory comes from
+     * @param layout the layout of an element
+     * @param count number of elements
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; also if the size of the
+     *     array overflows
+     */
+    public TypedBuffer(MemoryResource resource, L layout, long count) {
+        this(resource, layout, count, HostTransfer.INSTANCE);
+    }
+
+    /**
+     * Returns the address of the first element.
+     *
+     * @return the address; {@code 0} if nothing is allocated
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public long address() {
+        requireOpen();
+        return address;
+    }
+
+    /**
+     * Returns the number of elements.
+     *
+     * @return the number
+     */
+    public long count() {
+        return count;
+    }
+
+    /**
+     * Returns how many elements fit without moving.
+     *
+     * @return the number, at least {@link #count}
+     */
+    public long capacity() {
+        return capacity;
+    }
+
+    /**
+     * Returns the memory of the elements, for copies.
+     *
+     * @return their bytes
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public MemoryRange range() {
+        requireOpen();
+        return new MemoryRange(resource().memory(), count == 0 ? 0 : address, byteSize(count));
+    }
+
+    /**
+     * Returns a segment over the elements. The caller must not use it after the buffer moves or is closed: its accesses
+     * are not checked.
+     *
+     * @return the segment
+     * @throws IllegalStateException if the buffer is closed
+     * @throws IllegalArgumentException if the host cannot access the memory
+     */
+    public MemorySegment segment() {
+        requireOpen();
+        if (!resource().kind().isHostAccessible()) {
+            throw new IllegalArgumentException("the host cannot access the memory of " + resource());
+        }
+        return NativeMemory.segment(address, byteSize(count));
+    }
+
+    /**
+     * Changes the number of elements. The buffer moves only if they exceed the {@linkplain #capacity capacity}.
+     *
+     * @param newCount number of elements
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; the buffer is as before
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void resize(long newCount) {
+        reserve(newCount);
+        count = newCount;
+    }
+
+    /**
+     * Ensures a capacity, so that {@link #resize} up to it does not move the buffer.
+     *
+     * @param atLeast number of elements
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; the buffer is as before
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void reserve(long atLeast) {
+        requireOpen();
+        if (atLeast < 0) {
+            throw InvalidSizeException.negative(atLeast);
+        }
+        if (atLeast > capacity) {
+            moveTo(atLeast);
+        }
+    }
+
+    /**
+     * Reduces the capacity to the number of elements, by moving the buffer.
+     *
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}; the buffer is as before
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public void shrinkToFit() {
+        requireOpen();
+        if (count < capacity) {
+            moveTo(count);
+        }
+    }
+
+    private void moveTo(long newCapacity) {
+        final long newAddress = allocator.allocate(newCapacity);
+        boolean isCopied = false;
+        try {
+            copyTo(newAddress);
+            isCopied = true;
+        } finally {
+            if (!isCopied) {
+                allocator.deallocate(newAddress, newCapacity);
+            }
+        }
+        final long oldAddress = address;
+        final long oldCapacity = capacity;
+        address = newAddress;
+        capacity = newCapacity;
+        moves++;
+        allocator.deallocate(oldAddress, oldCapacity);
+    }
+
+    private void copyTo(long target) {
+        if (count > 0) {
+            transfer.copy(range(), new MemoryRange(resource().memory(), target, byteSize(count)), stream());
+        }
+    }
+
+    /**
+     * Creates another buffer with the same elements.
+     *
+     * @return the copy, to be closed by the caller
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#allocate(long, long)}
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public TypedBuffer<L> copy() {
+        requireOpen();
+        final TypedBuffer<L> copy = new TypedBuffer<>(resource(), allocator.layout(), count, transfer);
+        boolean isCopied = false;
+        try {
+            copyTo(copy.address);
+            isCopied = true;
+        } finally {
+            if (!isCopied) {
+                copy.close();
+            }
+        }
+        return copy;
+    }
+
+    /**
+     * Returns a view of part of the buffer.
+     *
+     * @param from index of its first element
+     * @param sliceCount number of elements
+     * @return the slice
+     * @throws IndexOutOfBoundsException if the range is not within the elements
+     * @throws IllegalStateException if the buffer is closed
+     */
+    public Slice slice(long from, long sliceCount) {
+        requireOpen();
+        Objects.checkFromIndexSize(from, sliceCount, count);
+        return new Slice(sliceCount == 0 ? 0 : address + byteSize(from), sliceCount);
+    }
+
+    /** Deallocates the memory. A second call does nothing. */
+    @Override
+    public void close() {
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
+        moves++;
+        allocator.deallocate(address, capacity);
+    }
+
+    private MemoryResource resource() {
+        return allocator.resource();
+    }
+
+    private @Nullable SyncStream stream() {
+        return resource().context() instanceof MemoryContext.StreamBound bound ? bound.stream() : null;
+    }
+
+    private long byteSize(long elements) {
+        return PolymorphicAllocator.byteSize(allocator.layout(), elements);
+    }
+
+    private void requireOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("the buffer is closed");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package allocator.resource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeStream;
+import org.junit.jupiter.api.Test;
+
+class FallbackResourceTest {
+    private final FakeResource first = new FakeResource(MemoryKind.PINNED, 100);
+    private final HostResource host = new HostResource();
+
+    @Test
+    void everyBlockIsDeallocatedByTheResourceThatAllocatedIt() {
+        MemoryResource both = new FallbackResource(new FakeResource(MemoryKind.HOST, 100), host);
+        long small = both.allocate(100, 64);
+        long large = both.allocate(1000, 64);
+        both.deallocate(large, 1000, 64);
+        both.deallocate(small, 100, 64);
+        assertThatThrownBy(() -> both.deallocate(large, 1000, 64)).isInstanceOf(ForeignAddressException.class);
+        host.close();
+    }
+
+    @Test
+    void aRejectedDeallocationKeepsTheOwner() {
+        MemoryResource both = new FallbackResource(new FakeResource(MemoryKind.HOST, 100), host);
+        long large = both.allocate(1000, 64);
+        assertThatThrownBy(() -> both.deallocate(large, 999, 64)).isInstanceOf(InvalidSizeException.class);
+        both.deallocate(large, 1000, 64);
+    }
+
+    @Test
+    void memoryOfAnotherContextIsRejected() {
+        FakeStream stream = new FakeStream(first.memory());
+        MemoryResource bound = new StreamBoundResource(first, stream);
+        assertThatThrownBy(() -> new FallbackResource(first, bound))
+                .isInstanceOf(StackOrderException.class)
+                .hasMessageContaining("another context");
+        assertThat(new FallbackResource(bound, new StreamBoundResource(first, stream)).context())
+                .isEqualTo(bound.context());
+    }
+
+    @Test
+    void theFailureOfTheSecondCarriesThatOfTheFirst() {
+        MemoryResource both = new FallbackResource(new FakeResource(1), new FakeResource(2));
+        assertThatThrownBy(() -> both.allocate(3))
+                .isInstanceOf(OutOfMemoryException.class)
+                .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
+    }
+
+    @Test
+    void aKindThatCannotReplaceTheFirstIsRejected() {
+        assertThatThrownBy(() -> new FallbackResource(first, host))
+                .isInstanceOf(StackOrderException.class)
+                .hasMessageContaining("cannot replace");
+        assertThat(new FallbackResource(host, first).kind()).isEqualTo(MemoryKind.HOST);
+    }
+}

@@ -1,0 +1,204 @@
+package allocator.resource.budget;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Objects;
+import java.util.SplittableRandom;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+import org.junit.jupiter.api.Test;
+
+class BudgetTest {
+    @Test
+    void aChildIsLimitedByItselfAndByEveryLevelAbove() {
+        Budget device = Budget.of("device", 100);
+        Budget tenant = device.child("tenant", 80);
+        Budget task = tenant.child("task", 70);
+        assertThat(task.tryCharge(70)).isTrue();
+        assertThat(task.tryCharge(1)).isFalse();
+        assertThat(tenant.tryCharge(10)).isTrue();
+        assertThat(tenant.tryCharge(1)).isFalse();
+        assertThat(device.tryCharge(20)).isTrue();
+        assertThat(device.tryCharge(1)).isFalse();
+        assertThat(task.tryCharge(0)).isTrue();
+        task.release(70);
+        assertThat(device.status().charge()).isEqualTo(30);
+        assertThat(tenant.status().available()).isEqualTo(70);
+        assertThat(device.tryCharge(70)).isTrue();
+        assertThat(task.tryCharge(1)).isFalse();
+        assertThat(task.status().rejections()).isEqualTo(1);
+        assertThat(tenant.status().rejections()).isEqualTo(1);
+        assertThat(device.status().rejections()).isEqualTo(2);
+    }
+
+    @Test
+    void aReservationCannotBeTakenByOthersAndIsReleasedOnClose() {
+        Budget device = Budget.of("device", 100);
+        Budget reserved = Objects.requireNonNull(device.tryReserve("weights", 60));
+        assertThat(device.tryReserve("more", 41)).isNull();
+        assertThat(device.tryCharge(41)).isFalse();
+        assertThat(device.tryCharge(40)).isTrue();
+        assertThat(reserved.tryCharge(50)).isTrue();
+        assertThat(reserved.tryCharge(11)).isFalse();
+        assertThat(device.status().charge()).isEqualTo(100);
+        reserved.close();
+        assertThat(device.status().charge()).isEqualTo(90);
+        assertThatThrownBy(() -> reserved.tryCharge(1)).isInstanceOf(IllegalStateException.class);
+        reserved.release(50);
+        assertThat(device.status().charge()).isEqualTo(40);
+        reserved.close();
+        assertThat(device.status().charge()).isEqualTo(40);
+    }
+
+    @Test
+    void moreThanTheChargeCannotBeReleased() {
+        Budget budget = Budget.of("all", 100);
+        assertThat(budget.tryCharge(10)).isTrue();
+        assertThatThrownBy(() -> budget.release(11)).isInstanceOf(IllegalStateException.class);
+        assertThat(budget.status().charge()).isEqualTo(10);
+        assertThatThrownBy(() -> budget.tryCharge(-1)).isInstanceOf(IllegalArgumentException.class);
+        assertThat(budget.tryCharge(Long.MAX_VALUE)).isFalse();
+    }
+
+    @Test
+    void loweringTheLimitKeepsTheCharge() {
+        Budget budget = Budget.of("all", 100);
+        assertThat(budget.tryCharge(80)).isTrue();
+        budget.setLimit(50);
+        assertThat(budget.tryCharge(1)).isFalse();
+        assertThat(budget.status().available()).isZero();
+        budget.release(31);
+        assertThat(budget.tryCharge(1)).isTrue();
+    }
+
+    @Test
+    void aDeviceHasOneBudgetForTheWholeProcess() {
+        var location = new MemoryLocation(DeviceType.FPGA, 7, 3, MemoryType.DEFAULT);
+        Budget budget = Budget.ofDevice(location);
+        assertThat(Budget.ofDevice(new MemoryLocation(DeviceType.FPGA, 7, 3, MemoryType.DEFAULT)))
+                .isSameAs(budget);
+        assertThat(budget.status().limit()).isEqualTo(Budget.UNLIMITED);
+    }
+
+    /** The shares of all threads add up to the limit, so no request within a share may be rejected. */
+    @Test
+    void aMillionRequestsOfSixteenThreadsNeverExceedTheLimitAndAreAllGranted() throws Exception {
+        int threads = 16;
+        int requests = 62_500;
+        long share = 1 << 20;
+        Budget device = Budget.of("device", threads * share);
+        AtomicLong outstanding = new AtomicLong();
+        try (var pool = Executors.newFixedThreadPool(threads)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < threads; thread++) {
+                Budget tenant = device.child("tenant " + thread, share);
+                SplittableRandom random = new SplittableRandom(thread);
+                all.add(pool.submit(() -> {
+                    Deque<Long> held = new ArrayDeque<>();
+                    long sum = 0;
+                    for (int i = 0; i < requests; i++) {
+                        long byteSize = 1 + random.nextLong(share / 8);
+                        while (byteSize > share - sum) {
+                            long returned = held.remove();
+                            outstanding.addAndGet(-returned);
+                            tenant.release(returned);
+                            sum -= returned;
+                        }
+                        assertThat(tenant.tryCharge(byteSize)).isTrue();
+                        assertThat(outstanding.addAndGet(byteSize)).isLessThanOrEqualTo(threads * share);
+                        held.add(byteSize);
+                        sum += byteSize;
+                    }
+                    for (long returned : held) {
+                        tenant.release(returned);
+                    }
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+        assertThat(device.status().charge()).isZero();
+        assertThat(device.status().rejections()).isZero();
+        assertThat(device.status().peakCharge()).isLessThanOrEqualTo(threads * share);
+    }
+
+    /** Threads compete for less than they request: grants never exceed the limit, and at the end nothing is charged. */
+    @Test
+    void threadsThatRequestMoreThanTheLimitNeverExceedIt() throws Exception {
+        int threads = 16;
+        long limit = 1 << 20;
+        Budget device = Budget.of("device", limit);
+        AtomicLong outstanding = new AtomicLong();
+        AtomicLong rejected = new AtomicLong();
+        try (var pool = Executors.newFixedThreadPool(threads)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < threads; thread++) {
+                Budget budget = thread % 2 == 0 ? device : device.child("half " + thread, limit / 2);
+                SplittableRandom random = new SplittableRandom(thread);
+                all.add(pool.submit(() -> {
+                    for (int i = 0; i < 20_000; i++) {
+                        long byteSize = 1 + random.nextLong(limit / 3);
+                        if (budget.tryCharge(byteSize)) {
+                            assertThat(outstanding.addAndGet(byteSize)).isLessThanOrEqualTo(limit);
+                            Thread.onSpinWait();
+                            outstanding.addAndGet(-byteSize);
+                            budget.release(byteSize);
+                        } else {
+                            rejected.incrementAndGet();
+                        }
+                    }
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+        assertThat(device.status().charge()).isZero();
+        assertThat(device.tryCharge(limit)).isTrue();
+    }
+
+    /** Compares a tree of budgets with a model that recomputes all sums at every step. */
+    @Property(tries = 300)
+    void aTreeOfBudgetsKeepsItsSums(@ForAll @Size(max = 80) List<@IntRange(max = 9999) Integer> steps) {
+        Budget device = Budget.of("device", 1000);
+        Budget tenant = device.child("tenant", 700);
+        Budget reserved = Objects.requireNonNull(device.tryReserve("reserved", 200));
+        Budget task = tenant.child("task", 500);
+        Budget held = Objects.requireNonNull(tenant.tryReserve("held", 100));
+        Budget[] budgets = {device, tenant, reserved, task, held};
+        long[] own = new long[budgets.length];
+        for (int step : steps) {
+            int which = step % budgets.length;
+            long byteSize = step / 10 % 300;
+            if (step % 3 > 0) {
+                long before = budgets[which].status().available();
+                boolean granted = budgets[which].tryCharge(byteSize);
+                assertThat(granted).isEqualTo(byteSize <= before);
+                own[which] += granted ? byteSize : 0;
+            } else {
+                long returned = Math.min(byteSize, own[which]);
+                budgets[which].release(returned);
+                own[which] -= returned;
+            }
+            long ofTenant = own[1] + own[3] + Math.max(own[4], 100);
+            assertThat(tenant.status().charge()).isEqualTo(ofTenant).isLessThanOrEqualTo(700);
+            assertThat(device.status().charge())
+                    .isEqualTo(own[0] + ofTenant + Math.max(own[2], 200))
+                    .isLessThanOrEqualTo(1000);
+        }
+    }
+}

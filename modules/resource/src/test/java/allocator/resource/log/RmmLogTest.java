@@ -1,0 +1,173 @@
+package allocator.resource.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.resource.FakeResource;
+import allocator.resource.log.RmmLog.Action;
+import allocator.resource.log.RmmLog.Entry;
+import allocator.resource.log.RmmLog.Replay;
+import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeStream;
+import java.io.IOException;
+import java.io.StringReader;
+import java.io.StringWriter;
+import java.io.Writer;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class RmmLogTest {
+    private static final List<Entry> ENTRIES = List.of(
+            new Entry(1, Action.ALLOCATE, 0xa0, 400, 0),
+            new Entry(1, Action.ALLOCATE, 0xb0, 500, 9),
+            new Entry(1, Action.ALLOCATE_FAILURE, 0, 999, 0),
+            new Entry(1, Action.FREE, 0xf0, 1, 0),
+            new Entry(1, Action.FREE, 0xa0, 400, 0),
+            new Entry(1, Action.ALLOCATE, 0xa0, 300, 9));
+
+    private final FakeResource addresses = new FakeResource(1000);
+
+    @Test
+    void aLogReadsBackAsWritten(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("log.csv");
+        FakeStream stream = new FakeStream(addresses.memory());
+        long first;
+        long second;
+        try (RmmLog log = RmmLog.to(file)) {
+            LoggingResource logged = new LoggingResource(addresses, log);
+            first = logged.allocate(100);
+            second = logged.allocate(200, 8, stream);
+            assertThatThrownBy(() -> logged.allocate(1000)).isInstanceOf(OutOfMemoryException.class);
+            logged.deallocate(first, 100);
+            logged.deallocate(second, 200, 8, stream);
+            assertThat(log.droppedRecords()).isZero();
+        }
+        long thread = Thread.currentThread().threadId();
+        assertThat(RmmLog.read(file))
+                .containsExactly(
+                        new Entry(thread, Action.ALLOCATE, first, 100, 0),
+                        new Entry(thread, Action.ALLOCATE, second, 200, stream.handle()),
+                        new Entry(thread, Action.ALLOCATE_FAILURE, 0, 1000, 0),
+                        new Entry(thread, Action.FREE, first, 100, 0),
+                        new Entry(thread, Action.FREE, second, 200, stream.handle()));
+    }
+
+    @Test
+    void linesHaveTheFormatOfRmm() {
+        StringWriter text = new StringWriter();
+        LoggingResource logged = new LoggingResource(addresses, new RmmLog(text));
+        logged.allocate(16);
+        List<String> lines = text.toString().lines().toList();
+        assertThat(lines.get(0)).isEqualTo("Thread,Time,Action,Pointer,Size,Stream");
+        assertThat(lines.get(1)).matches("\\d+,\\d\\d:\\d\\d:\\d\\d\\.\\d{6},allocate,0x100000,16,0x0");
+    }
+
+    @Test
+    void aLogOfAnotherProgramIsReadByItsColumns() throws IOException {
+        String text = """
+                Time,Thread,Action,Pointer,Size,Stream
+                10:53:02.123456,7,allocate,0x7f0000000000,1024,0x2
+                10:53:02.123457,7,allocate failure,(nil),99,0
+                10:53:02.123458,8,free,0x7f0000000000,1024,0x2
+                """;
+        assertThat(RmmLog.read(new StringReader(text), "log"))
+                .containsExactly(
+                        new Entry(7, Action.ALLOCATE, 0x7f0000000000L, 1024, 2),
+                        new Entry(7, Action.ALLOCATE_FAILURE, 0, 99, 0),
+                        new Entry(8, Action.FREE, 0x7f0000000000L, 1024, 2));
+    }
+
+    @Test
+    void aMalformedLineIsNamed() {
+        assertMalformed("", "log:1: the header");
+        assertMalformed("Thread,Time,Action\n", "log:1: there is no column Pointer");
+        String header = "Thread,Time,Action,Pointer,Size,Stream\n";
+        assertMalformed(header + "1,0,allocate,0x1\n", "log:2: 4 columns instead of 6");
+        assertMalformed(header + "1,0,steal,0x1,1,0x0\n", "log:2: action 'steal' is unknown");
+        assertMalformed(header + "\n1,0,free,0xZ,1,0x0\n", "log:3: pointer 'Z' is not a number");
+        assertMalformed(header + "1,0,free,0x1,-1,0x0\n", "log:2: size -1 is negative");
+    }
+
+    private static void assertMalformed(String text, String message) {
+        assertThatThrownBy(() -> RmmLog.read(new StringReader(text), "log"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(message);
+    }
+
+    @Test
+    void linesThatCannotBeWrittenAreCountedAndDoNotFailTheCall() {
+        RmmLog log = new RmmLog(new Writer() {
+            private boolean hasHeader;
+
+            @Override
+            public void write(char[] text, int from, int length) throws IOException {
+                if (hasHeader) {
+                    throw new IOException("disk full");
+                }
+                hasHeader = text[from + length - 1] == '\n';
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        });
+        LoggingResource logged = new LoggingResource(addresses, log);
+        logged.deallocate(logged.allocate(100), 100);
+        assertThat(log.droppedRecords()).isEqualTo(2);
+    }
+
+    @Test
+    void aReplayHandlesReusedAddresses() {
+        assertThat(RmmLog.replay(ENTRIES, addresses)).isEqualTo(new Replay(3, 1, 1, 1, 900, 800));
+        assertThat(addresses.blocks()).isZero();
+    }
+
+    @Test
+    void aReplayThatRunsOutOfMemoryCountsTheFailureAndContinues() {
+        assertThat(RmmLog.replay(ENTRIES, new FakeResource(450))).isEqualTo(new Replay(2, 2, 1, 1, 400, 300));
+    }
+
+    @Test
+    void aReplayUsesTheStreamsOfTheLog() {
+        FakeStream stream = new FakeStream(addresses.memory());
+        RmmLog.replay(ENTRIES, addresses, handle -> handle == 9 ? stream : null);
+        assertThat(addresses.calls)
+                .filteredOn(("on " + stream.handle())::equals)
+                .hasSize(2);
+    }
+
+    @Test
+    void aReplayedDeallocationIsOnItsStream() {
+        FakeStream stream = new FakeStream(addresses.memory());
+        List<Entry> entries =
+                List.of(new Entry(1, Action.ALLOCATE, 0xa0, 400, 0), new Entry(1, Action.FREE, 0xa0, 400, 9));
+        RmmLog.replay(entries, addresses, handle -> handle == 9 ? stream : null);
+        assertThat(addresses.calls)
+                .containsExactly("allocate 400 aligned 256", "on " + stream.handle(), "deallocate 400 aligned 256");
+    }
+
+    @Test
+    void aLogBecomesATrace() throws IOException {
+        StringWriter trace = new StringWriter();
+        RmmLog.writeTrace(ENTRIES, trace);
+        assertThat(trace.toString()).isEqualTo("""
+                op,id,bytes,stream
+                a,0,400,0
+                a,1,500,1
+                f,0,400,0
+                a,2,300,1
+                """);
+    }
+
+    @Test
+    void aSecondDeallocationIsNotInTheTrace() throws IOException {
+        StringWriter trace = new StringWriter();
+        Entry free = new Entry(1, Action.FREE, 0xa0, 400, 0);
+        RmmLog.writeTrace(List.of(new Entry(1, Action.ALLOCATE, 0xa0, 400, 0), free, free), trace);
+        assertThat(trace.toString().lines()).containsExactly("op,id,bytes,stream", "a,0,400,0", "f,0,400,0");
+    }
+}

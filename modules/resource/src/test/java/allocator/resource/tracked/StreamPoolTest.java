@@ -1,0 +1,40 @@
+package allocator.resource.tracked;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.resource.FakeResource;
+import allocator.spi.MemoryInfo;
+import allocator.testkit.FakeStream;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class StreamPoolTest {
+    private final MemoryInfo memory = new FakeResource(0).memory();
+
+    @Test
+    void aPoolNeverHasMoreThanItsCapacityAndReusesStreams() {
+        AtomicInteger created = new AtomicInteger();
+        try (StreamPool pool = new StreamPool(2, () -> {
+            created.incrementAndGet();
+            return new FakeStream(memory);
+        })) {
+            var first = pool.acquire();
+            var second = pool.acquire();
+            assertThat(first).isNotSameAs(second);
+            assertThatThrownBy(pool::acquire)
+                    .isInstanceOfSatisfying(
+                            StreamCapacityException.class,
+                            e -> assertThat(e.capacity()).isEqualTo(2));
+            assertThatThrownBy(pool::close).isInstanceOf(IllegalStateException.class);
+            pool.release(first);
+            assertThat(pool.acquire()).isSameAs(first);
+            pool.release(first);
+            pool.release(second);
+            assertThatThrownBy(() -> pool.release(second)).isInstanceOf(IllegalArgumentException.class);
+            assertThat(created).hasValue(2);
+        }
+        assertThatThrownBy(() -> new StreamPool(0, () -> new FakeStream(memory)))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+}

@@ -1,0 +1,43 @@
+package allocator.resource.typed;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.resource.FakeResource;
+import allocator.spi.InvalidSizeException;
+import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.Test;
+
+class PolymorphicAllocatorTest {
+    private final FakeResource addresses = new FakeResource(1000);
+
+    @Test
+    void elementsAreCountedInTheirLayout() {
+        var ints = new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_INT);
+        ints.deallocate(ints.allocate(10), 10);
+        var longs = ints.with(ValueLayout.JAVA_LONG);
+        longs.deallocate(longs.allocate(10), 10);
+        assertThat(addresses.calls)
+                .containsExactly(
+                        "allocate 40 aligned 4",
+                        "deallocate 40 aligned 4",
+                        "allocate 80 aligned 8",
+                        "deallocate 80 aligned 8");
+    }
+
+    @Test
+    void aCountWhoseBytesOverflowIsRejected() {
+        var longs = new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_LONG);
+        assertThatThrownBy(() -> longs.allocate(Long.MAX_VALUE / 8 + 1)).isInstanceOf(InvalidSizeException.class);
+        long eightBytesWhenItOverflows = (1L << 61) + 1;
+        assertThatThrownBy(() -> longs.allocate(eightBytesWhenItOverflows)).isInstanceOf(InvalidSizeException.class);
+        assertThatThrownBy(() -> longs.allocate(-1)).isInstanceOf(InvalidSizeException.class);
+    }
+
+    @Test
+    void equalityFollowsTheResource() {
+        var ints = new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_INT);
+        assertThat(ints).isEqualTo(new PolymorphicAllocator<>(addresses, ValueLayout.JAVA_INT));
+        assertThat(ints).isNotEqualTo(new PolymorphicAllocator<>(new FakeResource(1), ValueLayout.JAVA_INT));
+    }
+}
