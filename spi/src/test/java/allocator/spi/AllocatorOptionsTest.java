@@ -24,7 +24,7 @@ class AllocatorOptionsTest {
     }
 
     @Test
-    void whatIsNotSetHasItsDefault() {
+    void aKeyThatIsNotSetHasItsDefault() {
         assertThat(AllocatorOptions.EMPTY.get(SIZE)).isEqualTo(1 << 20);
         assertThat(AllocatorOptions.EMPTY.get(FLAG)).isFalse();
         assertThat(AllocatorOptions.EMPTY.origin(SIZE.name())).isEqualTo(AllocatorOptions.DEFAULT);
@@ -50,26 +50,26 @@ class AllocatorOptionsTest {
     @Test
     void theLargestSizeIsAcceptedAndTheNextIsNot() {
         assertThat(set(SIZE, Long.toString(OptionKey.MAX_SIZE)).get(SIZE)).isEqualTo(OptionKey.MAX_SIZE);
-        assertRefused(SIZE, Long.toString(OptionKey.MAX_SIZE + 1));
+        assertRejected(SIZE, Long.toString(OptionKey.MAX_SIZE + 1));
     }
 
     @ParameterizedTest
     @ValueSource(
             strings = {"-1", "0", "9223372036854775807", "9223372036854775808", "", " ", "1 ", "100abc", "1e6", "0x10"})
-    void badSizesAreRefusedByKeyValueRangeAndOrigin(String text) {
-        assertRefused(SIZE, text);
+    void badSizesAreRejectedByKeyValueRangeAndOrigin(String text) {
+        assertRejected(SIZE, text);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"-1", "", "true", "2", "on"})
-    void badFlagsAreRefused(String text) {
-        assertRefused(FLAG, text);
+    void badFlagsAreRejected(String text) {
+        assertRejected(FLAG, text);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"-1", "2", "", "knextpoweroftwo"})
-    void badChoicesAreRefused(String text) {
-        assertRefused(CHOICE, text);
+    void badChoicesAreRejected(String text) {
+        assertRejected(CHOICE, text);
     }
 
     @Test
@@ -83,10 +83,10 @@ class AllocatorOptionsTest {
     void bytesTakeZeroAndEverythingAbove() {
         assertThat(set(BYTES, "0").get(BYTES)).isZero();
         assertThat(set(BYTES, "9223372036854775807").get(BYTES)).isEqualTo(Long.MAX_VALUE);
-        assertRefused(BYTES, "-1");
+        assertRejected(BYTES, "-1");
     }
 
-    private static void assertRefused(OptionKey<?> key, String text) {
+    private static void assertRejected(OptionKey<?> key, String text) {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> set(key, text).requireValid(KEYS))
                 .satisfies(e -> {
@@ -99,7 +99,7 @@ class AllocatorOptionsTest {
     }
 
     @Test
-    void anUnknownKeyIsAnsweredWithTheNearestKnownOne() {
+    void anUnknownKeyIsAnsweredWithTheClosestKnownOne() {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() ->
                         AllocatorOptions.of(Map.of("arena.max_memory", "1")).requireValid(KEYS))

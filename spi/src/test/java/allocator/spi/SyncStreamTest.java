@@ -168,7 +168,7 @@ class SyncStreamTest {
     }
 
     @Test
-    void waitingBeforeActivationIsRefused() {
+    void waitingBeforeActivationIsRejected() {
         final TestNotification notification = new TestStream().createNotification();
         assertThatIllegalStateException().isThrownBy(notification::waitOnHost);
         assertThatIllegalStateException().isThrownBy(() -> notification.waitOnDevice(new TestStream()));

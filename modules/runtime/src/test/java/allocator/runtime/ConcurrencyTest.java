@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Many threads at once. The fakes refuse use after release, so an address used too late fails these tests. */
+/** Many threads at once. The fakes reject use after release, so an address used too late fails these tests. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class ConcurrencyTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
@@ -138,7 +138,7 @@ class ConcurrencyTest {
                     }
                 } catch (AllocatorClosedException e) {
                     assertThat(e)
-                            .as("refused by the runtime, before the provider")
+                            .as("rejected by the runtime, before the provider")
                             .hasMessageContaining("is closed");
                     blocks.forEach(session.allocator()::free);
                 }
@@ -170,11 +170,11 @@ class ConcurrencyTest {
         environment.close();
     }
 
-    /** Unregistering and closing race with opening: whoever wins, nothing is used after its end. */
+    /** Unregistering and closing race with opening: in either order nothing is used after its end. */
     @Test
     void unregisteringRacesWithOpening() throws Exception {
         final AtomicLong opened = new AtomicLong();
-        final AtomicLong refused = new AtomicLong();
+        final AtomicLong rejected = new AtomicLong();
         for (int round = 0; round < 100; round++) {
             final FakeFactory cpu = FakeFactory.cpu("Cpu");
             environment.register(cpu);
@@ -190,7 +190,7 @@ class ConcurrencyTest {
                         }
                     }
                 } catch (StillInUseException | IllegalArgumentException e) {
-                    refused.incrementAndGet();
+                    rejected.incrementAndGet();
                 }
             });
             if (!cpu.isClosed()) {
@@ -199,7 +199,7 @@ class ConcurrencyTest {
             assertThat(cpu.isClosed()).isTrue();
             assertThat(cpu.references()).isZero();
         }
-        assertThat(opened.get() + refused.get()).isGreaterThanOrEqualTo(200);
+        assertThat(opened.get() + rejected.get()).isGreaterThanOrEqualTo(200);
         environment.close();
     }
 }

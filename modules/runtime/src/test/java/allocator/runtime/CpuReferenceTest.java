@@ -47,7 +47,7 @@ class CpuReferenceTest {
     }
 
     @Test
-    void anAllowListRefusesItByModule() {
+    void anAllowListRejectsItByModule() {
         try (Environment strict =
                 Environment.builder().allowModules("some.other").build()) {
             assertThat(strict.providers())
@@ -160,7 +160,7 @@ class CpuReferenceTest {
         }
     }
 
-    /** Every numeric key at the edges: accepted and working, or refused by key, value, range and origin. */
+    /** Every numeric key at the edges: accepted and working, or rejected by key, value, range and origin. */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -135,7 +135,7 @@ class EnvironmentTest {
         }
 
         @Test
-        void theRefusalSaysHowMuchOfWhichSession() {
+        void theExceptionReportsHowMuchOfWhichSession() {
             final Session session = open("bert");
             final long block = session.allocator().alloc(12345);
             session.close();
@@ -250,7 +250,7 @@ class EnvironmentTest {
         }
 
         @Test
-        void blocksFreedThroughTheSharedAllocatorDoNotHoldItForEver() {
+        void blocksFreedThroughTheSharedAllocatorDoNotHoldItIndefinitely() {
             final Session session = open("s");
             final long block = session.allocator().alloc(1);
             environment.sharedAllocator(GPU).orElseThrow().free(block);

@@ -128,7 +128,7 @@ class ManagedAllocatorTest {
 
         @ParameterizedTest
         @CsvSource({"1, false", "22, false", "23, true", "25, true"})
-        void theDevicesOrderIsToldFromLevel23(int level, boolean told) {
+        void theDevicesOrderIsReportedFromLevel23(int level, boolean told) {
             final FakeAllocator.Full full = atLevel(level);
             assertThat(manage(full).isOrderedByDevice()).isFalse();
             full.orderedByDevice(true);
@@ -172,7 +172,7 @@ class ManagedAllocatorTest {
 
     @ParameterizedTest
     @ValueSource(longs = {-1, Long.MIN_VALUE})
-    void negativeSizesAreRefused(long byteSize) {
+    void negativeSizesAreRejected(long byteSize) {
         final ManagedAllocator allocator = manage(new FakeAllocator.Full(CPU));
         final FakeStream stream = new FakeStream(CPU);
         assertThatThrownBy(() -> allocator.alloc(byteSize)).isInstanceOf(InvalidSizeException.class);
@@ -248,7 +248,7 @@ class ManagedAllocatorTest {
         }
 
         @Test
-        void addressZeroForMemoryIsRefused() {
+        void addressZeroForMemoryIsRejected() {
             final ManagedAllocator broken = manage(new FakeAllocator(CPU) {
                 @Override
                 public long alloc(long byteSize) {
@@ -318,7 +318,7 @@ class ManagedAllocatorTest {
         }
 
         @Test
-        void aRefusedAllocationDoesNotKeepIt() {
+        void aRejectedAllocationDoesNotKeepIt() {
             final long block = allocator.alloc(1);
             allocator.lease().rejectAllocations();
             assertThatThrownBy(() -> allocator.alloc(1)).isInstanceOf(AllocatorClosedException.class);
@@ -329,7 +329,7 @@ class ManagedAllocatorTest {
         }
 
         @Test
-        void acceptingAgainUndoesTheRefusal() {
+        void acceptingAgainUndoesTheRejection() {
             allocator.lease().rejectAllocations();
             allocator.lease().acceptAllocations();
             allocator.free(allocator.alloc(1));
@@ -337,7 +337,7 @@ class ManagedAllocatorTest {
         }
 
         @Test
-        void blocksFreedThroughAnotherOwnerDoNotKeepItForEver() {
+        void blocksFreedThroughAnotherOwnerDoNotKeepItIndefinitely() {
             final ManagedAllocator other = manage(full);
             other.free(allocator.alloc(1));
             allocator.close();

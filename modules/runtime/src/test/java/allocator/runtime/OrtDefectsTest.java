@@ -71,7 +71,7 @@ class OrtDefectsTest {
 
     /** 4: "cpu:0;gpu:0" passes without a GPU, "gpu:0;cpu:0" does not. */
     @Test
-    void defect4_anUnknownSecondDeviceIsRefused() {
+    void defect4_anUnknownSecondDeviceIsRejected() {
         try (Session session = open()) {
             for (final String list : new String[] {"gpu:0;cpu:0", "cpu:0;gpu:0"}) {
                 final RunOptions options = RunOptions.builder().shrink(list).build();
@@ -120,9 +120,9 @@ class OrtDefectsTest {
                 .isEmpty();
     }
 
-    /** 7: nobody compares what a factory returns with what it was asked for. */
+    /** 7: what a factory returns is not compared with the request. */
     @Test
-    void defect7_anAllocatorOfOtherMemoryIsRefusedForSessionsToo() {
+    void defect7_anAllocatorOfOtherMemoryIsRejectedForSessionsToo() {
         gpu.returned(allocator -> {
             ((FakeAllocator) allocator).info(memory("Cuda", DeviceType.GPU, 3, MemoryType.DEFAULT));
             return allocator;
@@ -134,7 +134,7 @@ class OrtDefectsTest {
         assertThat(gpu.references()).isEqualTo(2);
     }
 
-    /** 8: the environment's arena exists first, so a session's arena keys come too late, and nobody compares them. */
+    /** 8: the environment's arena exists first, so a session's arena keys come too late, and are not compared. */
     @Test
     void defect8_arenaKeysOfASessionApply() {
         try (Session session = open("ep.cuda.arena.max_mem", "4096")) {
@@ -218,7 +218,9 @@ class OrtDefectsTest {
         slow.close();
     }
 
-    /** 15: the text of an exhausted arena is lost, and nobody can tell it from another failure (issue 16307). */
+    /**
+     * 15: the text of an exhausted arena is lost, and it cannot be distinguished from another failure (issue 16307).
+     */
     @Test
     void defect15_exhaustionIsTypedAndKeepsItsNumbers() {
         try (Session session = open("ep.cuda.arena.max_mem", "100")) {

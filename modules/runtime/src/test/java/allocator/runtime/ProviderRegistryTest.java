@@ -114,7 +114,7 @@ class ProviderRegistryTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"cPU", "Cpu.Fast", "c"})
-    void namesWhoseKeysCouldBeMixedUpAreRefused(String name) {
+    void namesWhoseKeysCouldBeMixedUpAreRejected(String name) {
         environment.register(FakeFactory.cpu("Cpu"));
         if (name.equals("c")) {
             environment.register(FakeFactory.gpu(name));
@@ -127,7 +127,7 @@ class ProviderRegistryTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", " ", "two words", "tab\t"})
-    void namesWithBlanksAreRefused(String name) {
+    void namesWithBlanksAreRejected(String name) {
         assertThatThrownBy(() -> environment.register(FakeFactory.cpu(name)))
                 .isInstanceOf(ProviderException.class)
                 .hasMessageContaining("a name has no blanks");
@@ -154,7 +154,7 @@ class ProviderRegistryTest {
     }
 
     @Test
-    void aProviderThatRefusesToBeClosedStaysRegisteredAndWorks() {
+    void aProviderThatFailsToCloseStaysRegisteredAndWorks() {
         final FakeFactory factory = FakeFactory.cpu("Cpu");
         environment.register(factory);
         final MemoryInfo info = factory.devices().getFirst().memoryInfos().getFirst();
@@ -174,7 +174,7 @@ class ProviderRegistryTest {
     class Violations {
         private final FakeFactory factory = FakeFactory.gpu("Faulty");
 
-        private void assertRefused(String... texts) {
+        private void assertRejected(String... texts) {
             assertThatThrownBy(() -> environment.register(factory))
                     .isInstanceOf(ProviderException.class)
                     .hasMessageContaining("provider Faulty")
@@ -191,25 +191,25 @@ class ProviderRegistryTest {
         @Test
         void theSameMemoryTwice() {
             factory.withGpu(0);
-            assertRefused("lists Cuda (gpu:0) twice");
+            assertRejected("lists Cuda (gpu:0) twice");
         }
 
         @Test
         void theSameOptionKeyTwice() {
             factory.keys(List.of(FakeFactory.MAX_MEM, FakeFactory.MAX_MEM));
-            assertRefused("arena.max_mem twice");
+            assertRejected("arena.max_mem twice");
         }
 
         @Test
         void nullOptionKeys() {
             factory.keys(null);
-            assertRefused("optionKeys");
+            assertRejected("optionKeys");
         }
 
         @Test
         void noAllocator() {
             returning(allocator -> null);
-            assertRefused("returned null from createAllocator(Cuda (gpu:0))");
+            assertRejected("returned null from createAllocator(Cuda (gpu:0))");
         }
 
         @Test
@@ -230,31 +230,31 @@ class ProviderRegistryTest {
         @Test
         void anAllocatorOfTheArenaType() {
             returning(changed(new MemoryInfo("Cuda", CUDA.location(), 256, AllocatorType.ARENA)));
-            assertRefused("of the type ARENA", "reserved for the runtime");
+            assertRejected("of the type ARENA", "reserved for the runtime");
         }
 
         @Test
         void anAllocatorOfAnotherOrdinal() {
             returning(changed(memory("Cuda", DeviceType.GPU, 1, MemoryType.DEFAULT)));
-            assertRefused("location gpu:1 of vendor 0 instead of gpu:0 of vendor 0");
+            assertRejected("location gpu:1 of vendor 0 instead of gpu:0 of vendor 0");
         }
 
         @Test
         void anAllocatorOfAnotherName() {
             returning(changed(memory("Other", DeviceType.GPU, 0, MemoryType.DEFAULT)));
-            assertRefused("name Other instead of Cuda");
+            assertRejected("name Other instead of Cuda");
         }
 
         @Test
         void anAllocatorOfAnotherAlignment() {
             returning(changed(new MemoryInfo("Cuda", CUDA.location(), 64, AllocatorType.DEVICE)));
-            assertRefused("alignment 64 instead of 256");
+            assertRejected("alignment 64 instead of 256");
         }
 
         @Test
         void anAllocatorOfAnotherType() {
             returning(changed(new MemoryInfo("Cuda", CUDA.location(), 256, AllocatorType.READ_ONLY)));
-            assertRefused("type READ_ONLY instead of DEVICE");
+            assertRejected("type READ_ONLY instead of DEVICE");
         }
 
         @Test
@@ -263,7 +263,7 @@ class ProviderRegistryTest {
                 ((FakeAllocator) allocator).spiLevel(0);
                 return allocator;
             });
-            assertRefused("SPI level 0");
+            assertRejected("SPI level 0");
         }
 
         @Test
@@ -393,7 +393,7 @@ class ProviderRegistryTest {
         }
 
         @Test
-        void anUnknownKeyIsRefusedWithTheNearest() {
+        void anUnknownKeyIsRejectedWithTheClosest() {
             use("ep_factory.Cuda.arena.max_men", "1");
             final FakeFactory factory = FakeFactory.gpu("Cuda");
             assertThatThrownBy(() -> environment.register(factory))
@@ -407,7 +407,7 @@ class ProviderRegistryTest {
 
         @ParameterizedTest
         @ValueSource(strings = {"-1", "abc", "", " 1", "9223372036854775808"})
-        void aBadValueIsRefusedByKeyValueRangeAndOrigin(String value) {
+        void aBadValueIsRejectedByKeyValueRangeAndOrigin(String value) {
             use("ep_factory.Cuda.arena.max_mem", value);
             assertThatThrownBy(() -> environment.register(FakeFactory.gpu("Cuda")))
                     .isInstanceOf(InvalidOptionException.class)
@@ -416,7 +416,7 @@ class ProviderRegistryTest {
         }
 
         @Test
-        void keysOfOtherPlacesAreRefusedAtOnce() {
+        void keysOfOtherPlacesAreRejectedAtOnce() {
             final EnvironmentBuilder builder = Environment.builder();
             assertThatThrownBy(() -> builder.option("ep.cuda.arena.max_mem", "1"))
                     .isInstanceOf(InvalidOptionException.class)

@@ -136,7 +136,7 @@ class RunTest {
         }
 
         @Test
-        void negativeIndexesAndForeignDevicesAreRefused() {
+        void negativeIndexesAndForeignDevicesAreRejected() {
             session.run(RunOptions.DEFAULT, run -> {
                 assertThatThrownBy(() -> run.stream(-1)).isInstanceOf(IndexOutOfBoundsException.class);
                 assertThatThrownBy(
@@ -264,7 +264,7 @@ class RunTest {
         }
 
         @Test
-        void aListThatDoesNotFitIsRefusedBeforeTheWork() {
+        void aListThatDoesNotFitIsRejectedBeforeTheWork() {
             final boolean[] worked = new boolean[1];
             assertThatThrownBy(() -> session.run(
                             RunOptions.builder().shrink("gpu:0;gpu:1").build(), run -> worked[0] = true))
@@ -385,14 +385,14 @@ class RunTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"session.use_env_allocators", "ep.cuda.arena.max_mem", "ep_factory.Cuda.arena.max_mem"})
-    void keysOfOtherPlacesAreRefused(String key) {
+    void keysOfOtherPlacesAreRejected(String key) {
         assertThatThrownBy(() -> RunOptions.builder().option(key, "1"))
                 .isInstanceOf(InvalidOptionException.class)
                 .hasMessageContaining("accepted here; it is an option of a");
     }
 
     @Test
-    void anUnknownKeyIsRefusedWithTheNearest() {
+    void anUnknownKeyIsRejectedWithTheClosest() {
         assertThatThrownBy(() -> RunOptions.builder().option("memory.enable_arena_shrinkage", "cpu"))
                 .isInstanceOf(InvalidOptionException.class)
                 .hasMessageContaining("did you mean memory.enable_memory_arena_shrinkage?");

@@ -74,7 +74,7 @@ class SessionTest {
         }
 
         @Test
-        void aDeviceThatIsNotThereIsRefusedWithWhatThereIs() {
+        void aMissingDeviceIsRejectedWithTheProvidersThatExist() {
             environment.register(cpu);
             assertThatThrownBy(() -> environment.openSession(
                             SessionOptions.builder().provider("Cuda").build()))
@@ -254,7 +254,7 @@ class SessionTest {
         }
     }
 
-    /** Order: explicit call, session, environment, default; and which of them is in force where they collide. */
+    /** Order: explicit call, session, environment, default; and which of them is effective. */
     @Nested
     class Precedence {
         private static final String ENV = "ep_factory.CudaArena.arena.max_mem";
@@ -317,7 +317,7 @@ class SessionTest {
         }
 
         @Test
-        void aSettingThatIsNotInForceSaysWhy() {
+        void aSettingThatIsNotEffectiveSaysWhy() {
             environment.register(gpu);
             try (Session session = open("session.use_env_allocators", "1", SESSION, "2000")) {
                 assertThat(session.report().allocators().getFirst().settings())
@@ -329,7 +329,7 @@ class SessionTest {
         }
 
         @Test
-        void aRoundedValueIsInForce() {
+        void aRoundedValueIsEffective() {
             environment.register(gpu);
             try (Session session = open("ep.cudaarena.arena.initial_chunk_size_bytes", "1000")) {
                 assertThat(session.report().allocators().getFirst().settings())
@@ -352,7 +352,7 @@ class SessionTest {
         }
 
         @Test
-        void sharingInSpiteOfOwnSettingsCanBeAskedForAndIsReported() {
+        void sharingInSpiteOfOwnSettingsCanBeRequestedAndIsReported() {
             environment.register(gpu);
             try (Session session = open(SESSION, "2000", "ep.cudaarena." + OptionKey.EXCLUSIVE.name(), "0")) {
                 final AllocatorReport report = session.report().allocators().getFirst();
@@ -365,7 +365,7 @@ class SessionTest {
         }
 
         @Test
-        void aProviderThatDoesNotTellIsReportedAsThat() {
+        void aProviderThatReportsNoSettingsIsReportedAsThat() {
             environment.register(gpu);
             gpu.returned(allocator -> {
                 ((FakeAllocator) allocator).effectiveOptions(AllocatorOptions.EMPTY);
@@ -398,7 +398,7 @@ class SessionTest {
     @Nested
     class Keys {
         @Test
-        void aMistypedProviderKeyIsRefusedWithTheNearest() {
+        void aMistypedProviderKeyIsRejectedWithTheClosest() {
             environment.register(gpu);
             assertThatThrownBy(() -> open("ep.cudaarena.arena.max_men", "1"))
                     .isInstanceOf(InvalidOptionException.class)
@@ -411,7 +411,7 @@ class SessionTest {
 
         @ParameterizedTest
         @ValueSource(strings = {"session.use_env_allocator", "session.", "memory.unknown", "arena.max_mem", ""})
-        void anUnknownKeyIsRefusedAtOnce(String key) {
+        void anUnknownKeyIsRejectedAtOnce(String key) {
             assertThatThrownBy(() -> SessionOptions.builder().option(key, "1"))
                     .isInstanceOf(InvalidOptionException.class)
                     .hasMessageContaining("did you mean session.use_");
@@ -445,18 +445,18 @@ class SessionTest {
             gpu.log().clear();
             open().close();
             final int calls = gpu.log().size();
-            int refused = 0;
+            int rejected = 0;
             for (int n = 1; n <= calls; n++) {
                 gpu.before(Faults.atCall(n, new AtomicInteger(), () -> new DeviceException("injected", null)));
                 try {
                     open("session.use_env_allocators", n % 2 == 0 ? "1" : "0").close();
                 } catch (DeviceException e) {
-                    refused++;
+                    rejected++;
                 }
                 gpu.before(operation -> {});
                 assertThat(gpu.references()).as("after a fault at call " + n).isEqualTo(references);
             }
-            assertThat(refused).isGreaterThan(2);
+            assertThat(rejected).isGreaterThan(2);
         }
 
         @Test
@@ -464,10 +464,10 @@ class SessionTest {
             environment.register(gpu);
             gpu.returned(allocator -> {
                 ((FakeAllocator) allocator)
-                        .before(Faults.on("effectiveOptions", new DeviceException("no answer", null)));
+                        .before(Faults.on("effectiveOptions", new DeviceException("no settings", null)));
                 return allocator;
             });
-            assertThatThrownBy(SessionTest.this::open).hasMessage("no answer");
+            assertThatThrownBy(SessionTest.this::open).hasMessage("no settings");
             assertThat(gpu.references()).isEqualTo(2);
         }
     }
@@ -492,7 +492,7 @@ class SessionTest {
         }
 
         @Test
-        void aDecoratorThatChangesTheMemoryIsRefused() {
+        void aDecoratorThatChangesTheMemoryIsRejected() {
             environment.register(cpu);
             assertThatThrownBy(() -> environment.openSession(SessionOptions.builder()
                             .decorator(allocator -> new FakeAllocator(CUDA))

@@ -294,7 +294,7 @@ class SharedAllocatorsTest {
         }
 
         @Test
-        void theReservedTypeAndReadOnlyMemoryAreRefused() {
+        void theReservedTypeAndReadOnlyMemoryAreRejected() {
             own.info(new MemoryInfo("x", GPU, 256, AllocatorType.ARENA));
             assertThatThrownBy(() -> environment.registerAllocator(own))
                     .isInstanceOf(IllegalArgumentException.class)
@@ -317,7 +317,7 @@ class SharedAllocatorsTest {
     }
 
     @Test
-    void exclusiveIsAskedForOnlyWhereNobodyDecided() {
+    void exclusiveIsRequestedOnlyWhereItIsNotSet() {
         final ManagedAllocator shared = environment.createSharedAllocator(
                 device, CUDA, AllocatorOptions.of(Map.of("arena.max_mem", "4096", OptionKey.EXCLUSIVE.name(), "0")));
         assertThat(shared.effectiveOptions().value("arena.max_mem"))

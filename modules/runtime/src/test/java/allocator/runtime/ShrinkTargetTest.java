@@ -63,7 +63,7 @@ class ShrinkTargetTest {
     @ParameterizedTest
     @ValueSource(
             strings = {";", ";;", "cpu:0;;", ";cpu:0", " cpu:0", "CPU:0", "tpu", "cpu :0", "cuda:0", ":0", "cpu,gpu"})
-    void unknownDevicesAreRefusedWhenTheOptionsAreMade(String list) {
+    void unknownDevicesAreRejectedWhenTheOptionsAreBuilt(String list) {
         assertThatThrownBy(() -> RunOptions.builder().shrink(list))
                 .isInstanceOf(InvalidOptionException.class)
                 .hasMessageStartingWith(FORM.formatted(list))
@@ -83,7 +83,7 @@ class ShrinkTargetTest {
                 "cpu:0:",
                 "cpu:999999"
             })
-    void unknownNumbersAreRefusedWhenTheOptionsAreMade(String list) {
+    void unknownNumbersAreRejectedWhenTheOptionsAreBuilt(String list) {
         assertThatThrownBy(() -> RunOptions.builder().shrink(list))
                 .isInstanceOf(InvalidOptionException.class)
                 .hasMessageStartingWith(FORM.formatted(list))
@@ -93,7 +93,7 @@ class ShrinkTargetTest {
     /** Defect 4: in ONNX Runtime only the first entry is looked at. */
     @ParameterizedTest
     @ValueSource(strings = {"gpu:0", "cpu:1", "cpu:0;gpu:0", "gpu:0;cpu:0", "npu", "cpu:32767", "fpga:0"})
-    void arenasThatAreNotThereAreRefusedWherverTheyStand(String list) {
+    void arenasThatAreNotThereAreRejectedWhereverTheyStand(String list) {
         final RunOptions options = RunOptions.builder().shrink(list).build();
         assertThatThrownBy(() -> session.run(options, run -> {}))
                 .isInstanceOf(InvalidOptionException.class)

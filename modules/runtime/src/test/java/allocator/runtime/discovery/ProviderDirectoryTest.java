@@ -146,7 +146,7 @@ class ProviderDirectoryTest {
     }
 
     @Test
-    void twoOfOneNameAreBothRefused() throws IOException {
+    void twoOfOneNameAreBothRejected() throws IOException {
         packGood();
         pack(ProviderJar.good("first", "Twin"), "first.jar");
         pack(ProviderJar.good("second", "Twin"), "second.jar");
@@ -172,7 +172,7 @@ class ProviderDirectoryTest {
     }
 
     @Test
-    void oneThatReturnsTheArenaTypeIsRefused() throws IOException {
+    void oneThatReturnsTheArenaTypeIsRejected() throws IOException {
         packGood();
         pack(
                 ProviderJar.of(
@@ -186,7 +186,7 @@ class ProviderDirectoryTest {
     }
 
     @Test
-    void oneThatReturnsNullIsRefused() throws IOException {
+    void oneThatReturnsNullIsRejected() throws IOException {
         packGood();
         pack(ProviderJar.of("none", "None", "", "null"), "none.jar");
         open();
@@ -195,7 +195,7 @@ class ProviderDirectoryTest {
     }
 
     @Test
-    void oneWhoseInfoDiffersIsRefused() throws IOException {
+    void oneWhoseInfoDiffersIsRejected() throws IOException {
         packGood();
         pack(
                 ProviderJar.of(
@@ -230,7 +230,7 @@ class ProviderDirectoryTest {
     }
 
     @Test
-    void twoJarsOfOneModuleAreBothRefused() throws IOException {
+    void twoJarsOfOneModuleAreBothRejected() throws IOException {
         packGood();
         pack(ProviderJar.good("twice", "Twice"), "twice-1.jar");
         pack(ProviderJar.good("twice", "Twice"), "twice-2.jar");
@@ -279,7 +279,7 @@ class ProviderDirectoryTest {
     }
 
     @Test
-    void aSettingThatIsRefusedEndsTheBuilding() throws IOException {
+    void aSettingThatIsRejectedEndsTheBuilding() throws IOException {
         packGood();
         final EnvironmentBuilder builder = builder().option("ep_factory.Good.arena.max_mem", "1");
         assertThatThrownBy(builder::build)
