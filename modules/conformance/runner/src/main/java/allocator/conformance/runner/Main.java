@@ -29,6 +29,7 @@ public final class Main implements Callable<Integer> {
             names = {"-h", "--help"},
             usageHelp = true,
             description = "Show this help message and exit.")
+    @SuppressWarnings("UnusedVariable") // picocli reads its annotation
     private boolean help;
 
     private Main(ConformanceCommand command) {
