@@ -12,8 +12,8 @@ import java.util.Set;
  * A session of ONNX Runtime whose memory comes from an allocator of this project: the {@link OrtSession}, with its
  * budget, statistics and failures.
  *
- * <p>{@link #run(Map)} is that of the {@link OrtSession}, except that after a failed allocation ONNX Runtime's exception
- * has the allocator's {@link allocator.spi.OutOfMemoryException} as its cause. The session remains usable.
+ * <p>{@link #run(Map)} is that of the {@link OrtSession}, except that after a failed allocation ONNX Runtime's
+ * exception has the allocator's {@link allocator.spi.OutOfMemoryException} as its cause. The session remains usable.
  */
 public final class AllocatorSession implements AutoCloseable {
     private final OrtSession session;
@@ -77,8 +77,8 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * Returns and removes the oldest failed allocation of the current thread, or else the oldest of all. {@link #run(Map)}
-     * removes the failure that it throws. The latest 64 failures are stored.
+     * Returns and removes the oldest failed allocation of the current thread, or else the oldest of all.
+     * {@link #run(Map)} removes the failure that it throws. The latest 64 failures are stored.
      *
      * @return the failure, or empty if there is none
      */
@@ -87,7 +87,8 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * Returns the newest failed allocation, whether or not it was taken. Its dump explains a run that ran out of memory.
+     * Returns the newest failed allocation, whether or not it was taken. Its dump explains a run that ran out of
+     * memory.
      *
      * @return the failure, or empty if there was none
      */
@@ -105,8 +106,8 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * Sets the most that the session may have in use from now on, in requested bytes. Live blocks stay valid; below what
-     * is in use, every allocation fails until enough is freed.
+     * Sets the most that the session may have in use from now on, in requested bytes. Live blocks stay valid; below
+     * what is in use, every allocation fails until enough is freed.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */

@@ -95,7 +95,12 @@ public record ArenaSettings(
      */
     public static List<OptionKey<?>> optionKeys() {
         return List.of(
-                Limit.KEY, EXTEND_STRATEGY, INITIAL_CHUNK, MAX_DEAD_BYTES, INITIAL_GROWTH_CHUNK, MAX_POWER_OF_TWO_EXTEND);
+                Limit.KEY,
+                EXTEND_STRATEGY,
+                INITIAL_CHUNK,
+                MAX_DEAD_BYTES,
+                INITIAL_GROWTH_CHUNK,
+                MAX_POWER_OF_TWO_EXTEND);
     }
 
     /**

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * An allocator of this project as ONNX Runtime sees it. Counts what one session, or the environment, has allocated.
  *
  * <p>Native code calls {@link #alloc} and {@link #free} on any thread. An exception of the allocator becomes a failed
- * allocation, a line in the log and an {@link AllocationFailure}, which the next Java call takes. Where a failure cannot
- * be returned to ONNX Runtime (see {@link ThrowingThunk}), the session gets system memory instead, beyond every limit,
- * and the failure is reported all the same; such memory returns to the system when it is freed.
+ * allocation, a line in the log and an {@link AllocationFailure}, which the next Java call takes. Where a failure
+ * cannot be returned to ONNX Runtime (see {@link ThrowingThunk}), the session gets system memory instead, beyond every
+ * limit, and the failure is reported all the same; such memory returns to the system when it is freed.
  *
  * <p>A free of an address that is not live here is reported and does not reach the allocator.
  */

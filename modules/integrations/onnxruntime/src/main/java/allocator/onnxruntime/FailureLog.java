@@ -15,8 +15,8 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The failed allocations of one exported allocator. Each goes to the log and to the flight recorder, and is stored until
- * a Java call takes it; of more than 64 that no call took, the oldest are dropped.
+ * The failed allocations of one exported allocator. Each goes to the log and to the flight recorder, and is stored
+ * until a Java call takes it; of more than 64 that no call took, the oldest are dropped.
  */
 final class FailureLog {
     /** Named after the class that users know from the module's page. */

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * An allocator of ONNX Runtime's, called through its C API: {@code AllocatorAlloc}, {@code AllocatorFree},
  * {@code AllocatorGetStats}, and the struct's {@code Reserve}.
  *
- * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. By default
- * this class therefore records which addresses are live, and rejects all others before they reach ONNX Runtime.
+ * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. By
+ * default this class therefore records which addresses are live, and rejects all others before they reach ONNX Runtime.
  */
 final class ImportedAllocator implements HostAccessibleAllocator {
     /** Sizes above this are rejected here: ONNX Runtime rounds up without a check for overflow. */

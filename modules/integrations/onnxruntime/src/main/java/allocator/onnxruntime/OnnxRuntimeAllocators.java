@@ -236,9 +236,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Calls the allocator as ONNX Runtime does until the JVM has compiled the path. Without it the first thousands of calls
-     * are interpreted and take about ten microseconds each; a model that allocates twice in a run is slower for thousands
-     * of runs. Takes about ten milliseconds; the allocations count as the environment's.
+     * Calls the allocator as ONNX Runtime does until the JVM has compiled the path. Without it the first thousands of
+     * calls are interpreted and take about ten microseconds each; a model that allocates twice in a run is slower for
+     * thousands of runs. Takes about ten milliseconds; the allocations count as the environment's.
      *
      * @throws OnnxRuntimeException if an allocation fails
      */
@@ -261,8 +261,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * <p>A session created with {@link OrtEnvironment#createSession} that is still open is not known here. Its later
      * allocations fail, and its runs throw.
      *
-     * @throws IllegalStateException if sessions are open or ONNX Runtime holds memory of the allocator; the message names
-     *     the session, and nothing changes
+     * @throws IllegalStateException if sessions are open or ONNX Runtime holds memory of the allocator; the message
+     *     names the session, and nothing changes
      */
     @Override
     public synchronized void close() {
@@ -363,8 +363,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
          * Installs the allocator. A provider creates an instance for this installation, so that the options apply.
          *
          * @return the installation, to be closed by the caller after its sessions
-         * @throws IllegalArgumentException if the provider is not found or has no CPU memory, if blocks are aligned to less than
-         *     64 bytes, or if options are given together with an allocator
+         * @throws IllegalArgumentException if the provider is not found or has no CPU memory, if blocks are aligned to
+         *     less than 64 bytes, or if options are given together with an allocator
          * @throws IllegalStateException if another installation is not closed
          * @throws InvalidOptionException if an option is unknown or its value not accepted
          * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known

@@ -4,8 +4,8 @@ import allocator.spi.DeviceException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when ONNX Runtime cannot be used or a call fails: its library is absent or of an unknown version, or a function
- * of its C API returned a status.
+ * Thrown when ONNX Runtime cannot be used or a call fails: its library is absent or of an unknown version, or a
+ * function of its C API returned a status.
  */
 public final class OnnxRuntimeException extends DeviceException {
     private static final long serialVersionUID = 1L;

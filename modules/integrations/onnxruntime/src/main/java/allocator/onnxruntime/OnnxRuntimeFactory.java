@@ -22,12 +22,12 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * A provider of ONNX Runtime's own allocators of CPU memory, so that its arena can be used, tested and measured like any
- * other.
+ * A provider of ONNX Runtime's own allocators of CPU memory, so that its arena can be used, tested and measured like
+ * any other.
  *
- * <p>Every create makes a new instance. {@link #SOURCE} selects the allocator; the keys of {@link ArenaSettings} apply to
- * {@link Source#ARENA} alone. Like ONNX Runtime, the arena breaks two rules of the contract: a reserve is not counted
- * against the limit (R-01, S-03). Its statistics have no peak of the bytes held and no largest free chunk.
+ * <p>Every create makes a new instance. {@link #SOURCE} selects the allocator; the keys of {@link ArenaSettings} apply
+ * to {@link Source#ARENA} alone. Like ONNX Runtime, the arena breaks two rules of the contract: a reserve is not
+ * counted against the limit (R-01, S-03). Its statistics have no peak of the bytes held and no largest free chunk.
  */
 public final class OnnxRuntimeFactory implements EpFactory {
     /** An allocator of ONNX Runtime. */

@@ -90,8 +90,8 @@ record TargetAllocator(Allocator allocator, Runnable release) {
     private static AllocatorOptions exclusive(EpFactory provider, Map<String, String> options) {
         final AllocatorOptions given = AllocatorOptions.of(options);
         final String key = OptionKey.EXCLUSIVE.name();
-        final boolean isOffered =
-                provider.optionKeys().stream().anyMatch(offered -> offered.name().equals(key));
+        final boolean isOffered = provider.optionKeys().stream()
+                .anyMatch(offered -> offered.name().equals(key));
         return isOffered && !options.containsKey(key) ? given.with(key, "1", "OnnxRuntimeAllocators") : given;
     }
 

@@ -53,7 +53,8 @@ class OnnxRuntimeAllocatorsTest {
                     return new MemoryInfo("Cpu", NativeEnvironment.CPU.location(), 32, AllocatorType.DEVICE);
                 }
             };
-            final IllegalArgumentException failure = assertThrows(IllegalArgumentException.class, () -> Sessions.install(coarse));
+            final IllegalArgumentException failure =
+                    assertThrows(IllegalArgumentException.class, () -> Sessions.install(coarse));
             assertTrue(String.valueOf(failure.getMessage()).contains("needs 64"), failure::toString);
         }
 
@@ -209,7 +210,8 @@ class OnnxRuntimeAllocatorsTest {
                     stale.run(Map.of("x", input)).close();
                     memory.close();
                     final OrtException failure = assertThrows(
-                            OrtException.class, () -> stale.run(Map.of("x", input)).close());
+                            OrtException.class,
+                            () -> stale.run(Map.of("x", input)).close());
                     assertTrue(String.valueOf(failure.getMessage()).contains("cannot allocate"), failure::toString);
                 }
             }
@@ -253,8 +255,8 @@ class OnnxRuntimeAllocatorsTest {
                 options.setInterOpNumThreads(2);
                 options.setMemoryPatternOptimization(false);
                 try (OrtSession theirs = Sessions.openPlain(false);
-                        AllocatorSession session =
-                                memory.openSession(Models.TINY_BERT, Sessions.MODEL, options, SessionSettings.DEFAULT)) {
+                        AllocatorSession session = memory.openSession(
+                                Models.TINY_BERT, Sessions.MODEL, options, SessionSettings.DEFAULT)) {
                     heap.allocatingThreads().clear();
                     heap.freeingThreads().clear();
                     for (int i = 0; i < 50; i++) {

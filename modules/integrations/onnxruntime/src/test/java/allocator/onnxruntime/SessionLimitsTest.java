@@ -40,7 +40,8 @@ class SessionLimitsTest {
                 final long budget = session.stats().bytesInUse() + 400_000;
                 session.setBudget(budget);
 
-                final OrtException failure = assertThrows(OrtException.class, () -> Models.run(session::run, 4, 128, 1));
+                final OrtException failure =
+                        assertThrows(OrtException.class, () -> Models.run(session::run, 4, 128, 1));
 
                 final OutOfMemoryException cause = assertInstanceOf(OutOfMemoryException.class, failure.getCause());
                 assertEquals(budget, cause.shortage().limit());
@@ -74,14 +75,15 @@ class SessionLimitsTest {
         @Test
         void aFailedLoadLeavesNoMemory() throws OrtException {
             try (OnnxRuntimeAllocators memory = Sessions.install(heap)) {
-                final OrtException failure =
-                        assertThrows(OrtException.class, () -> Sessions.open(memory, SessionSettings.DEFAULT.withBudget(1_000_000)));
+                final OrtException failure = assertThrows(
+                        OrtException.class, () -> Sessions.open(memory, SessionSettings.DEFAULT.withBudget(1_000_000)));
 
                 assertInstanceOf(OutOfMemoryException.class, failure.getCause());
                 assertEquals(0, memory.bytesInUse());
                 try (AllocatorSession session = Sessions.open(memory)) {
                     assertTrue(
-                            session.stats().numReserves() > 0, () -> session.stats().toString());
+                            session.stats().numReserves() > 0,
+                            () -> session.stats().toString());
                     assertNotNull(Models.run(session::run, 1, 8, 1));
                 }
             }
@@ -167,6 +169,7 @@ class SessionLimitsTest {
                     assertTrue(failure.outOfMemory().isPresent());
                     assertTrue(failure.dump().startsWith("session tiny, model " + Sessions.MODEL), failure::dump);
                     assertTrue(failure.dump().contains("largest sizes:"), failure::dump);
+                    assertTrue(failure.dump().contains("; allocator limit none\n"), failure::dump);
                     assertTrue(session.takeFailure().isEmpty());
                     assertSame(failure, session.lastFailure().orElseThrow());
                     assertThrows(OrtException.class, () -> Models.run(session::run, 1, 8, 1));
