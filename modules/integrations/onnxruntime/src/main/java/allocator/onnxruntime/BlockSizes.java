@@ -6,7 +6,7 @@ import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The sizes of live blocks by their addresses. No objects are made for a block.
+ * The sizes of live blocks by their addresses. Allocates no object for a block.
  *
  * <p>Open addressing with linear probing in two parallel arrays, of which no more than half is full; address 0 marks an
  * empty place. A removal moves the entries behind it up, so that none is marked as deleted and none is ever
@@ -17,7 +17,7 @@ final class BlockSizes {
     /** What {@link #remove} returns for an address that is not live. */
     static final long NONE = -1;
 
-    /** What is called with a block. */
+    /** Visits blocks. */
     interface BlockVisitor {
         void accept(long address, long byteSize);
     }
@@ -52,7 +52,7 @@ final class BlockSizes {
         return part(hash).remove(address, hash);
     }
 
-    /** How many blocks there are. */
+    /** Returns how many blocks there are. */
     int count() {
         int sum = 0;
         for (final Part part : parts) {
@@ -61,7 +61,7 @@ final class BlockSizes {
         return sum;
     }
 
-    /** How many blocks there are of each size. */
+    /** Returns how many blocks there are of each size. */
     NavigableMap<Long, Integer> countBySize() {
         final NavigableMap<Long, Integer> counts = new TreeMap<>();
         forEach((address, byteSize) -> counts.merge(byteSize, 1, Integer::sum));

@@ -169,7 +169,7 @@ final class NativeEnvironment {
     /** A session of the smallest model, which takes no memory, and an allocator of it. */
     record SessionAllocator(long session, long allocator) {}
 
-    /** Makes an arena of ONNX Runtime's with settings of its own, kept alive by a session of its own. */
+    /** Creates an arena of ONNX Runtime's with the given settings; a session of its own keeps it alive. */
     SessionAllocator createArena(ArenaSettings settings) {
         final long config = createArenaConfig(settings);
         try {

@@ -19,7 +19,7 @@ final class SystemMemory {
         return linker.downcallHandle(linker.defaultLookup().findOrThrow(name), descriptor);
     }
 
-    /** A block of {@code byteSize} bytes, or 0 if the system has none. */
+    /** Returns {@code byteSize} bytes, or 0 if the system has none. */
     static long allocate(long byteSize) {
         try {
             return (long) MALLOC.invokeExact(byteSize);
@@ -37,7 +37,7 @@ final class SystemMemory {
         }
     }
 
-    /** Whether the system would give {@code byteSize} bytes now. */
+    /** Returns whether the system can allocate {@code byteSize} bytes now. */
     static boolean canAllocate(long byteSize) {
         final long block = allocate(byteSize);
         free(block);

@@ -57,7 +57,7 @@ class ExamplesTest {
         final long[] resident = new long[1];
         final ShrinkReport report = Examples.shrink(model, INPUTS, () -> resident[0] = residentBytes());
         final long after = residentBytes();
-        System.out.println("shrink released " + report.bytesReleased() + " and kept " + report.bytesHeld()
+        System.out.println("shrink released " + report.bytesReleased() + " and still holds " + report.bytesHeld()
                 + "; resident memory fell by " + (resident[0] - after));
         // Of all that was held, although the weights are still in use.
         assertTrue(report.bytesReleased() >= 0.95 * (report.bytesReleased() + report.bytesHeld()), report::toString);

@@ -31,12 +31,12 @@ class OrtVersionTest {
                 "v1.29.0"
             })
     void otherVersionsAreRefusedByName(String text) {
-        final OnnxRuntimeException refusal = assertThrows(OnnxRuntimeException.class, () -> OrtVersion.parse(text));
+        final OnnxRuntimeException failure = assertThrows(OnnxRuntimeException.class, () -> OrtVersion.parse(text));
 
         assertTrue(
-                refusal.reason().contains("ONNX Runtime " + text + " is not known; use 1.23 to 1.29"),
-                refusal.reason());
-        assertEquals(OnnxRuntimeException.NO_CODE, refusal.code());
+                failure.reason().contains("ONNX Runtime " + text + " is not known; use 1.23 to 1.29"),
+                failure.reason());
+        assertEquals(OnnxRuntimeException.NO_CODE, failure.code());
     }
 
     @Test

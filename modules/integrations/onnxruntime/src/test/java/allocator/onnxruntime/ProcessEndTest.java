@@ -37,7 +37,7 @@ class ProcessEndTest {
                 OnnxRuntimeLibrary.version();
                 environment = OrtEnvironment.getEnvironment();
             } catch (OnnxRuntimeException e) {
-                System.out.println("refused: " + e.getMessage());
+                System.out.println("failed: " + e.getMessage());
                 return;
             }
             final OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
@@ -70,7 +70,7 @@ class ProcessEndTest {
             try {
                 OnnxRuntimeAllocators.on(environment).provider("other").install();
             } catch (IllegalArgumentException e) {
-                System.out.println("refused: " + e.getMessage());
+                System.out.println("failed: " + e.getMessage());
             }
         }
 
@@ -94,7 +94,7 @@ class ProcessEndTest {
         }
         command.addAll(List.of("-cp", OtherProcess.path(), Program.class.getName(), how));
         final String output = OtherProcess.run(OtherProcess.NO_TELEMETRY, command);
-        assertTrue(output.contains(option.isEmpty() ? "ran 1" : "refused: the Java binding"), output);
+        assertTrue(output.contains(option.isEmpty() ? "ran 1" : "failed: the Java binding"), output);
     }
 
     @Test
@@ -108,7 +108,7 @@ class ProcessEndTest {
                         Program.class.getName(),
                         "named"));
         assertTrue(output.matches("(?s).*ran 1 in [1-9][0-9]* blocks.*"), output);
-        assertTrue(output.contains("refused: no provider is called other; there are ["), output);
+        assertTrue(output.contains("failed: no provider is called other; there are ["), output);
         assertTrue(output.contains("cpu-reference"), output);
     }
 

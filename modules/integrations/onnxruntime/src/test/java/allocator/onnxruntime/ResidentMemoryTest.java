@@ -83,7 +83,7 @@ class ResidentMemoryTest {
         }
     }
 
-    /** ONNX Runtime's issue 29351: memory tied to the thread or stream of a run was never used by another. */
+    /** ONNX Runtime's issue 29351: memory bound to the thread or stream of a run was never used by another. */
     @Test
     void memoryStaysFlatWhenRunsHopThreads() throws Exception {
         try (OnnxRuntimeAllocators memory = install();

@@ -169,6 +169,7 @@ class SessionLimitsTest {
                     assertTrue(failure.outOfMemory().isPresent());
                     assertTrue(failure.dump().startsWith("session tiny, model " + Sessions.MODEL), failure::dump);
                     assertTrue(failure.dump().contains("largest sizes:"), failure::dump);
+                    assertTrue(failure.dump().contains("; allocator limit none\n"), failure::dump);
                     assertTrue(session.takeFailure().isEmpty());
                     assertSame(failure, session.lastFailure().orElseThrow());
                     assertThrows(OrtException.class, () -> Models.run(session::run, 1, 8, 1));
