@@ -16,8 +16,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A deallocation releases the budget that was charged, on any thread and in any request.
  *
- * <p>{@snippet : ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request 7", 64 << 20)).run(() ->
- * serve(resource)); }
+ * <pre>{@code
+ * ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request 7", 64 << 20))
+ *         .run(() -> serve(resource));
+ * }</pre>
  */
 public final class RequestBudgetResource extends ResourceDecorator {
     /** The budget of the current thread's request. */
