@@ -5,8 +5,8 @@ import org.jspecify.annotations.NullMarked;
  * options, statistics and exceptions. No policy lives here.
  *
  * <p>A provider implements {@link allocator.spi.EpFactory} and declares it with {@code provides} in its own module
- * descriptor. The rules that both sides keep are numbered in {@code docs/contract.md}; the Javadoc here names them by
- * number, and the conformance kit names its tests by the same number.
+ * descriptor. The rules for both sides are numbered in {@code docs/contract.md}; the Javadoc and the tests of the
+ * conformance kit refer to them by number.
  */
 @NullMarked
 module java.allocator.spi {

@@ -7,8 +7,10 @@ import org.jspecify.annotations.NullMarked;
  */
 @NullMarked
 module java.allocator.arena {
+    requires transitive java.allocator.provider.support;
     requires transitive java.allocator.spi;
     requires static org.jspecify;
 
     exports allocator.arena;
+    exports allocator.arena.bump;
 }

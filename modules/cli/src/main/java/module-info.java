@@ -5,7 +5,7 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.cli {
     requires com.fasterxml.jackson.core;
     requires info.picocli;
-    requires java.allocator.conformance;
+    requires java.allocator.conformance.runner;
     requires java.allocator.runtime;
     requires java.allocator.trace;
     requires static org.jspecify;

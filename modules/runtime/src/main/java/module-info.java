@@ -1,10 +1,10 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * What stands between an application and allocator providers: finds and checks providers, owns shared allocators, and
- * gives each workload a session with allocators, streams and runs.
+ * The runtime between an application and allocator providers: finds and checks providers, owns shared allocators, and
+ * opens a session with allocators, streams and runs for each workload.
  *
- * <p>Begin at {@link allocator.runtime.Environment}. Providers are found by this module, never required by it.
+ * <p>Start at {@link allocator.runtime.Environment}. This module finds providers and requires none.
  *
  * @uses allocator.spi.EpFactory
  */

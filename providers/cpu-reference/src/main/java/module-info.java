@@ -12,6 +12,7 @@ import org.jspecify.annotations.NullMarked;
 @NullMarked
 module java.allocator.cpu.reference {
     requires java.allocator.arena;
+    requires java.allocator.provider.support;
     requires java.allocator.spi;
     requires static org.jspecify;
 

@@ -16,11 +16,11 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Charging 4000 bytes and releasing them, without any memory behind it: budgets beside the accountants of Apache Arrow's
- * allocators, on one level and as a child of another, by one thread each.
+ * Charging 4000 bytes and releasing them, without any memory behind it: budgets beside the accountants of Apache
+ * Arrow's allocators, on one level and as a child of another, by one thread each.
  *
- * <p>Arrow adds first and compares then, level by level, so that a charge that is refused in the end can have others refused
- * that would fit. Its {@code forceAllocate} does these sums and grants in any case.
+ * <p>Arrow adds first and compares then, level by level, so that a charge that is refused in the end can have others
+ * refused that would fit. Its {@code forceAllocate} does these sums and grants in any case.
  *
  * <pre>
  * ./run-bench AccountingBenchmark -f 3 -wi 5 -i 10 -w 500ms -r 500ms

@@ -13,8 +13,8 @@ import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.ScalarResult;
 
 /**
- * The time that processors spent for an operation, the whole process counted. Where a machine is shared, it says more than
- * the time that passed; where threads wait for one another, it says less.
+ * The time that processors spent for an operation, the whole process counted. Where a machine is shared, it says more
+ * than the time that passed; where threads wait for one another, it says less.
  */
 public final class CpuTimeProfiler implements InternalProfiler {
     /** The name of the result. */

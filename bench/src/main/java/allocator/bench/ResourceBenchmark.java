@@ -32,9 +32,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What each decorator adds to an allocation and its deallocation, over a filled arena and over a resource that does nothing,
- * which shows the decorator alone; and what preparing and finishing a use of a tracked block costs when nothing has to be
- * waited for and an event costs nothing.
+ * What each decorator adds to an allocation and its deallocation, over a filled arena and over a resource that does
+ * nothing, which shows the decorator alone; and what preparing and finishing a use of a tracked block costs when
+ * nothing has to be waited for and an event costs nothing.
  *
  * <pre>
  * ./run-bench ResourceBenchmark -f 3 -wi 5 -i 10 -w 500ms -r 500ms -prof gc

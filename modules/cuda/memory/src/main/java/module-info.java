@@ -11,6 +11,7 @@ import org.jspecify.annotations.NullMarked;
 @NullMarked
 module java.allocator.cuda.memory {
     requires transitive java.allocator.cuda.driver;
+    requires transitive java.allocator.provider.support;
     requires transitive java.allocator.spi;
     requires static org.jspecify;
 

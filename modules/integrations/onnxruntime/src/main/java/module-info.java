@@ -1,15 +1,15 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * Our allocators under a live ONNX Runtime session, and ONNX Runtime's allocators under our contract.
+ * Allocators of this project under live ONNX Runtime sessions, and ONNX Runtime's allocators under the contract.
  *
  * <p>Start at {@link allocator.onnxruntime.OnnxRuntimeAllocators} to give sessions an allocator of this project, and at
  * {@link allocator.onnxruntime.OnnxRuntimeFactory} to use ONNX Runtime's own arena like any other provider. Calls
- * native code through {@code java.lang.foreign}: name this module and {@code com.microsoft.onnxruntime} in
+ * native code through {@code java.lang.foreign}: list this module and {@code com.microsoft.onnxruntime} in
  * {@code --enable-native-access}.
  *
  * @provides allocator.spi.EpFactory ONNX Runtime's own allocators
- * @uses allocator.spi.EpFactory providers that are chosen by name
+ * @uses allocator.spi.EpFactory providers selected by name
  */
 // ONNX Runtime's jar has no module descriptor of its own, only a name in its manifest.
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
@@ -17,6 +17,7 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.onnxruntime {
     requires transitive java.allocator.spi;
     requires transitive com.microsoft.onnxruntime;
+    requires java.allocator.provider.support;
     requires jdk.jfr;
     requires static org.jspecify;
 

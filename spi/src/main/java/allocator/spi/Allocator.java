@@ -1,25 +1,25 @@
 package allocator.spi;
 
 /**
- * Hands out memory of one kind on one device: Java's counterpart of ONNX Runtime's {@code OrtAllocator}.
+ * Allocates memory of one kind on one device: Java's counterpart of ONNX Runtime's {@code OrtAllocator}.
  *
- * <p>What more an allocator can do is told by its type: {@link StreamAwareAllocator}, {@link ShrinkableAllocator},
+ * <p>An allocator declares optional operations by its type: {@link StreamAwareAllocator}, {@link ShrinkableAllocator},
  * {@link HostAccessibleAllocator}.
  *
- * <p>Safe for use by any thread; memory may be freed by another thread than the one that allocated it (A-08). Calls may
- * block on the allocator's locks and, where memory is taken from or given back to the device, on the driver.
+ * <p>Safe for use by any thread; a block may be freed by another thread than the one that allocated it (A-08). Calls
+ * may block on the allocator's locks and, when memory is taken from or returned to the device, on the driver.
  *
- * <p>After any exception every live allocation is still valid and the allocator still works (A-07).
+ * <p>After any exception every live block is still valid and the allocator still works (A-07).
  */
 public interface Allocator {
     /**
      * Allocates memory.
      *
      * <p>The bytes are not initialized. The block belongs to the caller until it is freed or the allocator is released.
-     * On a device with streams the block may be used by work on any stream; before it is freed all that work must be
-     * complete (T-06).
+     * On a device with streams the block may be used by work on any stream; that work must be complete before the block
+     * is freed (T-06).
      *
-     * @implSpec Live allocations never overlap (A-03), and each starts at a multiple of the
+     * @implSpec Live blocks never overlap (A-03), and each starts at a multiple of the
      *     {@linkplain MemoryInfo#byteAlignment alignment} of {@link #info} (A-04).
      * @param byteSize size in bytes; {@code 0} yields the empty allocation (A-02)
      * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
@@ -32,37 +32,37 @@ public interface Allocator {
     long alloc(long byteSize);
 
     /**
-     * Frees an allocation of this allocator: of {@link #alloc}, {@link #reserve} or
-     * {@link StreamAwareAllocator#allocOnStream}. Whether the memory goes back to the device or is kept for further
-     * allocations is the allocator's policy; see {@link ShrinkableAllocator#shrink}.
+     * Frees a block of this allocator: of {@link #alloc}, {@link #reserve} or
+     * {@link StreamAwareAllocator#allocOnStream}. The allocator decides whether to return the memory to the device or
+     * to hold it for further allocations; see {@link ShrinkableAllocator#shrink}.
      *
-     * @param address what the allocation returned; {@code 0} does nothing (A-02)
-     * @throws InvalidFreeException if {@code address} is not the start of a live allocation of this allocator: a
+     * @param address the address that the allocation returned; {@code 0} does nothing (A-02)
+     * @throws InvalidFreeException if {@code address} is not the start of a live block of this allocator: a
      *     {@link ForeignAddressException}, {@link InteriorAddressException} or {@link DoubleFreeException}, as far as
-     *     the allocator can tell (A-06); nothing changes then
-     * @throws DeviceException if the driver fails to take the memory back; the allocation is dead all the same
+     *     the allocator can distinguish them (A-06); nothing changes
+     * @throws DeviceException if the driver fails to take the memory back; the block is dead nevertheless
      * @throws AllocatorClosedException if this allocator is closed
      */
     void free(long address);
 
     /**
-     * The memory that this allocator serves.
+     * Returns the memory that this allocator serves.
      *
      * @return the same info on every call; its allocator type is never {@link AllocatorType#ARENA} (F-06)
      */
     MemoryInfo info();
 
     /**
-     * The level of this contract that the allocator was written for: {@link SpiLevel#CURRENT} at the time of writing,
-     * as a constant of the implementation's own.
+     * Returns the level of this contract for which the allocator was written: the value that {@link SpiLevel#CURRENT}
+     * had then, as a constant of the implementation.
      *
      * @return the level, the same on every call, at least {@link SpiLevel#MINIMUM}
      */
     int spiLevel();
 
     /**
-     * Allocates memory at session start that is to live as long as the session, such as initializers, so that it does
-     * not shape the growth of an arena. From {@link SpiLevel#RESERVE} on.
+     * Allocates memory that lives as long as a session, such as initializers, without affecting the growth of an arena.
+     * From {@link SpiLevel#RESERVE} on.
      *
      * @implSpec An arena takes exactly {@code byteSize} bytes from its device, outside its regions, within the same
      *     limit (R-01, R-02). The default implementation is {@link #alloc}.
@@ -78,10 +78,10 @@ public interface Allocator {
     }
 
     /**
-     * The allocator's counters at one moment. From {@link SpiLevel#STATISTICS} on.
+     * Returns the allocator's counters at one moment. From {@link SpiLevel#STATISTICS} on.
      *
      * @implSpec The counters are consistent with one another and with the calls that returned before this one began
-     *     (S-01). The default implementation answers {@link AllocatorStats#NONE}.
+     *     (S-01). The default implementation returns {@link AllocatorStats#NONE}.
      * @return the statistics
      * @throws AllocatorClosedException if this allocator is closed
      */
@@ -90,9 +90,9 @@ public interface Allocator {
     }
 
     /**
-     * The settings in force: a value for every key of {@link EpFactory#optionKeys} that applies to this allocator,
-     * after rounding, with the origin of each. Compared with what was asked for, it shows what a shared instance could
-     * not grant (O-05).
+     * Returns the effective settings: a value for every key of {@link EpFactory#optionKeys} that applies to this
+     * allocator, after rounding, with its origin. They differ from the requested settings where a shared instance
+     * existed already (O-05).
      *
      * @return the settings; empty unless overridden
      */

@@ -7,7 +7,7 @@ public final class AllocatorClosedException extends AllocatorException {
     /**
      * Makes the exception.
      *
-     * @param message what was used after it was closed
+     * @param message names what was used after it was closed
      */
     public AllocatorClosedException(String message) {
         super(message, null);

@@ -3,7 +3,7 @@ package allocator.spi;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this contract names as a failure. After it, every live allocation is still valid and the object that threw still
+ * A failure that this contract defines. After it, every live block is still valid and the object that threw still
  * works, unless it is closed (A-07).
  */
 public abstract class AllocatorException extends RuntimeException {
@@ -12,8 +12,8 @@ public abstract class AllocatorException extends RuntimeException {
     /**
      * Makes the exception.
      *
-     * @param message what happened and what a person can do
-     * @param cause what caused it, or {@code null}
+     * @param message what happened, and what to do about it
+     * @param cause the cause, or {@code null}
      */
     protected AllocatorException(String message, @Nullable Throwable cause) {
         super(message, cause);

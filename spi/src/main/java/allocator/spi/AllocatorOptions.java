@@ -3,13 +3,17 @@ package allocator.spi;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings for an allocator: string pairs, each with the place it came from, read through {@link OptionKey}s.
- * Immutable; kept in key order.
+ * Settings for an allocator: the text of each key with the place where it was given, parsed through {@link OptionKey}s.
+ * Immutable, in key order.
+ *
+ * <p>Each text is parsed once: a setting keeps the value of the last key that parsed it, also in settings derived from
+ * these.
  */
 public final class AllocatorOptions {
     /** No settings. */
@@ -18,11 +22,46 @@ public final class AllocatorOptions {
     /** The origin of settings that a caller passes directly. */
     public static final String EXPLICIT = "explicit call";
 
-    /** The origin of a key that nobody set. */
+    /** The origin of a key that is not set. */
     public static final String DEFAULT = "default";
 
     /** A setting's text and origin. */
-    private record Entry(String value, String origin) {}
+    private static final class Entry {
+        /** A value and the key that parsed it. */
+        private record Parsed(OptionKey<?> key, Object value) {}
+
+        private final String value;
+        private final String origin;
+
+        /** Written without a lock: threads that race parse the same text and get equal values. */
+        private @Nullable Parsed parsed;
+
+        Entry(String value, String origin) {
+            this.value = Objects.requireNonNull(value, "value");
+            this.origin = Objects.requireNonNull(origin, "origin");
+        }
+
+        @SuppressWarnings("unchecked") // the same key parsed the value
+        <T> T parse(OptionKey<T> key) {
+            final Parsed known = parsed;
+            if (known != null && known.key == key) {
+                return (T) known.value;
+            }
+            final T result = key.parse(value, origin);
+            parsed = new Parsed(key, result);
+            return result;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object object) {
+            return object instanceof Entry other && value.equals(other.value) && origin.equals(other.origin);
+        }
+
+        @Override
+        public int hashCode() {
+            return 31 * value.hashCode() + origin.hashCode();
+        }
+    }
 
     private final Map<String, Entry> entries;
 
@@ -31,7 +70,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Settings that a caller passes directly.
+     * Returns settings that a caller passes directly.
      *
      * @param values key to value
      * @return the settings, with the origin {@link #EXPLICIT}
@@ -41,10 +80,10 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Settings from one place.
+     * Returns settings that were given in one place.
      *
      * @param values key to value
-     * @param origin where they were given, as a person would name it, such as {@code session}
+     * @param origin where they were given, for messages, such as {@code session}
      * @return the settings
      */
     public static AllocatorOptions of(Map<String, String> values, String origin) {
@@ -54,7 +93,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * These settings with one more, or with one replaced.
+     * Returns these settings with one added or replaced.
      *
      * @param key the key
      * @param value its value
@@ -68,9 +107,9 @@ public final class AllocatorOptions {
     }
 
     /**
-     * These settings overlaid by stronger ones: key by key, what {@code stronger} has wins and keeps its origin (O-04).
+     * Returns these settings overridden by others: for each key that {@code stronger} has, its text and origin (O-04).
      *
-     * @param stronger the settings that win
+     * @param stronger the settings that override these
      * @return the settings
      */
     public AllocatorOptions overriddenBy(AllocatorOptions stronger) {
@@ -80,7 +119,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Reads one key.
+     * Returns the value of a key.
      *
      * @param key the key
      * @param <T> type of its value
@@ -89,15 +128,15 @@ public final class AllocatorOptions {
      */
     public <T> T get(OptionKey<T> key) {
         final Entry entry = entries.get(key.name());
-        return entry == null ? key.defaultValue() : key.parse(entry.value, entry.origin);
+        return entry == null ? key.defaultValue() : entry.parse(key);
     }
 
     /**
-     * Checks every setting: each key is known and each value accepted (O-01, O-02).
+     * Requires that each key is known and each value accepted (O-01, O-02).
      *
      * @param known the keys that are understood
-     * @throws InvalidOptionException for the first key, in key order, that fails; an unknown key is answered with the
-     *     known one that is spelt most like it
+     * @throws InvalidOptionException for the first key, in key order, that is unknown or has an invalid value; for an
+     *     unknown key it names the closest known key
      */
     public void requireValid(Collection<? extends OptionKey<?>> known) {
         final Map<String, OptionKey<?>> byName = new TreeMap<>();
@@ -107,13 +146,12 @@ public final class AllocatorOptions {
             if (key == null) {
                 throw InvalidOptionException.unknownKey(name, entry.value, entry.origin, byName.keySet());
             }
-            key.parse(entry.value, entry.origin);
+            entry.parse(key);
         });
     }
 
     /**
-     * What is in force once these settings are applied: a value for every key, as read, with its origin or
-     * {@link #DEFAULT}.
+     * Returns the effective settings: a value for every key, as parsed, with its origin or {@link #DEFAULT}.
      *
      * @param keys the keys that apply
      * @return a setting for each of {@code keys}
@@ -131,7 +169,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * The text of a key.
+     * Returns the text of a key.
      *
      * @param key the key
      * @return its value as given, or {@code null} if it is not set
@@ -142,7 +180,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Where a key was given.
+     * Returns where a key was given.
      *
      * @param key the key
      * @return its origin, {@link #DEFAULT} if it is not set
@@ -153,7 +191,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * The keys that are set.
+     * Returns the keys that are set.
      *
      * @return the keys in natural order
      */
@@ -162,7 +200,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * Whether nothing is set.
+     * Returns whether no key is set.
      *
      * @return whether there are no keys
      */
@@ -171,7 +209,7 @@ public final class AllocatorOptions {
     }
 
     /**
-     * The settings without their origins.
+     * Returns the settings without their origins.
      *
      * @return an unmodifiable map in key order
      */

@@ -5,28 +5,29 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Counters of an allocator at one moment, with the meaning of ONNX Runtime's keys and a few that it lacks. All sizes
- * are bytes. What an allocator does not count is {@code 0}; {@code limit} is {@link #UNLIMITED} where there is none.
+ * Counters of an allocator at one moment: those of ONNX Runtime, with the same meaning, and a few more. All sizes are
+ * bytes. A counter that an allocator does not maintain is {@code 0}; {@code limit} is {@link #UNLIMITED} if there is
+ * none.
  *
  * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and {@code bytesInUse
  * <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).
  *
- * @param limit the most that may be held, {@link #UNLIMITED} if there is no limit; key {@code Limit}
- * @param bytesInUse live to callers, as handed out, padding included; key {@code InUse}
- * @param requestedBytesInUse live to callers, as asked for; key {@code RequestedInUse}
+ * @param limit the limit of {@code bytesHeld}, {@link #UNLIMITED} if there is none; key {@code Limit}
+ * @param bytesInUse the sizes of live blocks, padding included; key {@code InUse}
+ * @param requestedBytesInUse the sizes of live blocks, as requested; key {@code RequestedInUse}
  * @param bytesHeld taken from the device and not returned, reserves included; key {@code TotalAllocated}
  * @param freeBytes held but not in use; key {@code FreeBytes}
- * @param largestFreeChunk the largest block that could be handed out without taking memory from the device; key
+ * @param largestFreeChunk the largest block that could be allocated without taking memory from the device; key
  *     {@code LargestFreeChunk}
- * @param peakBytesInUse the most that {@code bytesInUse} has been, or an upper bound of it where threads are counted
- *     apart; key {@code MaxInUse}
- * @param peakBytesHeld the most that {@code bytesHeld} has been; key {@code MaxTotalAllocated}
- * @param maxAllocSize the largest block handed out, padding included; key {@code MaxAllocSize}
+ * @param peakBytesInUse the peak of {@code bytesInUse}, or an upper bound of it if threads are counted separately; key
+ *     {@code MaxInUse}
+ * @param peakBytesHeld the peak of {@code bytesHeld}; key {@code MaxTotalAllocated}
+ * @param maxAllocSize the size of the largest block so far, padding included; key {@code MaxAllocSize}
  * @param numAllocs successful allocations so far, reserves included; key {@code NumAllocs}
  * @param numReserves successful reserves so far; key {@code NumReserves}
  * @param numFailedAllocs allocations and reserves that failed with {@link OutOfMemoryException}; key
  *     {@code NumFailedAllocs}
- * @param numArenaExtensions device allocations that the arena holds now: extensions made less regions returned, as ONNX
+ * @param numArenaExtensions device allocations that the arena holds now: extensions minus regions returned, as ONNX
  *     Runtime counts; key {@code NumArenaExtensions}
  * @param numArenaShrinkages regions returned to the device so far; key {@code NumArenaShrinkages}
  */
@@ -49,20 +50,20 @@ public record AllocatorStats(
     /** The {@link #limit} of an allocator without one. */
     public static final long UNLIMITED = -1;
 
-    /** Statistics of an allocator that counts nothing. */
+    /** The statistics of an allocator that maintains no counters. */
     public static final AllocatorStats NONE = new Builder().build();
 
     /**
-     * How much of the free memory cannot be handed out in one piece: {@code 1 - largestFreeChunk / freeBytes}.
+     * Returns how much of the free memory cannot be allocated as one block: {@code 1 - largestFreeChunk / freeBytes}.
      *
-     * @return from 0, all in one piece or nothing free, to below 1
+     * @return from 0 (all in one chunk, or nothing free) to below 1
      */
     public double fragmentation() {
         return freeBytes == 0 ? 0 : 1 - (double) largestFreeChunk / freeBytes;
     }
 
     /**
-     * The same counters under ONNX Runtime's keys, as decimal strings.
+     * Returns the counters under ONNX Runtime's keys, as decimal strings.
      *
      * @return an unmodifiable map in the order of the components, every key present
      */
@@ -86,7 +87,8 @@ public record AllocatorStats(
     }
 
     /**
-     * Collects counters; what is not set is {@code 0}, the limit {@link #UNLIMITED}. Not for use by several threads.
+     * Builds statistics. A counter that is not set is {@code 0}, the limit {@link #UNLIMITED}. Not for use by several
+     * threads.
      */
     public static final class Builder {
         private long limit = UNLIMITED;
@@ -104,7 +106,7 @@ public record AllocatorStats(
         private long numArenaExtensions;
         private long numArenaShrinkages;
 
-        /** Begins with nothing counted. */
+        /** Starts with all counters at zero. */
         public Builder() {}
 
         /**
@@ -119,11 +121,11 @@ public record AllocatorStats(
         }
 
         /**
-         * Sets what is live to callers.
+         * Sets the bytes of live blocks.
          *
-         * @param allocated bytes handed out, padding included
-         * @param requested bytes asked for
-         * @param peak the most that {@code allocated} has been
+         * @param allocated their sizes, padding included
+         * @param requested their sizes, as requested
+         * @param peak the peak of {@code allocated}
          * @return this builder
          */
         public Builder inUse(long allocated, long requested, long peak) {
@@ -134,10 +136,10 @@ public record AllocatorStats(
         }
 
         /**
-         * Sets what is taken from the device.
+         * Sets the bytes taken from the device.
          *
          * @param held bytes held now
-         * @param peak the most that {@code held} has been
+         * @param peak the peak of {@code held}
          * @return this builder
          */
         public Builder held(long held, long peak) {
@@ -147,10 +149,10 @@ public record AllocatorStats(
         }
 
         /**
-         * Sets what is held but not in use.
+         * Sets the bytes held but not in use.
          *
-         * @param bytes all of it
-         * @param largest the largest piece
+         * @param bytes all of them
+         * @param largest the largest free chunk
          * @return this builder
          */
         public Builder free(long bytes, long largest) {
@@ -165,7 +167,7 @@ public record AllocatorStats(
          * @param allocs successful allocations, reserves included
          * @param reserves successful reserves
          * @param failed failed allocations and reserves
-         * @param maxSize the largest block handed out
+         * @param maxSize the size of the largest block so far
          * @return this builder
          */
         public Builder calls(long allocs, long reserves, long failed, long maxSize) {
@@ -190,7 +192,7 @@ public record AllocatorStats(
         }
 
         /**
-         * Makes the record.
+         * Builds the statistics.
          *
          * @return the statistics
          */

@@ -1,14 +1,14 @@
 package allocator.spi;
 
-/** What an allocator is to the runtime. */
+/** The role of an allocator for the runtime. */
 public enum AllocatorType {
-    /** Serves the memory of a device, with or without an arena inside; that is the provider's own affair. */
+    /** Serves the memory of a device. The provider may use an arena inside. */
     DEVICE,
     /** Serves memory that is written once and then only read, such as initializers. */
     READ_ONLY,
     /**
-     * An arena made by the runtime itself. Reserved: a factory whose allocator says so is refused, as ONNX Runtime
-     * refuses {@code OrtArenaAllocator} from a plug-in (rule F-06).
+     * An arena of the runtime itself. Reserved: the runtime rejects a factory whose allocator has this type, as ONNX
+     * Runtime rejects {@code OrtArenaAllocator} from a plug-in (rule F-06).
      */
     ARENA
 }

@@ -5,26 +5,26 @@ import org.jspecify.annotations.Nullable;
 /** Copies bytes between memories that a provider can reach. Safe for use by any thread. */
 public interface DataTransfer {
     /**
-     * Whether {@link #copy} works between two memories.
+     * Returns whether {@link #copy} works between two memories.
      *
-     * @param source where from
-     * @param target where to
-     * @return whether it does
+     * @param source the memory to copy from
+     * @param target the memory to copy to
+     * @return whether it works
      */
     boolean canCopy(MemoryInfo source, MemoryInfo target);
 
     /**
      * Copies bytes.
      *
-     * <p>With a stream, the copy is ordered on it and both ranges must stay valid until it is done (D-02); without one,
-     * the bytes are there when this method returns.
+     * <p>With a stream, the copy is ordered on it, and both ranges must stay valid until it is complete (D-02). Without
+     * one, the copy is complete when this method returns.
      *
-     * @param source what to copy
-     * @param target where to; of the same size, and not overlapping {@code source}
+     * @param source the bytes to copy
+     * @param target where to copy them; of the same size, and not overlapping {@code source}
      * @param stream the stream that orders the copy, or {@code null} to copy and wait
      * @throws UnsupportedMemoryException if {@link #canCopy} is {@code false} for the two memories
      * @throws InvalidSizeException if the sizes differ
-     * @throws DeviceException if the driver fails; the bytes of {@code target} are then undefined
+     * @throws DeviceException if the driver fails; the bytes of {@code target} are undefined
      */
     void copy(MemoryRange source, MemoryRange target, @Nullable SyncStream stream);
 }

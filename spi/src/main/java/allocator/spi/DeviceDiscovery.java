@@ -3,11 +3,11 @@ package allocator.spi;
 import java.util.List;
 
 /**
- * What a provider found when it looked for its hardware.
+ * The result of a provider's search for its hardware.
  *
- * @param devices the devices it can serve, possibly none
- * @param notes for a person: one line for each thing that was looked for and cannot be used, with its reason, such as
- *     {@code no CUDA driver: libcuda.so.1 not found}. At least one line if there is no device (F-03)
+ * @param devices the devices that it serves, possibly none
+ * @param notes for a person to read: one line for everything that cannot be used, with the reason, such as {@code no
+ *     CUDA driver: libcuda.so.1 not found}. At least one line if there is no device (F-03)
  */
 public record DeviceDiscovery(List<EpDevice> devices, List<String> notes) {
     /**
@@ -24,7 +24,7 @@ public record DeviceDiscovery(List<EpDevice> devices, List<String> notes) {
     }
 
     /**
-     * Found these, and nothing to add.
+     * Returns a discovery of devices, without notes.
      *
      * @param devices at least one device
      * @return the discovery
@@ -34,9 +34,9 @@ public record DeviceDiscovery(List<EpDevice> devices, List<String> notes) {
     }
 
     /**
-     * Found nothing.
+     * Returns a discovery of no device.
      *
-     * @param reason why, in words that help a person to change it
+     * @param reason why, in words that help to solve it
      * @return the discovery
      */
     public static DeviceDiscovery none(String reason) {

@@ -2,7 +2,7 @@ package allocator.spi;
 
 import org.jspecify.annotations.Nullable;
 
-/** Thrown when a device or its driver fails for another reason than lack of memory. */
+/** Thrown when a device or its driver fails for a reason other than lack of memory. */
 public class DeviceException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
@@ -10,7 +10,7 @@ public class DeviceException extends AllocatorException {
      * Makes the exception.
      *
      * @param message the call that failed and the driver's own name for the failure
-     * @param cause what the binding threw, or {@code null}
+     * @param cause the exception of the binding, or {@code null}
      */
     public DeviceException(String message, @Nullable Throwable cause) {
         super(message, cause);

@@ -2,9 +2,7 @@ package allocator.spi;
 
 import java.util.Locale;
 
-/**
- * The kind of a device. The constants stand in the order of ONNX Runtime's device types: CPU 0, GPU 1, FPGA 2, NPU 3.
- */
+/** The kind of a device. The constants have the order of ONNX Runtime's device types: CPU 0, GPU 1, FPGA 2, NPU 3. */
 public enum DeviceType {
     /** A host processor. */
     CPU,
@@ -16,7 +14,7 @@ public enum DeviceType {
     NPU;
 
     /**
-     * The name as it stands in options and run settings, such as {@code gpu} in {@code gpu:0}.
+     * Returns the name as it is used in options, such as {@code gpu} in {@code gpu:0}.
      *
      * @return the constant's name in lower case
      */

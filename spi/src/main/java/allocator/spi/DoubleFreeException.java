@@ -1,7 +1,7 @@
 package allocator.spi;
 
 /**
- * Thrown for a free of an allocation that is free already. An allocator can tell only until the address is handed out
+ * Thrown for a free of a block that is free already. An allocator can detect it only until the address is allocated
  * again.
  */
 public final class DoubleFreeException extends InvalidFreeException {

@@ -8,10 +8,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A hardware device as one provider serves it, with the memory it offers there in up to three slots: the device's
- * default memory, memory that the host can reach as well, and memory for read-only data.
+ * A hardware device as one provider serves it, with up to three kinds of memory: the device's default memory,
+ * host-accessible memory, and memory for read-only data.
  *
- * <p>Immutable. Made by {@link #on}. A factory lists the same devices, in the same order, each time it is asked (F-02).
+ * <p>Immutable, built by {@link #on}. A factory lists the same devices in the same order on every call (F-02).
  */
 public final class EpDevice {
     private final HardwareDevice hardware;
@@ -27,7 +27,7 @@ public final class EpDevice {
     }
 
     /**
-     * Begins the description of a device.
+     * Returns a builder of a device.
      *
      * @param hardware the hardware
      * @return a builder with empty slots
@@ -37,7 +37,7 @@ public final class EpDevice {
     }
 
     /**
-     * The hardware.
+     * Returns the hardware.
      *
      * @return the hardware
      */
@@ -46,7 +46,7 @@ public final class EpDevice {
     }
 
     /**
-     * The device's default memory.
+     * Returns the device's default memory.
      *
      * @return the slot's info, or empty
      */
@@ -55,7 +55,7 @@ public final class EpDevice {
     }
 
     /**
-     * Host memory that the device can reach.
+     * Returns host memory that the device can reach.
      *
      * @return the slot's info, or empty
      */
@@ -64,7 +64,7 @@ public final class EpDevice {
     }
 
     /**
-     * Memory for data that is written once and then read. It is never shared among sessions.
+     * Returns memory for data that is written once and then only read. It is never shared among sessions.
      *
      * @return the slot's info, or empty
      */
@@ -73,7 +73,7 @@ public final class EpDevice {
     }
 
     /**
-     * The filled slots in the order default, host-accessible, read-only.
+     * Returns the memories in the order default, host-accessible, read-only.
      *
      * @return at most three infos
      */
@@ -102,7 +102,7 @@ public final class EpDevice {
         return hardware.name() + " " + memory;
     }
 
-    /** Collects the slots of an {@link EpDevice}. Not safe for use by several threads. */
+    /** Builds an {@link EpDevice}. Not for use by several threads. */
     public static final class Builder {
         private final HardwareDevice hardware;
         private @Nullable MemoryInfo defaultMemory;
@@ -114,12 +114,12 @@ public final class EpDevice {
         }
 
         /**
-         * Fills the slot that the info belongs to: read-only by its allocator type, otherwise by its memory type.
+         * Adds a memory. Its slot is read-only by its allocator type, otherwise that of its memory type.
          *
          * @param info the memory; its type is {@link AllocatorType#DEVICE} or {@link AllocatorType#READ_ONLY}
          * @return this builder
          * @throws IllegalArgumentException if the slot is taken or the info has the reserved type
-         *     {@link AllocatorType#ARENA}; the builder is then as before
+         *     {@link AllocatorType#ARENA}; the builder is unchanged
          */
         public Builder memory(MemoryInfo info) {
             switch (info.allocatorType()) {
@@ -146,9 +146,9 @@ public final class EpDevice {
         }
 
         /**
-         * Makes the device.
+         * Builds the device.
          *
-         * @return the device with the slots filled so far
+         * @return the device
          */
         public EpDevice build() {
             return new EpDevice(this);

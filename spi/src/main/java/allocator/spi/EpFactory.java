@@ -8,16 +8,16 @@ import java.util.Optional;
  *
  * <p>A provider module declares {@code provides allocator.spi.EpFactory with ...}. Loading and constructing a factory
  * touches no hardware and no native library (F-01); that happens in {@link #discoverDevices} at the earliest. An
- * environment makes one factory from each provider and closes it when the provider is unregistered.
+ * environment constructs one factory of each provider and closes it when the provider is unregistered.
  *
  * <p>Safe for use by any thread. A method may block on the provider's locks and on the device; it never calls back into
  * the runtime.
  */
 public interface EpFactory extends AutoCloseable {
     /**
-     * The provider's identity: exact, case-sensitive, the same on every call, and unique in an environment. It stands
-     * in option keys, so it has no blanks: {@code ep_factory.<name>.arena.max_mem} and, in lower case,
-     * {@code ep.<name>.arena.max_mem}. Names that would make such keys ambiguous are refused together: names that
+     * Returns the provider's identity: case-sensitive, the same on every call, and unique in an environment. It is part
+     * of option keys, so it has no blanks: {@code ep_factory.<name>.arena.max_mem} and, in lower case,
+     * {@code ep.<name>.arena.max_mem}. An environment rejects names that would make such keys ambiguous: names that
      * differ only in case, and {@code a} beside {@code a.b}.
      *
      * @return the name, not blank
@@ -25,34 +25,34 @@ public interface EpFactory extends AutoCloseable {
     String name();
 
     /**
-     * Who makes the provider.
+     * Returns the vendor of the provider.
      *
      * @return the vendor's name, for a person to read
      */
     String vendor();
 
     /**
-     * The provider's own version.
+     * Returns the provider's version.
      *
      * @return the version, for a person to read
      */
     String version();
 
     /**
-     * Looks for the hardware that this provider serves.
+     * Searches for the hardware that this provider serves.
      *
-     * <p>Missing hardware or a missing driver is not an error: the answer then lists no device and says why (F-03). The
-     * answer may be remembered; the devices and their order do not change while the factory is open (F-02). At most one
-     * slot over all devices has any one location and read-only property.
+     * <p>Missing hardware or a missing driver is not an error: the result then lists no device and the reason (F-03).
+     * The result may be cached; the devices and their order do not change while the factory is open (F-02). No two
+     * memories of all devices have the same location and read-only property.
      *
      * @return what was found
      */
     DeviceDiscovery discoverDevices();
 
     /**
-     * The keys that {@link #createAllocator} understands, with defaults and accepted values. A key that is not here is
-     * refused by {@code createAllocator} (O-02). A key with the name of one of ONNX Runtime's arena settings, such as
-     * {@code arena.initial_chunk_size_bytes}, means what it means there (O-07).
+     * Returns the keys that {@link #createAllocator} understands, with defaults and accepted values.
+     * {@code createAllocator} rejects any other key (O-02). A key with the name of one of ONNX Runtime's arena
+     * settings, such as {@code arena.initial_chunk_size_bytes}, means what it means there (O-07).
      *
      * @return the keys; empty if there are none
      */
@@ -61,19 +61,19 @@ public interface EpFactory extends AutoCloseable {
     }
 
     /**
-     * Creates the allocator of a memory that this factory lists, or gives out a further reference to it.
+     * Creates the allocator of a memory that this factory lists, or returns a further reference to it.
      *
-     * <p>A provider may return the same shared instance again and again; it then counts users for each memory, and each
-     * successful call is one reference that is given back by one {@link #releaseAllocator} (F-04). Options that arrive
-     * when a shared instance exists cannot change it; {@link Allocator#effectiveOptions} then tells the difference
-     * (O-05). With {@link OptionKey#EXCLUSIVE} the caller gets an instance of its own (O-06). The caller owns the
-     * reference, the provider the allocator.
+     * <p>A provider may return the same shared instance several times. It then counts users for each memory: each
+     * successful call is one reference, which one {@link #releaseAllocator} returns (F-04). Options do not change a
+     * shared instance that exists; {@link Allocator#effectiveOptions} then shows the difference (O-05). With
+     * {@link OptionKey#EXCLUSIVE} the caller gets an instance of its own (O-06). The caller owns the reference, the
+     * provider owns the allocator.
      *
      * @implSpec The allocator's {@link Allocator#info} equals {@code info} (F-05) and its allocator type is never
      *     {@link AllocatorType#ARENA} (F-06). If this method throws, nothing was created and no reference counted
      *     (F-08).
      * @param info one of the infos of {@link #discoverDevices}
-     * @param options the settings asked for; every key is checked before anything is created
+     * @param options the requested settings; every key is checked before anything is created
      * @return the allocator, open and ready
      * @throws UnsupportedMemoryException if this factory does not list {@code info}
      * @throws InvalidOptionException if a key is unknown or a value is not accepted
@@ -84,19 +84,19 @@ public interface EpFactory extends AutoCloseable {
     Allocator createAllocator(MemoryInfo info, AllocatorOptions options);
 
     /**
-     * Gives one reference back. When the last one is back the allocator is closed and its memory returned to the device
-     * (F-04); addresses it gave out are then dead.
+     * Returns one reference to the provider. The last one closes the allocator and returns its memory to the device
+     * (F-04); its blocks are then dead.
      *
-     * @param allocator what {@link #createAllocator} of this factory returned
-     * @throws UnknownAllocatorException if this factory did not create the allocator, or every reference is back
-     *     already; nothing changes then (F-07)
-     * @throws DeviceException if the driver failed to take the memory back; the reference counts as given back all the
-     *     same
+     * @param allocator an allocator that {@link #createAllocator} of this factory returned
+     * @throws UnknownAllocatorException if this factory did not create the allocator, or all references were returned;
+     *     nothing changes (F-07)
+     * @throws DeviceException if the driver fails to take the memory back; the reference counts as returned
+     *     nevertheless
      */
     void releaseAllocator(Allocator allocator);
 
     /**
-     * Whether {@link #createSyncStream} works for a memory.
+     * Returns whether {@link #createSyncStream} works for a memory.
      *
      * @param info one of the infos of {@link #discoverDevices}
      * @return {@code false} unless overridden
@@ -119,19 +119,19 @@ public interface EpFactory extends AutoCloseable {
     }
 
     /**
-     * Copies to, from and among this provider's memories.
+     * Returns the copies to, from and among this provider's memories.
      *
-     * @return the transfer, which lives as long as this factory; empty if there is none
+     * @return the transfer, which is valid as long as this factory is open; empty if there is none
      */
     default Optional<DataTransfer> dataTransfer() {
         return Optional.empty();
     }
 
     /**
-     * Ends the provider. The runtime calls it after every allocator is released and every stream closed. A second call
-     * does nothing.
+     * Closes the provider. The runtime calls it after every allocator is released and every stream is closed. A second
+     * call does nothing.
      *
-     * @throws IllegalStateException if references or streams are still out; the factory stays open then (F-09)
+     * @throws IllegalStateException if allocators or streams are not released; the factory stays open (F-09)
      */
     @Override
     default void close() {}

@@ -6,13 +6,13 @@ import java.util.Objects;
 import java.util.TreeMap;
 
 /**
- * A piece of hardware that a provider found.
+ * A hardware device that a provider found.
  *
  * @param type kind of the device
  * @param vendorId PCI vendor, {@code 0} if there is none
  * @param deviceId PCI device, which names the model and not the individual card; {@code 0} if there is none
- * @param name what a person calls it, such as the name that the driver reports; not blank
- * @param metadata further facts for a person to read, such as memory size or driver version; kept in key order
+ * @param name a name for a person to read, such as the one that the driver reports; not blank
+ * @param metadata further facts for a person to read, such as memory size or driver version; in key order
  */
 public record HardwareDevice(DeviceType type, int vendorId, int deviceId, String name, Map<String, String> metadata) {
     /**

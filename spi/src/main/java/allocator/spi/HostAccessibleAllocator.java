@@ -2,16 +2,16 @@ package allocator.spi;
 
 import java.lang.foreign.MemorySegment;
 
-/** An allocator whose memory the host can read and write. Device memory is never seen as a segment (H-01). */
+/** An allocator whose memory the host can read and write. Device memory has no segments (H-01). */
 public interface HostAccessibleAllocator extends Allocator {
     /**
-     * Sees a live allocation as a memory segment.
+     * Returns a memory segment over a live block.
      *
-     * <p>The segment is valid while the allocation lives; using it afterwards is as undefined as using freed memory in
-     * C. An implementation may check that {@code address} is live, and says so if it does.
+     * <p>The segment is valid while the block is live; later use is undefined, as with freed memory in C. An
+     * implementation may check that {@code address} is live, and documents it if it does.
      *
-     * @param address what an allocation of this allocator returned
-     * @param byteSize size in bytes, at most what was asked for when allocating
+     * @param address the address of a block of this allocator, or {@code 0}
+     * @param byteSize size in bytes, at most the size that was requested
      * @return a segment of exactly {@code byteSize} bytes; an empty one if {@code address} is {@code 0}
      * @throws InvalidSizeException if {@code byteSize} is negative, or not zero for the empty allocation
      */

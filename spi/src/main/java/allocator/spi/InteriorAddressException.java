@@ -1,6 +1,6 @@
 package allocator.spi;
 
-/** Thrown for a free of an address inside a live allocation, but not at its start. */
+/** Thrown for a free of an address inside a live block, but not at its start. */
 public final class InteriorAddressException extends InvalidFreeException {
     private static final long serialVersionUID = 1L;
 

@@ -1,11 +1,11 @@
 package allocator.spi;
 
-/** Thrown for a free of something that is not the start of a live allocation; nothing changes. */
+/** Thrown for a free of an address that is not the start of a live block; nothing changes. */
 public abstract sealed class InvalidFreeException extends AllocatorException
         permits ForeignAddressException, InteriorAddressException, DoubleFreeException {
     private static final long serialVersionUID = 1L;
 
-    /** The address that was refused. */
+    /** The rejected address. */
     private final long address;
 
     InvalidFreeException(long address, String reason) {
@@ -14,7 +14,7 @@ public abstract sealed class InvalidFreeException extends AllocatorException
     }
 
     /**
-     * The address that was refused.
+     * Returns the rejected address.
      *
      * @return the address
      */

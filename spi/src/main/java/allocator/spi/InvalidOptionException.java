@@ -3,7 +3,7 @@ package allocator.spi;
 import java.util.Collection;
 import java.util.Comparator;
 
-/** Thrown for a setting that is not understood; says which, from where, and what would be accepted (O-01, O-02). */
+/** Thrown for an invalid setting; names the key, its origin, and what would be accepted (O-01, O-02). */
 public final class InvalidOptionException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
@@ -45,13 +45,13 @@ public final class InvalidOptionException extends AllocatorException {
     }
 
     /**
-     * For a key that nobody knows.
+     * Makes the exception for an unknown key.
      *
      * @param key the key
      * @param value its value
      * @param origin where it was given
      * @param known the keys that are understood
-     * @return the exception, with the known key that is spelt most like {@code key} in its message
+     * @return the exception; its message names the closest known key
      */
     public static InvalidOptionException unknownKey(String key, String value, String origin, Collection<String> known) {
         final String accepted = known.isEmpty() ? "no options" : String.join(", ", known);
@@ -67,7 +67,7 @@ public final class InvalidOptionException extends AllocatorException {
                 "unknown option " + key + "='" + value + "' (from " + origin + ")" + nearest + " Known: " + accepted);
     }
 
-    /** The number of letters to insert, delete or replace (Levenshtein). */
+    /** Returns the Levenshtein distance: the number of letters to insert, delete or replace. */
     private static int distance(String a, String b) {
         int[] row = new int[b.length() + 1];
         for (int j = 0; j <= b.length(); j++) {
@@ -86,7 +86,7 @@ public final class InvalidOptionException extends AllocatorException {
     }
 
     /**
-     * The key.
+     * Returns the key.
      *
      * @return the key as given
      */
@@ -95,7 +95,7 @@ public final class InvalidOptionException extends AllocatorException {
     }
 
     /**
-     * The value.
+     * Returns the value.
      *
      * @return the value as given
      */
@@ -104,7 +104,7 @@ public final class InvalidOptionException extends AllocatorException {
     }
 
     /**
-     * What would be accepted.
+     * Returns what would be accepted.
      *
      * @return the accepted values, or the known keys if the key is unknown
      */
@@ -113,7 +113,7 @@ public final class InvalidOptionException extends AllocatorException {
     }
 
     /**
-     * Where the setting was given.
+     * Returns where the setting was given.
      *
      * @return the origin
      */

@@ -1,17 +1,17 @@
 package allocator.spi;
 
-/** Thrown for a size that no memory could have: negative, or so large that rounding it overflows. */
+/** Thrown for an impossible size: negative, or so large that rounding it overflows. */
 public final class InvalidSizeException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
-    /** The size that was refused. */
+    /** The rejected size. */
     private final long byteSize;
 
     /**
      * Makes the exception.
      *
      * @param byteSize the size
-     * @param reason why it is refused
+     * @param reason why it is rejected
      */
     public InvalidSizeException(long byteSize, String reason) {
         super("size " + byteSize + " " + reason, null);
@@ -19,7 +19,7 @@ public final class InvalidSizeException extends AllocatorException {
     }
 
     /**
-     * For a size below zero.
+     * Makes the exception for a negative size.
      *
      * @param byteSize the size
      * @return the exception
@@ -29,7 +29,7 @@ public final class InvalidSizeException extends AllocatorException {
     }
 
     /**
-     * For a size that cannot be rounded up.
+     * Makes the exception for a size that cannot be rounded up.
      *
      * @param byteSize the size
      * @param granularity the multiple to round up to
@@ -40,7 +40,7 @@ public final class InvalidSizeException extends AllocatorException {
     }
 
     /**
-     * The size that was refused.
+     * Returns the rejected size.
      *
      * @return bytes
      */

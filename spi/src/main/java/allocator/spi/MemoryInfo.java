@@ -6,14 +6,14 @@ import java.util.Objects;
 /**
  * Describes the memory that an allocator serves, as ONNX Runtime's {@code OrtMemoryInfo} does.
  *
- * <p>Two infos mean the same memory if and only if their {@linkplain #location() locations} are equal; that is the one
- * identity rule, used by every lookup and replacement (M-01). Name, alignment and allocator type say how the memory is
- * called and handed out, not where it is. Record equality compares all components and is for tests and collections.
+ * <p>Two infos describe the same memory if and only if their {@linkplain #location() locations} are equal. Every lookup
+ * and replacement uses this rule (M-01). Name, alignment and allocator type describe how the memory is named and
+ * allocated. Record equality compares all components; it is for tests and collections.
  *
  * @param name the provider's name for this memory, such as {@code Cuda} or {@code CudaPinned}; not blank
- * @param location where the memory is
- * @param byteAlignment alignment in bytes that every allocation of this memory has; a power of two, at least 1
- * @param allocatorType what the allocator of this memory is to the runtime
+ * @param location the memory's location
+ * @param byteAlignment the alignment of every block of this memory, in bytes; a power of two, at least 1
+ * @param allocatorType the role of the allocator of this memory
  */
 public record MemoryInfo(String name, MemoryLocation location, long byteAlignment, AllocatorType allocatorType)
         implements Serializable {
@@ -35,7 +35,7 @@ public record MemoryInfo(String name, MemoryLocation location, long byteAlignmen
     }
 
     /**
-     * The one identity rule: whether both describe the same memory (M-01).
+     * Returns whether both describe the same memory (M-01).
      *
      * @param other the info to compare with
      * @return whether the locations are equal
@@ -45,7 +45,7 @@ public record MemoryInfo(String name, MemoryLocation location, long byteAlignmen
     }
 
     /**
-     * The kind of the device.
+     * Returns the kind of the device.
      *
      * @return the location's device type
      */
@@ -54,7 +54,7 @@ public record MemoryInfo(String name, MemoryLocation location, long byteAlignmen
     }
 
     /**
-     * The number of the device.
+     * Returns the ordinal of the device.
      *
      * @return the location's ordinal
      */
@@ -63,7 +63,7 @@ public record MemoryInfo(String name, MemoryLocation location, long byteAlignmen
     }
 
     /**
-     * The kind of the memory.
+     * Returns the kind of the memory.
      *
      * @return the location's memory type
      */
@@ -72,7 +72,7 @@ public record MemoryInfo(String name, MemoryLocation location, long byteAlignmen
     }
 
     /**
-     * Whether this memory is for data that is written once and then read.
+     * Returns whether this memory is for data that is written once and then only read.
      *
      * @return whether the allocator type is {@link AllocatorType#READ_ONLY}
      */
@@ -81,9 +81,9 @@ public record MemoryInfo(String name, MemoryLocation location, long byteAlignmen
     }
 
     /**
-     * A short text for messages, such as {@code Cuda (gpu:0)}.
+     * Returns a short text for messages, such as {@code Cuda (gpu:0)}.
      *
-     * @return the name and where the memory is
+     * @return the name and the location
      */
     @Override
     public String toString() {

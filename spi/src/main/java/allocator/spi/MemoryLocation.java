@@ -4,10 +4,10 @@ import java.io.Serializable;
 import java.util.Objects;
 
 /**
- * Where memory is: the identity of {@link MemoryInfo} in every lookup (rule M-01).
+ * The location of memory: the identity of {@link MemoryInfo} in every lookup (rule M-01).
  *
  * @param deviceType kind of the device
- * @param vendorId PCI vendor of the device, {@code 0} for none in particular
+ * @param vendorId PCI vendor of the device, {@code 0} for any
  * @param deviceOrdinal number of the device among those of its kind and vendor, from 0
  * @param memoryType kind of the memory
  */
@@ -30,9 +30,9 @@ public record MemoryLocation(DeviceType deviceType, int vendorId, int deviceOrdi
     }
 
     /**
-     * A short name for messages, such as {@code gpu:0} or {@code gpu:0 host-accessible}.
+     * Returns a short name for messages, such as {@code gpu:0} or {@code gpu:0 host-accessible}.
      *
-     * @return device kind and ordinal, and the memory type where it is not the default
+     * @return device kind and ordinal, and the memory type if it is not the default
      */
     @Override
     public String toString() {

@@ -3,11 +3,11 @@ package allocator.spi;
 import java.util.Objects;
 
 /**
- * Bytes at an address, for copying.
+ * A range of memory to copy.
  *
- * @param memory where they are
- * @param address the first byte
- * @param byteSize how many, at least 0
+ * @param memory the memory
+ * @param address the address of the first byte
+ * @param byteSize the number of bytes, at least 0
  */
 public record MemoryRange(MemoryInfo memory, long address, long byteSize) {
     /**

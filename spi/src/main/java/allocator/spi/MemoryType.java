@@ -1,9 +1,9 @@
 package allocator.spi;
 
-/** What kind of memory a device offers. */
+/** The kind of a device's memory. */
 public enum MemoryType {
     /** The device's own memory: main memory for a CPU, device memory for a GPU. */
     DEFAULT,
-    /** Host memory that the device can reach as well, such as pinned memory for a GPU. */
+    /** Host memory that the device can reach, such as pinned memory for a GPU. */
     HOST_ACCESSIBLE
 }

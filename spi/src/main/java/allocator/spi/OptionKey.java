@@ -5,7 +5,7 @@ import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
- * A key that an allocator understands: its name, default, accepted values and how they are read. Immutable.
+ * An option that an allocator understands: its name, default, accepted values, and how to parse them. Immutable.
  *
  * @param <T> type of the value
  */
@@ -17,8 +17,8 @@ public final class OptionKey<T> {
     public static final long MAX_SIZE = Long.MAX_VALUE / SIZE_GRANULARITY * SIZE_GRANULARITY;
 
     /**
-     * Asks for an instance that nobody else gets, even where the provider shares one (O-06). A provider that shares
-     * instances understands it; the runtime sets it for allocators whose own settings must apply.
+     * Requests an instance that is not shared, even if the provider shares one (O-06). A provider that shares instances
+     * understands this key; the runtime sets it for allocators whose own settings must be effective.
      */
     public static final OptionKey<Boolean> EXCLUSIVE =
             flag("arena.exclusive", false, "1: a new instance of its own, instead of the one that users share");
@@ -46,11 +46,11 @@ public final class OptionKey<T> {
     }
 
     /**
-     * A size above zero, rounded up to {@link #SIZE_GRANULARITY} (O-03).
+     * Returns a key for a size above zero, rounded up to {@link #SIZE_GRANULARITY} (O-03).
      *
      * @param name the key, such as {@code arena.initial_chunk_size_bytes}
      * @param defaultBytes the default, itself a valid value
-     * @param description what it does, for a person
+     * @param description what it does, for a person to read
      * @return the key
      */
     public static OptionKey<Long> size(String name, long defaultBytes, String description) {
@@ -58,12 +58,12 @@ public final class OptionKey<T> {
     }
 
     /**
-     * A size above zero that is bounded, rounded up to {@link #SIZE_GRANULARITY} (O-03).
+     * Returns a key for a size from 1 to a maximum, rounded up to {@link #SIZE_GRANULARITY} (O-03).
      *
      * @param name the key, such as {@code arena.initial_chunk_size_bytes}
      * @param defaultBytes the default, itself a valid value
      * @param maxBytes the largest accepted size, a multiple of {@link #SIZE_GRANULARITY}
-     * @param description what it does, for a person
+     * @param description what it does, for a person to read
      * @return the key
      * @throws IllegalArgumentException if {@code maxBytes} is not above zero or not such a multiple
      */
@@ -82,11 +82,11 @@ public final class OptionKey<T> {
     }
 
     /**
-     * A number of bytes that is taken as it is.
+     * Returns a key for a number of bytes, without rounding.
      *
      * @param name the key
      * @param defaultBytes the default, itself a valid value
-     * @param description what it does and what zero means, for a person
+     * @param description what it does and what zero means, for a person to read
      * @return the key
      */
     public static OptionKey<Long> bytes(String name, long defaultBytes, String description) {
@@ -100,11 +100,11 @@ public final class OptionKey<T> {
     }
 
     /**
-     * A number of things.
+     * Returns a key for a count.
      *
      * @param name the key
      * @param defaultCount the default, itself a valid value
-     * @param description what it does and what zero means, for a person
+     * @param description what it does and what zero means, for a person to read
      * @return the key
      */
     public static OptionKey<Integer> count(String name, int defaultCount, String description) {
@@ -118,11 +118,11 @@ public final class OptionKey<T> {
     }
 
     /**
-     * A switch: {@code 0} or {@code 1}.
+     * Returns a key for a switch: {@code 0} or {@code 1}.
      *
      * @param name the key
      * @param defaultValue the default
-     * @param description what it does, for a person
+     * @param description what it does, for a person to read
      * @return the key
      */
     public static OptionKey<Boolean> flag(String name, boolean defaultValue, String description) {
@@ -136,13 +136,12 @@ public final class OptionKey<T> {
     }
 
     /**
-     * One of several named values.
+     * Returns a key for one of several named values.
      *
      * @param name the key
      * @param defaultValue the default, one of {@code values}
-     * @param values every accepted text and its value; the first text in natural order that has a value is how the
-     *     value is written
-     * @param description what it does, for a person
+     * @param values every accepted text and its value; a value is formatted as the first of its texts in natural order
+     * @param description what it does, for a person to read
      * @param <E> type of the value
      * @return the key
      */
@@ -180,7 +179,7 @@ public final class OptionKey<T> {
     }
 
     /**
-     * The key.
+     * Returns the key's name.
      *
      * @return the name, such as {@code arena.max_mem}
      */
@@ -189,7 +188,7 @@ public final class OptionKey<T> {
     }
 
     /**
-     * What applies where the key is not given.
+     * Returns the value that applies if the key is not set.
      *
      * @return the default
      */
@@ -198,7 +197,7 @@ public final class OptionKey<T> {
     }
 
     /**
-     * The accepted values, as they stand in error messages.
+     * Returns the accepted values, as error messages describe them.
      *
      * @return such as {@code a size in bytes from 1 to 9223372036854775552}
      */
@@ -207,16 +206,16 @@ public final class OptionKey<T> {
     }
 
     /**
-     * What the key does.
+     * Returns what the key does.
      *
-     * @return a line for a person
+     * @return a line for a person to read
      */
     public String description() {
         return description;
     }
 
     /**
-     * Reads a value.
+     * Parses a value.
      *
      * @param text the value as given; digits only, no blanks
      * @param origin where it was given, for the message
@@ -232,7 +231,7 @@ public final class OptionKey<T> {
     }
 
     /**
-     * Writes a value as {@link #parse} reads it.
+     * Formats a value such that {@link #parse} accepts it.
      *
      * @param value a value of this key
      * @return the text

@@ -5,31 +5,35 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when a limit or the device cannot satisfy a request: the only report of exhaustion (A-05). Unlike
- * {@link OutOfMemoryError} it is meant to be caught; nothing that was live is lost.
+ * {@link OutOfMemoryError} it is meant to be caught; live blocks stay valid.
+ *
+ * <p>The message is the reason, followed by the {@link Shortage} in brackets: {@code reason [Cpu (cpu:0): cannot
+ * allocate 24.0 MiB (25,165,824 bytes): limit 64.0 MiB (67,108,864 bytes), in use with rounding 50.6 MiB (53,012,480
+ * bytes), ...]}. Numbers that are not known are left out.
  */
 public final class OutOfMemoryException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
-    /** Stands for a number that is not known. */
+    /** Stands for a figure that is not known. */
     public static final long UNKNOWN = -1;
 
-    /** The numbers behind the refusal. */
+    /** The figures of the failure. */
     private final Shortage shortage;
 
     /** The allocator at the failure. */
     private final String dump;
 
     /**
-     * The numbers behind a refusal. All are bytes; {@link #UNKNOWN} where not known.
+     * The figures of a failure. All are bytes; {@link #UNKNOWN} where not known.
      *
      * @param memory the memory that ran out
-     * @param requested what was asked for
-     * @param rounded what would have been handed out
-     * @param limit the most that may be held, {@link AllocatorStats#UNLIMITED} if there is no limit
-     * @param inUse what was live to callers
-     * @param held what was taken from the device
-     * @param largestFree the largest free block that the asker could have had
-     * @param deviceFree what the device had free
+     * @param requested the requested size
+     * @param rounded the size that would have been allocated
+     * @param limit the limit of {@code held}, {@link AllocatorStats#UNLIMITED} if there is none
+     * @param inUse the bytes of live blocks, including what rounding and unsplit chunks add to the requested sizes
+     * @param held the bytes taken from the device
+     * @param largestFree the largest free chunk that the requester could use
+     * @param deviceFree the bytes free on the device
      */
     public record Shortage(
             MemoryInfo memory,
@@ -41,13 +45,14 @@ public final class OutOfMemoryException extends AllocatorException {
             long largestFree,
             long deviceFree)
             implements Serializable {
+        private static final String UNITS = "KMGTPE";
 
         /**
-         * A shortage of which only the request is known, as a raw device allocator reports it.
+         * Returns a shortage of which only the request is known, as a raw device allocator reports it.
          *
          * @param memory the memory that ran out
-         * @param requested what was asked for
-         * @param deviceFree what the device had free, or {@link OutOfMemoryException#UNKNOWN}
+         * @param requested the requested size
+         * @param deviceFree the bytes free on the device, or {@link OutOfMemoryException#UNKNOWN}
          * @return the shortage
          */
         public static Shortage ofDevice(MemoryInfo memory, long requested, long deviceFree) {
@@ -57,32 +62,54 @@ public final class OutOfMemoryException extends AllocatorException {
 
         private String describe() {
             final StringBuilder text = new StringBuilder();
-            text.append(memory).append(": ").append(requested).append(" bytes requested");
+            text.append(memory).append(": cannot allocate ").append(size(requested));
             if (rounded != requested) {
-                text.append(" (").append(rounded).append(" rounded)");
+                text.append(", rounded to ").append(size(rounded));
             }
-            append(text, "limit", limit);
-            append(text, "in use", inUse);
-            append(text, "held", held);
-            append(text, "largest free chunk", largestFree);
-            append(text, "device free", deviceFree);
+            String separator = ": ";
+            separator = append(text, separator, "limit", limit);
+            separator = append(text, separator, "in use with rounding", inUse);
+            separator = append(text, separator, "held", held);
+            separator = append(text, separator, "largest free chunk", largestFree);
+            append(text, separator, "device free", deviceFree);
             return text.toString();
         }
 
-        private static void append(StringBuilder text, String what, long bytes) {
-            if (bytes >= 0) {
-                text.append(", ").append(what).append(' ').append(bytes);
+        private static String append(StringBuilder text, String separator, String what, long bytes) {
+            if (bytes < 0) {
+                return separator;
             }
+            text.append(separator).append(what).append(' ').append(size(bytes));
+            return ", ";
+        }
+
+        /** Returns a size for people with the exact bytes: {@code 24.0 MiB (25,165,824 bytes)}, {@code 100 bytes}. */
+        private static String size(long bytes) {
+            final String exact = grouped(bytes) + " bytes";
+            if (bytes < 1024) {
+                return exact;
+            }
+            final int unit = (63 - Long.numberOfLeadingZeros(bytes)) / 10;
+            final long tenths = ((bytes >>> (10 * (unit - 1))) * 10 + 512) / 1024;
+            return tenths / 10 + "." + tenths % 10 + " " + UNITS.charAt(unit - 1) + "iB (" + exact + ")";
+        }
+
+        private static String grouped(long number) {
+            final StringBuilder digits = new StringBuilder(Long.toString(number));
+            for (int i = digits.length() - 3; i > 0; i -= 3) {
+                digits.insert(i, ',');
+            }
+            return digits.toString();
         }
     }
 
     /**
      * Makes the exception.
      *
-     * @param reason what could not be done, to begin the message
-     * @param shortage the numbers
-     * @param dump the allocator's state for a person, empty if there is nothing to say
-     * @param cause the device's refusal, or {@code null}
+     * @param reason what failed; begins the message
+     * @param shortage the figures
+     * @param dump the allocator's state in several lines, empty if there is none
+     * @param cause the device's failure, or {@code null}
      */
     public OutOfMemoryException(String reason, Shortage shortage, String dump, @Nullable Throwable cause) {
         super(reason + " [" + shortage.describe() + "]", cause);
@@ -93,15 +120,15 @@ public final class OutOfMemoryException extends AllocatorException {
     /**
      * Makes the exception for a device that has no more memory.
      *
-     * @param reason what could not be done
-     * @param shortage the numbers
+     * @param reason what failed; begins the message
+     * @param shortage the figures
      */
     public OutOfMemoryException(String reason, Shortage shortage) {
         this(reason, shortage, "", null);
     }
 
     /**
-     * The numbers.
+     * Returns the figures of the failure.
      *
      * @return the shortage
      */
@@ -110,7 +137,7 @@ public final class OutOfMemoryException extends AllocatorException {
     }
 
     /**
-     * The allocator's state at the failure, in several lines for a person.
+     * Returns the allocator's state at the failure, in several lines for a person to read.
      *
      * @return the dump, empty if the allocator has none
      */

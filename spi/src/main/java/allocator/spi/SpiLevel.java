@@ -1,15 +1,15 @@
 package allocator.spi;
 
 /**
- * The levels of this contract. An allocator states the level it was written for with {@link Allocator#spiLevel()}, and
- * the runtime uses an operation only from the level that brought it. The numbers are those of ONNX Runtime's
+ * The levels of this contract. {@link Allocator#spiLevel()} is the level for which an allocator was written; the
+ * runtime calls an operation only from the level that introduced it. The numbers are those of ONNX Runtime's
  * {@code OrtAllocator.version}, so that a provider ported from there keeps its number (rule L-01).
  */
 public final class SpiLevel {
     /** The lowest level: {@link Allocator#alloc}, {@link Allocator#free} and {@link Allocator#info}. */
     public static final int MINIMUM = 1;
 
-    /** From here on {@link Allocator#reserve} is called; below, {@link Allocator#alloc} stands in for it. */
+    /** From here on {@link Allocator#reserve} is called; below, {@link Allocator#alloc} instead. */
     public static final int RESERVE = 18;
 
     /** From here on {@link Allocator#stats} is called. */

@@ -4,22 +4,21 @@ import java.lang.ref.Reference;
 import java.util.Arrays;
 
 /**
- * What is known of streams: for each the highest sync id waited for, a vector clock. Immutable, so that it is read
- * without a lock and passed on without a copy; a search makes no objects.
+ * A vector clock: for each stream the highest sync id waited for. Immutable, so that it is read without a lock and
+ * shared without a copy; a lookup creates no objects.
  *
- * <p>A merge leaves out the streams about which nobody can ask any more, or whose answer is known without: those that
- * have ended, and those that nobody refers to. So a clock is as large as the number of streams that are in use, however
- * many there were.
+ * <p>A merge drops streams that have ended and streams that are unreachable, since they are not looked up any more. So
+ * the size of a clock depends on the streams in use, not on those that have existed.
  */
 final class StreamClock {
     static final StreamClock EMPTY = new StreamClock(new long[0], new long[0], new Reference<?>[0]);
 
-    /** The ids of the streams, rising. */
+    /** The ids of the streams, in ascending order. */
     private final long[] streams;
 
     private final long[] syncIds;
 
-    /** Of each stream its {@link SyncStream#life}, cleared when it has ended. */
+    /** The {@link SyncStream#life} of each stream, cleared when it has ended. */
     private final Reference<?>[] lives;
 
     private StreamClock(long[] streams, long[] syncIds, Reference<?>[] lives) {
@@ -28,24 +27,24 @@ final class StreamClock {
         this.lives = lives;
     }
 
-    /** The sync id that is known of a stream, 0 if none is. */
+    /** Returns the sync id of a stream, 0 if it is not in the clock. */
     long syncId(long stream) {
         final int index = Arrays.binarySearch(streams, stream);
         return index < 0 ? 0 : syncIds[index];
     }
 
-    /** Of how many streams something is known. */
+    /** Returns the number of streams. */
     int size() {
         return streams.length;
     }
 
-    /** This, and of {@code stream} at least {@code syncId}. */
+    /** Returns this clock with at least {@code syncId} for {@code stream}. */
     StreamClock with(SyncStream stream, long syncId) {
         return merge(
                 new StreamClock(new long[] {stream.id()}, new long[] {syncId}, new Reference<?>[] {stream.life()}));
     }
 
-    /** All that one of the two knows. */
+    /** Returns the maximum of both clocks. */
     StreamClock merge(StreamClock other) {
         final long[] mergedStreams = new long[streams.length + other.streams.length];
         final long[] mergedSyncIds = new long[mergedStreams.length];

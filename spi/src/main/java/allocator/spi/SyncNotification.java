@@ -4,10 +4,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A point in the work of a stream that other streams, or the host, can wait for. A provider adds the device's part,
- * such as an event; the bookkeeping of {@link SyncStream} is done here.
+ * A point in the work of a stream that other streams, or the host, can wait for. A provider implements the device's
+ * part, such as an event; this class does the bookkeeping of {@link SyncStream}.
  *
- * <p>Activate it once the work to wait for is submitted; then wait as often as needed. Activating again moves the
+ * <p>Activate it after submitting the work to wait for, then wait any number of times. Activating it again moves the
  * point. Safe for use by any thread.
  */
 public abstract class SyncNotification implements AutoCloseable {
@@ -24,7 +24,7 @@ public abstract class SyncNotification implements AutoCloseable {
     }
 
     /**
-     * The stream whose work is waited for.
+     * Returns the stream whose work is waited for.
      *
      * @return the stream
      */
@@ -35,10 +35,10 @@ public abstract class SyncNotification implements AutoCloseable {
     /**
      * Marks the point: everything submitted to the stream so far. The stream's {@link SyncStream#syncId} rises by one.
      *
-     * <p>The id rises before the device records the event, so that memory freed by another thread in between is never
-     * taken to be covered by it.
+     * <p>The id rises before the device records the event, so that memory freed by another thread in between never
+     * counts as covered by it.
      *
-     * @throws DeviceException if the driver fails; the notification is as before and the sync id is used up
+     * @throws DeviceException if the driver fails; the notification is unchanged, and the sync id is not reused
      */
     public final void activate() {
         final long syncId = stream.nextSyncId();
@@ -52,7 +52,7 @@ public abstract class SyncNotification implements AutoCloseable {
      *
      * @param consumer the stream that waits, of a device that can wait for this one
      * @throws IllegalStateException if this notification was never activated
-     * @throws DeviceException if the driver fails; {@code consumer} then knows no more than before
+     * @throws DeviceException if the driver fails; {@code consumer} does not count as having waited
      */
     public final void waitOnDevice(SyncStream consumer) {
         final StreamClock known = requireActivated();
@@ -102,9 +102,9 @@ public abstract class SyncNotification implements AutoCloseable {
     protected abstract void await();
 
     /**
-     * Gives the device's part back. Streams that wait already are not disturbed. A second call does nothing.
+     * Releases the device's part. Does not affect streams that wait already. A second call does nothing.
      *
-     * @throws DeviceException if the driver fails; the notification is closed all the same
+     * @throws DeviceException if the driver fails; the notification is closed nevertheless
      */
     @Override
     public abstract void close();

@@ -6,16 +6,16 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * An ordered queue of work on a device, and what it knows of other streams.
+ * An ordered queue of work on a device, and a record of the work of other streams that it has waited for.
  *
  * <p>Terms. A stream's <em>sync id</em> counts the notifications activated on it: 0 before the first. A notification
  * carries what its stream knew when it was activated: for each stream the last sync id waited for, and its own new sync
- * id. A stream that waits for a notification learns all of it, so knowledge passes on through third streams. Memory
- * freed on stream {@code p} at sync id {@code n} may be used by stream {@code q} if and only if
- * {@code q.lastWaitedSyncId(p) > n} (T-03).
+ * id. A stream that waits for a notification learns all of it, so waits are transitive. Memory freed on stream
+ * {@code p} at sync id {@code n} may be used by stream {@code q} if and only if {@code q.lastWaitedSyncId(p) > n}
+ * (T-03).
  *
- * <p>That bookkeeping is done here, once; a provider adds the device's part. Safe for use by any thread, but the order
- * of work that several threads submit to one stream is theirs to agree on.
+ * <p>This class does that bookkeeping; a provider implements the device's part. Safe for use by any thread, but threads
+ * that submit work to one stream must agree on its order.
  */
 public abstract class SyncStream implements AutoCloseable {
     private static final AtomicLong LAST_ID = new AtomicLong();
@@ -24,7 +24,7 @@ public abstract class SyncStream implements AutoCloseable {
     private final MemoryInfo memory;
     private final AtomicLong syncId = new AtomicLong();
 
-    /** Cleared when nobody needs to remember this stream: it has ended, or nobody refers to it. */
+    /** Cleared when clocks need not remember this stream: it has ended, or is unreachable. */
     @SuppressWarnings("this-escape") // a reference calls nothing
     private final WeakReference<SyncStream> life = new WeakReference<>(this);
 
@@ -43,8 +43,8 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
-     * The stream's identity: above zero, rising in order of creation, never used again in this process, unlike the
-     * native handle (T-07).
+     * Returns the stream's identity: above zero, rising in order of creation, and unlike the native handle never reused
+     * in this process (T-07).
      *
      * @return the id
      */
@@ -53,16 +53,16 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
-     * The memory whose device runs the stream.
+     * Returns the memory whose device runs the stream.
      *
-     * @return the info that the stream was created for
+     * @return the info for which the stream was created
      */
     public final MemoryInfo memory() {
         return memory;
     }
 
     /**
-     * How many notifications were activated on this stream.
+     * Returns how many notifications were activated on this stream.
      *
      * @return the sync id, from 0
      */
@@ -71,12 +71,12 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
-     * What this stream has waited for.
+     * Returns how far this stream has waited for another one.
      *
      * @param producer a stream, open or closed
      * @return the highest sync id of {@code producer} whose notification this stream waited for, directly or through
-     *     others; {@code 0} if none. A stream has always waited for itself, and for one that {@linkplain #setEnded has
-     *     ended}: {@link Long#MAX_VALUE}
+     *     others; {@code 0} if none; {@link Long#MAX_VALUE} for this stream itself and for one that
+     *     {@linkplain #setEnded has ended}
      */
     public final long lastWaitedSyncId(SyncStream producer) {
         final StreamClock known = waited;
@@ -84,38 +84,38 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
-     * Tells that the work of this stream is done and that no more will come: everybody counts as having waited for all
-     * of it, and what was known of it is forgotten. To be called by {@link #close}, once; never where the device could
-     * not say that the work is done.
+     * Records that the work of this stream is done and that no more will be submitted: every stream counts as having
+     * waited for all of it, and clocks forget it. Called by {@link #close}, once; never if the device could not confirm
+     * that the work is done.
      *
-     * <p>A stream that is not ended in this way is remembered until it is garbage.
+     * <p>A stream that is not ended in this way is remembered until it is garbage-collected.
      */
     protected final void setEnded() {
         hasEnded = true;
         life.clear();
     }
 
-    /** Refers to this stream as long as it must be remembered. */
+    /** Returns a reference to this stream that is cleared when it need not be remembered. */
     final Reference<SyncStream> life() {
         return life;
     }
 
-    /** How many streams this one has waited for and remembers. */
+    /** Returns how many streams this one has waited for and remembers. */
     final int rememberedStreams() {
         return waited.size();
     }
 
-    /** Begins a notification: from here on, what is freed is not covered by it. */
+    /** Begins a notification, which does not cover memory freed from here on. */
     final long nextSyncId() {
         return syncId.incrementAndGet();
     }
 
-    /** Everything this stream knows, with its own event {@code syncId} added. */
+    /** Returns all that this stream has waited for, and its own sync id. */
     final StreamClock knowledge(long ownSyncId) {
         return waited.with(this, ownSyncId);
     }
 
-    /** Learns what a notification carries. */
+    /** Adds what a notification carries. */
     final void learn(StreamClock knowledge) {
         synchronized (syncId) {
             waited = waited.merge(knowledge);
@@ -123,9 +123,9 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
-     * The device's own handle of the stream.
+     * Returns the device's handle of the stream.
      *
-     * @return the handle, {@code 0} where the device has none
+     * @return the handle, {@code 0} if the device has none
      */
     public abstract long handle();
 
@@ -139,7 +139,7 @@ public abstract class SyncStream implements AutoCloseable {
     public abstract SyncNotification createNotification();
 
     /**
-     * Waits on the host until all work submitted so far is done. Blocks.
+     * Waits on the host until all work submitted so far is complete. Blocks.
      *
      * @throws DeviceException if the driver fails or the work did
      * @throws IllegalStateException if this stream is closed
@@ -147,20 +147,20 @@ public abstract class SyncStream implements AutoCloseable {
     public abstract void flush();
 
     /**
-     * Ends a session's run on this stream: waits until its work is done, and then lets any stream use what was freed on
-     * this one (T-04). Blocks.
+     * Ends a session's run on this stream: waits until its work is complete, then lets any stream reuse the memory
+     * freed on this one (T-04). Blocks.
      *
-     * @throws DeviceException if the driver fails or the work did; memory then stays tied to this stream
+     * @throws DeviceException if the driver fails or the work did; the memory stays bound to this stream
      * @throws IllegalStateException if this stream is closed
      */
     public abstract void onSessionRunEnd();
 
     /**
-     * Closes the stream, after its work is done. Memory that is tied to it becomes free for any stream (T-05). A second
-     * call does nothing. Blocks.
+     * Waits until the stream's work is complete, and closes it. Memory bound to it may be reused by any stream (T-05).
+     * A second call does nothing. Blocks.
      *
-     * @implSpec Calls {@link #setEnded} once the work is done, so that other streams do not remember this one for ever.
-     * @throws DeviceException if the driver fails; the stream is closed all the same
+     * @implSpec Calls {@link #setEnded} once the work is complete, so that other streams forget this one.
+     * @throws DeviceException if the driver fails; the stream is closed nevertheless
      */
     @Override
     public abstract void close();

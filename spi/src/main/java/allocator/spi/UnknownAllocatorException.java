@@ -1,8 +1,8 @@
 package allocator.spi;
 
 /**
- * Thrown when a factory is given back an allocator that it did not create, or one reference too many; nothing changes
- * (F-07).
+ * Thrown when an allocator is released that the factory did not create, or of which no reference is left; nothing
+ * changes (F-07).
  */
 public final class UnknownAllocatorException extends AllocatorException {
     private static final long serialVersionUID = 1L;
@@ -10,7 +10,7 @@ public final class UnknownAllocatorException extends AllocatorException {
     /**
      * Makes the exception.
      *
-     * @param message which allocator, and why it is refused
+     * @param message names the allocator, and why the release is rejected
      */
     public UnknownAllocatorException(String message) {
         super(message, null);

@@ -1,13 +1,13 @@
 package allocator.spi;
 
-/** Thrown when a factory or transfer is asked for memory that it does not serve (F-05). */
+/** Thrown when memory is requested that a factory or transfer does not serve (F-05). */
 public final class UnsupportedMemoryException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
     /**
      * Makes the exception.
      *
-     * @param message the memory asked for, and what is served
+     * @param message names the requested memory, and what is served
      */
     public UnsupportedMemoryException(String message) {
         super(message, null);

@@ -30,6 +30,17 @@ class AllocatorOptionsTest {
         assertThat(AllocatorOptions.EMPTY.origin(SIZE.name())).isEqualTo(AllocatorOptions.DEFAULT);
     }
 
+    @Test
+    void aTextIsParsedOnceByEachKey() {
+        final AllocatorOptions options = set(BYTES, "123456789012");
+        final Long first = options.get(BYTES);
+        options.requireValid(KEYS);
+        assertThat(options.with("other", "1", "session").get(BYTES)).isSameAs(first);
+        final OptionKey<Integer> narrow = OptionKey.count(BYTES.name(), 0, "another key of that name");
+        assertThatExceptionOfType(InvalidOptionException.class).isThrownBy(() -> options.get(narrow));
+        assertThat(options.get(BYTES)).isSameAs(first);
+    }
+
     @ParameterizedTest
     @CsvSource({"1, 256", "255, 256", "256, 256", "257, 512", "1000000, 1000192", "2147483648, 2147483648"})
     void sizesAreRoundedUpToTheGranularity(String text, long byteSize) {

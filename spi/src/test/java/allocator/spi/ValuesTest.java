@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The value types: what they check and what they derive. */
@@ -113,13 +114,32 @@ class ValuesTest {
     }
 
     @Test
-    void exhaustionTellsItsNumbers() {
+    void exhaustionReportsItsFigures() {
         final OutOfMemoryException e = new OutOfMemoryException(
                 "No chunk", new Shortage(DEVICE, 100, 256, 4096, 3840, 4096, 0, -1), "dump", null);
         assertThat(e)
-                .hasMessage("No chunk [Cuda (gpu:0): 100 bytes requested (256 rounded), limit 4096, in use 3840,"
-                        + " held 4096, largest free chunk 0]");
+                .hasMessage(
+                        "No chunk [Cuda (gpu:0): cannot allocate 100 bytes, rounded to 256 bytes: limit 4.0 KiB (4,096"
+                                + " bytes), in use with rounding 3.8 KiB (3,840 bytes), held 4.0 KiB (4,096 bytes), largest"
+                                + " free chunk 0 bytes]");
         assertThat(e.dump()).isEqualTo("dump");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "0 | 0 bytes",
+                "1023 | 1,023 bytes",
+                "1024 | 1.0 KiB (1,024 bytes)",
+                "25165824 | 24.0 MiB (25,165,824 bytes)",
+                "13416704 | 12.8 MiB (13,416,704 bytes)",
+                "1125899906842624 | 1.0 PiB (1,125,899,906,842,624 bytes)",
+                "9223372036854775807 | 8.0 EiB (9,223,372,036,854,775,807 bytes)",
+            })
+    void exhaustionReportsSizesInUnitsAndInBytes(long byteSize, String text) {
+        assertThat(new OutOfMemoryException("No", Shortage.ofDevice(DEVICE, byteSize, -1)))
+                .hasMessage("No [Cuda (gpu:0): cannot allocate " + text + "]");
     }
 
     @Test

@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.function.DoubleUnaryOperator;
 
 /**
- * Makes one page of Markdown of what {@link Results} and the rivals wrote: a table for each kind of measurement, and what
- * is required beside what was measured.
+ * Makes one page of Markdown of what {@link Results} and the rivals wrote: a table for each kind of measurement, and
+ * what is required beside what was measured.
  *
  * <p>Arguments: results file, file with notes on the machine.
  */

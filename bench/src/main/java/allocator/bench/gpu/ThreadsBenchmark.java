@@ -13,8 +13,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Pairs of free and allocation from 1, 2, 4, 8 and 16 threads at once, each on a stream of its own, with 256 live blocks
- * each: by calling the provider directly, and through one session. All threads are timed over one common second.
+ * Pairs of free and allocation from 1, 2, 4, 8 and 16 threads at once, each on a stream of its own, with 256 live
+ * blocks each: by calling the provider directly, and through one session. All threads are timed over one common second.
  *
  * <p>Arguments: results file, provider.
  */

@@ -36,8 +36,8 @@ import java.util.concurrent.Future;
  * <p>The figure to read is processor time, of the threads that run: on a machine that others use as well, the time that
  * passed says little. A second session of ONNX Runtime's own tells how far to trust the others' ratios.
  *
- * <p>Arguments: how many rounds, and models, each with the sizes of its inputs' free dimensions after the first, such as
- * {@code tiny_bert.onnx:16,128}.
+ * <p>Arguments: how many rounds, and models, each with the sizes of its inputs' free dimensions after the first, such
+ * as {@code tiny_bert.onnx:16,128}.
  */
 public final class ModelLatency {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();

@@ -20,11 +20,11 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * A day of bursts and idle hours in miniature: how much memory of the process is resident at the end of each hour, above
- * what it was with the session open and warm. Linux only.
+ * A day of bursts and idle hours in miniature: how much memory of the process is resident at the end of each hour,
+ * above what it was with the session open and warm. Linux only.
  *
- * <p>Arguments: a subject ({@code head} for the table's head), the size of the inputs' free dimensions after the first, and
- * a model. Each subject wants a process of its own.
+ * <p>Arguments: a subject ({@code head} for the table's head), the size of the inputs' free dimensions after the first,
+ * and a model. Each subject wants a process of its own.
  */
 public final class ModelMemory {
     private static final int[] BATCHES = {1, 1, 4, 16, 4, 1, 1, 2, 32, 8, 1, 1};

@@ -18,9 +18,10 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What a call from ONNX Runtime into Java and back costs. Java calls {@code AllocatorAlloc} or {@code AllocatorFree} of the
- * C API, which calls the installed allocator: from ONNX Runtime to Java and back, with all that is counted on the way, and
- * the downcall that gets there on top. Beneath it is an allocator that does nothing, or that of {@code cpu-reference}.
+ * What a call from ONNX Runtime into Java and back costs. Java calls {@code AllocatorAlloc} or {@code AllocatorFree} of
+ * the C API, which calls the installed allocator: from ONNX Runtime to Java and back, with all that is counted on the
+ * way, and the downcall that gets there on top. Beneath it is an allocator that does nothing, or that of
+ * {@code cpu-reference}.
  *
  * <p>The rounds of all rows take turns; a figure is the median of their processor time for one call. Argument: rounds.
  */

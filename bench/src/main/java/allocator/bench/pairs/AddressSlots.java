@@ -7,7 +7,9 @@ import java.lang.foreign.ValueLayout;
 /** Blocks of an allocator of the contract. */
 class AddressSlots extends Slots {
     private final Allocator allocator;
-    private final long[] blocks;
+
+    /** The address of each slot's block. */
+    final long[] blocks;
 
     AddressSlots(Allocator allocator, int slots) {
         this.allocator = allocator;

@@ -35,7 +35,7 @@ public class AllocFreePair {
     @State(Scope.Benchmark)
     public static class Shared {
         /** What is measured. */
-        @Param({"arena", "ort", "netty-pooled", "malloc", "cpu-reference", "runtime"})
+        @Param({"arena", "ort", "netty-pooled", "malloc", "cpu-reference", "session"})
         public String subject = "";
 
         /** What is done. */
@@ -56,7 +56,10 @@ public class AllocFreePair {
             return new Player(part, Objects.requireNonNull(open).slots(part.slots()));
         }
 
-        /** Closes the subject once every thread has freed its blocks: JMH ends shared states while threads still end theirs. */
+        /**
+         * Closes the subject once every thread has freed its blocks: JMH ends shared states while threads still end
+         * theirs.
+         */
         private void leave() {
             if (threads.decrementAndGet() == 0) {
                 Objects.requireNonNull(open).close();

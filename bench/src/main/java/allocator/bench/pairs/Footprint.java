@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What a JVM of its own measures of memory: how far the process grows when every block is touched, and what each live block
- * takes of the Java heap. Alone from the figures on time, which touch nothing.
+ * What a JVM of its own measures of memory: how far the process grows when every block is touched, and what each live
+ * block takes of the Java heap. Alone from the figures on time, which touch nothing.
  *
  * <p>Arguments: file for the results, subject, workload.
  */
@@ -32,7 +32,7 @@ public final class Footprint {
      * @throws IOException if the system does not tell
      */
     public static void main(String[] args) throws IOException {
-        final Output output = new Output(Path.of(args[0]));
+        final Output output = Output.to(Path.of(args[0]));
         final String name = args[2];
         final Workload workload = Workload.of(name, 0);
         // Once before, so that code and classes do not count.

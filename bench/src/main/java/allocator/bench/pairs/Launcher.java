@@ -10,8 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Starts JVMs that measure, each with the modules of this one and the options that its subject wants. */
-final class Launcher {
-    private static final String MODULE_PATH = "--module-path=";
+public final class Launcher {
     private static final int LONGEST_MINUTES = 5;
 
     private final List<String> options;
@@ -32,14 +31,6 @@ final class Launcher {
     /** A launcher of JVMs with this one's modules. */
     static Launcher withOwnModules() {
         return new Launcher(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    }
-
-    /** The same with the modules of a folder instead. */
-    Launcher withModules(Path folder) {
-        final List<String> others = new ArrayList<>(options);
-        others.removeIf(option -> option.startsWith(MODULE_PATH));
-        others.add(MODULE_PATH + folder);
-        return new Launcher(others);
     }
 
     /**
@@ -94,8 +85,13 @@ final class Launcher {
         return output.resolveSibling(output.getFileName() + ".log");
     }
 
-    /** What a log says about the end of a JVM: its last exception, or its last line. */
-    static String cause(String log) {
+    /**
+     * Finds in the log of a JVM why it ended.
+     *
+     * @param log what it printed
+     * @return its last exception, or else its last line
+     */
+    public static String cause(String log) {
         final List<String> lines = log.lines().filter(line -> !line.isBlank()).toList();
         return lines.stream()
                 .filter(line -> line.startsWith("Caused by: "))

@@ -15,11 +15,15 @@ import java.util.List;
 import java.util.Locale;
 
 /** Where a run takes place. */
-final class Machine {
+public final class Machine {
     private Machine() {}
 
-    /** CPU, processors, memory, system. */
-    static String description() {
+    /**
+     * Describes CPU, processors, memory and system.
+     *
+     * @return one line
+     */
+    public static String description() {
         final var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         return String.format(
                 Locale.ROOT,
@@ -39,8 +43,12 @@ final class Machine {
         return Runtime.version() + ", " + System.getProperty("java.vm.name");
     }
 
-    /** How many processes want a processor, on the average of the last minute. */
-    static String load() {
+    /**
+     * Returns how many processes want a processor, on the average of the last minute.
+     *
+     * @return a number with two decimals, or {@code unknown}
+     */
+    public static String load() {
         final double load = ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage();
         return load < 0 ? "unknown" : String.format(Locale.ROOT, "%.2f", load);
     }

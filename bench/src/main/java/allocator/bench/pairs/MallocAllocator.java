@@ -22,8 +22,8 @@ import java.nio.file.Path;
  * {@code malloc} and {@code free} of a native library, unchecked and uncounted: of the C library, unless the system
  * property {@value #LIBRARY} names the file of another. One per JVM, since only constant handles are compiled in.
  *
- * <p>Called as critical functions, which saves about half of what a downcall costs. A program should rather not do that:
- * they may block, and no thread can then reach a safepoint.
+ * <p>Called as critical functions, which saves about half of what a downcall costs. A program should rather not do
+ * that: they may block, and no thread can then reach a safepoint.
  */
 final class MallocAllocator implements Allocator {
     static final String LIBRARY = "allocator.bench.library";

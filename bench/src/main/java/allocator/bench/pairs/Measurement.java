@@ -14,6 +14,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import java.util.function.DoubleConsumer;
 import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 
@@ -58,7 +60,7 @@ public final class Measurement {
     public static void main(String[] args) throws Exception {
         final List<String> arguments = Arrays.asList(args);
         final Measurement measurement = new Measurement(
-                new Output(Path.of(args[0])),
+                Output.to(Path.of(args[0])),
                 SubjectType.of(args[1]),
                 Plan.parse(arguments.subList(4, arguments.size())));
         for (final String workload : args[2].split(",", -1)) {
@@ -69,7 +71,60 @@ public final class Measurement {
         System.exit(0); // Some subjects leave threads behind.
     }
 
+    /**
+     * Returns the subjects by which two commits can be compared: this project's own.
+     *
+     * @return their names
+     */
+    public static List<String> comparableSubjects() {
+        return SubjectType.OWN.stream().map(SubjectType::toString).toList();
+    }
+
+    /**
+     * Returns the workloads that there are.
+     *
+     * @return their names
+     */
+    public static List<String> workloads() {
+        return Workload.names();
+    }
+
+    /**
+     * Measures one cell in this JVM, for a comparison of two commits.
+     *
+     * @param subject the subject's name
+     * @param workload the workload's name
+     * @param threads how many threads share the subject
+     * @param onReady is run once the subject is warmed up
+     * @param wantsWindow is asked before each window; {@code false} ends the measurement
+     * @param nanos receives for each window the nanoseconds for a free and an allocation: processor time if there is
+     *     one thread, elapsed time if there are more
+     * @throws IllegalArgumentException if there is no such subject or workload
+     * @throws Exception if the subject fails
+     */
+    public static void measureWindows(
+            String subject,
+            String workload,
+            int threads,
+            Runnable onReady,
+            BooleanSupplier wantsWindow,
+            DoubleConsumer nanos)
+            throws Exception {
+        final Metric quoted = Report.quoted(threads);
+        final Output output = (_, _, metric, value) -> {
+            if (metric == quoted) {
+                nanos.accept(value);
+            }
+        };
+        new Measurement(output, SubjectType.of(subject), Plan.PAIRED).run(workload, threads, onReady, wantsWindow);
+    }
+
     private void run(String workload, int threadCount) throws Exception {
+        final AtomicInteger windows = new AtomicInteger(plan.windows());
+        run(workload, threadCount, () -> {}, () -> windows.getAndDecrement() > 0);
+    }
+
+    private void run(String workload, int threadCount, Runnable onReady, BooleanSupplier wantsWindow) throws Exception {
         final List<ExecutorService> threads = new ArrayList<>();
         try (Subject subject = type.open()) {
             for (int i = 0; i < threadCount; i++) {
@@ -90,7 +145,8 @@ public final class Measurement {
             }
 
             warmUp(threads, players);
-            for (int i = 0; i < plan.windows(); i++) {
+            onReady.run();
+            while (wantsWindow.getAsBoolean()) {
                 write(workload, play(threads, players, plan.windowMillis()));
             }
             if (subject.bytesHeld().isPresent()) {
@@ -109,8 +165,8 @@ public final class Measurement {
     }
 
     /**
-     * Plays until the compiler has had nothing to do for a while, in the processor time of the busiest thread: a machine
-     * that has other work to do gets as much playing as one that has not.
+     * Plays until the compiler has had nothing to do for a while, in the processor time of the busiest thread: a
+     * machine that has other work to do gets as much playing as one that has not.
      */
     private void warmUp(List<ExecutorService> threads, List<Player> players)
             throws InterruptedException, ExecutionException {

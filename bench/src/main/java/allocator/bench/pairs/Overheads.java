@@ -43,7 +43,7 @@ public final class Overheads {
      * @throws Throwable if a call fails
      */
     public static void main(String[] args) throws Throwable {
-        final Output output = new Output(Path.of(args[0]));
+        final Output output = Output.to(Path.of(args[0]));
         final Histogram clock = Measurement.histogram();
         for (int round = 0; round < ROUNDS; round++) {
             final boolean isWarm = round > 0;

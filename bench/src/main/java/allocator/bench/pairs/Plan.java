@@ -19,8 +19,8 @@ record Plan(int warmUpMillis, int quietMillis, int windows, int windowMillis, in
     /** Of a first look. */
     static final Plan QUICK = new Plan(100, 150, 3, 20, 30);
 
-    /** For one version of the arena beside another: many short samples. */
-    static final Plan PAIRED = new Plan(200, 250, 5, 50, 0);
+    /** Of a JVM of a comparison, which ends when the comparison has windows enough. */
+    static final Plan PAIRED = new Plan(200, 250, 0, 15, 0);
 
     List<String> toArguments() {
         return Stream.of(warmUpMillis, quietMillis, windows, windowMillis, latencyMillis)

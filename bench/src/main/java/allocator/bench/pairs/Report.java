@@ -31,7 +31,9 @@ final class Report {
                 .toList();
     }
 
-    /** What is quoted: processor time where a thread is alone, the time that passed where threads wait for each other. */
+    /**
+     * What is quoted: processor time where a thread is alone, the time that passed where threads wait for each other.
+     */
     static Metric quoted(int threads) {
         return threads == 1 ? Metric.CPU_NS : Metric.WALL_NS;
     }
@@ -226,8 +228,8 @@ final class Report {
     }
 
     /**
-     * With more live blocks the caches make every allocator dearer, malloc included, whose work does not depend on their
-     * number. What the arena's time over malloc's grows by is the arena's own.
+     * With more live blocks the caches make every allocator dearer, malloc included, whose work does not depend on
+     * their number. What the arena's time over malloc's grows by is the arena's own.
      */
     private void growth(List<List<String>> rows) {
         final String few = Workload.SCALES.getFirst();

@@ -33,9 +33,9 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * Measures pairs of a free and an allocation of several subjects in rounds, and writes a table, a CSV and a picture. In a
- * round every subject runs each group of workloads once, in a JVM of its own, one subject right after the other and another
- * one first each time, so that all of them see the same disturbances of the machine.
+ * Measures pairs of a free and an allocation of several subjects in rounds, and writes a table, a CSV and a picture. In
+ * a round every subject runs each group of workloads once, in a JVM of its own, one subject right after the other and
+ * another one first each time, so that all of them see the same disturbances of the machine.
  */
 @Command(
         name = "bench/run",

@@ -1,12 +1,9 @@
 package allocator.bench.pairs;
 
-import ai.onnxruntime.OrtEnvironment;
 import allocator.arena.ArenaAllocator;
 import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
 import allocator.arena.StreamArenaAllocator;
-import allocator.onnxruntime.OnnxRuntimeAllocators;
-import allocator.runtime.Environment;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -70,27 +67,6 @@ class SpiSubject extends Subject {
     /** ONNX Runtime's CPU arena with its default settings, through its C API, frees unchecked. */
     static Subject onnxRuntime() {
         return provider("onnxruntime", Map.of("ort.check_frees", "0"));
-    }
-
-    /** The allocator of {@code cpu-reference} through an environment, as applications use it. */
-    static Subject runtime() {
-        final Environment environment = Environment.builder()
-                .allowModules("java.allocator.cpu.reference")
-                .build();
-        return new SpiSubject(environment.sharedAllocators().getFirst(), environment::close);
-    }
-
-    /** That of {@code cpu-reference} as ONNX Runtime calls it: from Java to native code and from there to Java again. */
-    static Subject upcall() {
-        final OnnxRuntimeAllocators installation = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
-                .provider("cpu-reference")
-                .install();
-        // The allocator that the environment shares is the installed one.
-        final SpiSubject shared = provider("onnxruntime", Map.of("ort.source", "shared", "ort.check_frees", "0"));
-        return new SpiSubject(shared.allocator, () -> {
-            shared.close();
-            installation.close();
-        });
     }
 
     /** A provider's allocator of its first device. */

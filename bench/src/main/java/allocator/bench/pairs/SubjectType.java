@@ -49,9 +49,15 @@ enum SubjectType {
     /** Our provider of CPU memory. */
     CPU_REFERENCE("our provider cpu-reference"),
     /** The provider through the runtime. */
-    RUNTIME("cpu-reference, through an environment"),
-    /** The provider as ONNX Runtime calls it. */
-    UPCALL("cpu-reference, as ONNX Runtime calls it");
+    SESSION("cpu-reference, through a session"),
+    /** The provider through the runtime, ordered on streams. */
+    SESSION_STREAMS("cpu-reference, through a session, each thread on a stream of its own"),
+    /** The provider as ONNX Runtime's native code calls it. */
+    BRIDGE("cpu-reference, through the OrtAllocator that ONNX Runtime calls");
+
+    /** This project's own: what two commits are compared by. */
+    static final List<SubjectType> OWN =
+            List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, CPU_REFERENCE, SESSION, SESSION_STREAMS, BRIDGE);
 
     /** What a run measures unless told otherwise. */
     static final List<SubjectType> USUAL = List.of(
@@ -111,14 +117,9 @@ enum SubjectType {
         return this == JDK_CONFINED || this == JDK_SHARED;
     }
 
-    /** Whether it is our arena by itself. */
-    boolean isArena() {
-        return this == ARENA || this == ARENA_QUICK || this == ARENA_STREAMS;
-    }
-
     /** Whether it needs ONNX Runtime's jar. */
     boolean needsOnnxRuntime() {
-        return this == ORT || this == UPCALL;
+        return this == ORT || this == BRIDGE;
     }
 
     /** Whether it is an allocator in a library of its own. */
@@ -189,8 +190,9 @@ enum SubjectType {
             case JDK_SHARED -> new JdkSubject(Arena::ofShared);
             case MALLOC, JEMALLOC, MIMALLOC, TCMALLOC -> SpiSubject.malloc();
             case CPU_REFERENCE -> SpiSubject.provider("cpu-reference", Map.of());
-            case RUNTIME -> SpiSubject.runtime();
-            case UPCALL -> SpiSubject.upcall();
+            case SESSION -> SessionSubject.open();
+            case SESSION_STREAMS -> SessionSubject.onStreams();
+            case BRIDGE -> new BridgeSubject();
         };
     }
 

@@ -1,9 +1,11 @@
 /**
- * Pairs of a free and an allocation in the middle of a workload: our arena beside what else could be used, all in one run.
+ * Pairs of a free and an allocation in the middle of a workload: our arena beside what else could be used, all in one
+ * run.
  *
  * <p>{@link allocator.bench.pairs.Run} is what {@code bench/run} starts. It starts a JVM for each subject and group of
- * workloads ({@code Measurement}), again in each round, and puts what they write in a table and a picture.
- * {@link allocator.bench.pairs.Compare} does the same for two versions of the arena.
+ * workloads ({@code Measurement}), again in each round, and puts what they write in a table and a picture. For
+ * {@code bench/compare}, which starts its JVMs itself, {@link allocator.bench.pairs.Measurement#nanos} measures one
+ * cell.
  */
 @NullMarked
 package allocator.bench.pairs;

@@ -9,18 +9,18 @@ import allocator.spi.SpiLevel;
 import java.util.Objects;
 
 /**
- * An arena as an allocator of the contract. Providers extend it where their memory can do more, such as be seen by the
- * host.
+ * An arena as an allocator of the contract. Providers extend it where their memory has further capabilities, such as
+ * host access. Safe for use by several threads.
  */
 public class ArenaAllocator implements ShrinkableAllocator {
     private final BfcArena arena;
     private final AllocatorOptions effectiveOptions;
 
     /**
-     * Makes the allocator.
+     * Creates an allocator over an arena.
      *
      * @param arena the arena, which this allocator closes
-     * @param effectiveOptions the settings in force, {@linkplain AllocatorOptions#resolve resolved} for every key
+     * @param effectiveOptions the effective options, {@linkplain AllocatorOptions#resolve resolved} for every key
      */
     public ArenaAllocator(BfcArena arena, AllocatorOptions effectiveOptions) {
         this.arena = Objects.requireNonNull(arena, "arena");
@@ -28,9 +28,9 @@ public class ArenaAllocator implements ShrinkableAllocator {
     }
 
     /**
-     * The arena inside.
+     * Returns the underlying arena, for snapshots and statistics.
      *
-     * @return the arena, for snapshots and figures
+     * @return the arena
      */
     public final BfcArena arena() {
         return arena;
@@ -77,7 +77,7 @@ public class ArenaAllocator implements ShrinkableAllocator {
     }
 
     /**
-     * Returns everything to the device, as {@link BfcArena#close} does. Called by the provider when the last reference
+     * Returns all memory to the device, as {@link BfcArena#close} does. The provider calls it when the last reference
      * is released.
      *
      * @return what was still live

@@ -1,24 +1,27 @@
 package allocator.arena;
 
+import allocator.arena.chunk.Granules;
+import allocator.provider.support.Limit;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
 import java.util.Objects;
 
 /**
- * The settings of an arena. Sizes are rounded up to {@link OptionKey#SIZE_GRANULARITY}; limits are taken as they are.
+ * The configuration of an arena: its options, typed and checked. Sizes are rounded up to
+ * {@link OptionKey#SIZE_GRANULARITY}; limits are not rounded.
  *
- * @param extendStrategy how large the next region is
- * @param initialChunkBytes size of the first region that {@link ExtendStrategy#POWER_OF_TWO} asks for
- * @param maxDeadBytesPerChunk the excess from which on a chunk is always split, whatever the size of the request
- * @param initialGrowthChunkBytes size of the region that {@link ExtendStrategy#POWER_OF_TWO} asks for after a shrink
- * @param maxPowerOfTwoExtendBytes where doubling ends; a single request may still be larger
- * @param maxMem the most that regions, reserves and what is being asked for may come to; {@code 0} is no limit
+ * @param extendStrategy how the arena sizes its next region
+ * @param initialChunkBytes size in bytes of the first region under {@link ExtendStrategy#POWER_OF_TWO}
+ * @param maxDeadBytesPerChunk excess in bytes at which a chunk is split whatever the size of the request
+ * @param initialGrowthChunkBytes size in bytes of the next region after a shrink under
+ *     {@link ExtendStrategy#POWER_OF_TWO}
+ * @param maxPowerOfTwoExtendBytes size in bytes at which doubling stops; a request that needs a larger region gets it
+ * @param maxMem the most bytes that regions and reserves may hold together; {@code 0} for no limit
  * @param placementPolicy which free memory serves a request
- * @param maxKeptBytes the most that {@link PlacementPolicy#QUICK_FIT} keeps without merging it; {@code 0} is an eighth
- *     of the regions
- * @param maxLanes into how many lanes the arena may divide when threads meet; {@code 1} is never, {@code 0} is one more
- *     than there are processors
+ * @param maxKeptBytes the most bytes that {@link PlacementPolicy#QUICK_FIT} caches without merging; {@code 0} for an
+ *     eighth of the regions
+ * @param maxLanes the most lanes; {@code 1} for no division, {@code 0} for one more than there are processors
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
  */
@@ -38,7 +41,7 @@ public record ArenaConfig(
     public static final ArenaConfig DEFAULT = from(AllocatorOptions.EMPTY);
 
     /**
-     * Checks the components and rounds the sizes up.
+     * Checks the components and rounds sizes up.
      *
      * @throws IllegalArgumentException if a size is not from 1 to {@link OptionKey#MAX_SIZE}, or another number is
      *     negative
@@ -66,15 +69,15 @@ public record ArenaConfig(
             throw new IllegalArgumentException(
                     name + " is " + byteSize + ", it must be from 1 to " + OptionKey.MAX_SIZE);
         }
-        return Units.roundUp(byteSize);
+        return Granules.roundUp(byteSize);
     }
 
     /**
-     * Reads the keys of {@link ArenaOptions}; other keys are left to the caller to check.
+     * Reads the keys of {@link ArenaOptions}. Ignores other keys, which the caller checks.
      *
-     * @param options the settings asked for
+     * @param options the requested options
      * @return the configuration, with {@link #keepFirstRegion} set
-     * @throws InvalidOptionException if a value is not accepted
+     * @throws InvalidOptionException if a value is invalid
      */
     public static ArenaConfig from(AllocatorOptions options) {
         return new ArenaConfig(
@@ -91,9 +94,9 @@ public record ArenaConfig(
     }
 
     /**
-     * This configuration with another rule for the first region.
+     * Returns this configuration with {@link #keepFirstRegion} replaced.
      *
-     * @param keep whether a shrink keeps it
+     * @param keep whether a shrink keeps the first region
      * @return the configuration
      */
     public ArenaConfig withKeepFirstRegion(boolean keep) {
@@ -110,8 +113,8 @@ public record ArenaConfig(
                 keep);
     }
 
-    /** The limit as a number that can be subtracted from. */
-    long limit() {
-        return maxMem == 0 ? Long.MAX_VALUE : maxMem;
+    /** Returns what {@link #maxMem} allows. */
+    Limit limit() {
+        return new Limit(maxMem);
     }
 }

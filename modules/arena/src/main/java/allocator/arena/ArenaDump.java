@@ -1,16 +1,17 @@
 package allocator.arena;
 
+import allocator.arena.chunk.Granules;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Writes a snapshot for a person who asks why there was no memory. */
+/** Formats a snapshot for people who investigate why a request failed. */
 final class ArenaDump {
     /** The size classes of ONNX Runtime: each twice the one before, the last takes everything larger. */
     private static final int BINS = 21;
 
-    /** The most lines for one kind of thing. */
+    /** The most lines of one list. */
     private static final int MAX_LINES = 64;
 
     private final StringBuilder text = new StringBuilder();
@@ -18,11 +19,11 @@ final class ArenaDump {
     private ArenaDump() {}
 
     /**
-     * Writes the dump.
+     * Returns the dump.
      *
      * @param snapshot the arena
-     * @param request who asks for what
-     * @return lines, each ended
+     * @param request the request that failed
+     * @return lines, each with a line end
      */
     static String of(ArenaSnapshot snapshot, String request) {
         final ArenaDump dump = new ArenaDump();
@@ -56,8 +57,8 @@ final class ArenaDump {
             lines.add("  region " + name(region) + " at 0x" + Long.toHexString(region.address()) + " of "
                     + region.byteSize() + ": in use " + inUse + ", free " + free + ", largest " + free.largest);
         }
-        snapshot.reserves().forEach(block -> lines.add("  reserve" + describe(block)));
-        snapshot.unreturned().forEach(block -> lines.add("  unreturned" + describe(block)));
+        snapshot.reserves().forEach(span -> lines.add("  reserve" + describe(span)));
+        snapshot.unreturned().forEach(span -> lines.add("  unreturned" + describe(span)));
         lines(lines);
     }
 
@@ -65,8 +66,8 @@ final class ArenaDump {
         return region.lane() == 0 ? Integer.toString(region.id()) : region.id() + " of lane " + region.lane();
     }
 
-    private static String describe(ArenaSnapshot.Block block) {
-        return " at 0x" + Long.toHexString(block.address()) + " of " + block.byteSize();
+    private static String describe(ArenaSnapshot.Span span) {
+        return " at 0x" + Long.toHexString(span.address()) + " of " + span.byteSize();
     }
 
     private void bins(ArenaSnapshot snapshot) {
@@ -79,8 +80,8 @@ final class ArenaDump {
         line("bins");
         for (int bin = 0; bin < BINS; bin++) {
             if (inUse.containsKey(bin) || free.containsKey(bin)) {
-                line("  from " + (Units.BYTES << bin) + ": in use " + inUse.getOrDefault(bin, new Tally()) + ", free "
-                        + free.getOrDefault(bin, new Tally()));
+                line("  from " + (Granules.BYTES << bin) + ": in use " + inUse.getOrDefault(bin, new Tally())
+                        + ", free " + free.getOrDefault(bin, new Tally()));
             }
         }
     }
@@ -92,7 +93,7 @@ final class ArenaDump {
     }
 
     private static int bin(long byteSize) {
-        return Math.min(BINS - 1, Long.SIZE - 1 - Long.numberOfLeadingZeros(Units.floor(byteSize)));
+        return Math.min(BINS - 1, Long.SIZE - 1 - Long.numberOfLeadingZeros(Granules.floor(byteSize)));
     }
 
     private void liveBySize(ArenaSnapshot snapshot) {
@@ -108,7 +109,7 @@ final class ArenaDump {
                 .toList());
     }
 
-    /** Chunks of one kind. */
+    /** Counts chunks of one kind. */
     private static final class Tally {
         private long count;
         private long bytes;

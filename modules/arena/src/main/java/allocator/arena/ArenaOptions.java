@@ -1,13 +1,11 @@
 package allocator.arena;
 
+import allocator.provider.support.Limit;
 import allocator.spi.OptionKey;
 import java.util.List;
 import java.util.Map;
 
-/**
- * The option keys of an arena: ONNX Runtime's, under its names, with its meanings (O-07) and its defaults, and three
- * more.
- */
+/** The option keys of an arena: those of ONNX Runtime with its names, meanings (O-07) and defaults, and three more. */
 public final class ArenaOptions {
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;
@@ -21,15 +19,15 @@ public final class ArenaOptions {
                     "1", ExtendStrategy.SAME_AS_REQUESTED,
                     "kNextPowerOfTwo", ExtendStrategy.POWER_OF_TWO,
                     "kSameAsRequested", ExtendStrategy.SAME_AS_REQUESTED),
-            "how large the next region is: doubling (0) or as large as the request (1)");
+            "how the next region is sized: doubled (0) or as large as the request (1)");
 
     /** {@code arena.initial_chunk_size_bytes}. */
     public static final OptionKey<Long> INITIAL_CHUNK_SIZE_BYTES =
             OptionKey.size("arena.initial_chunk_size_bytes", MIB, "size of the first region when doubling");
 
     /** {@code arena.max_dead_bytes_per_chunk}. */
-    public static final OptionKey<Long> MAX_DEAD_BYTES_PER_CHUNK = OptionKey.size(
-            "arena.max_dead_bytes_per_chunk", 128 * MIB, "the excess from which on a chunk is always split");
+    public static final OptionKey<Long> MAX_DEAD_BYTES_PER_CHUNK =
+            OptionKey.size("arena.max_dead_bytes_per_chunk", 128 * MIB, "the excess at which a chunk is always split");
 
     /** {@code arena.initial_growth_chunk_size_bytes}. */
     public static final OptionKey<Long> INITIAL_GROWTH_CHUNK_SIZE_BYTES = OptionKey.size(
@@ -37,34 +35,33 @@ public final class ArenaOptions {
 
     /** {@code arena.max_power_of_two_extend_bytes}. */
     public static final OptionKey<Long> MAX_POWER_OF_TWO_EXTEND_BYTES =
-            OptionKey.size("arena.max_power_of_two_extend_bytes", 1024 * MIB, "where doubling ends");
+            OptionKey.size("arena.max_power_of_two_extend_bytes", 1024 * MIB, "the size at which doubling stops");
 
     /** {@code arena.max_mem}. */
-    public static final OptionKey<Long> MAX_MEM =
-            OptionKey.bytes("arena.max_mem", 0, "the most that the arena may hold, reserves included; 0 is no limit");
+    public static final OptionKey<Long> MAX_MEM = Limit.KEY;
 
     /** {@code arena.policy}; not an option of ONNX Runtime. */
     public static final OptionKey<PlacementPolicy> POLICY = OptionKey.choice(
             "arena.policy",
             PlacementPolicy.BEST_FIT,
             Map.of("best-fit", PlacementPolicy.BEST_FIT, "quick-fit", PlacementPolicy.QUICK_FIT),
-            "which free memory serves a request: ONNX Runtime's choice (best-fit), or first what was freed in that size"
-                    + " (quick-fit)");
+            "which free memory serves a request: the best fit, as in ONNX Runtime (best-fit), or first what was freed in that"
+                    + " size (quick-fit)");
 
     /** {@code arena.max_kept_bytes}; not an option of ONNX Runtime. */
     public static final OptionKey<Long> MAX_KEPT_BYTES = OptionKey.bytes(
             "arena.max_kept_bytes",
             0,
-            "the most that quick-fit keeps for requests of the same size; 0 is an eighth of the regions");
+            "the most bytes that quick-fit caches for requests of the same size; 0 is an eighth of the regions");
 
     /** {@code arena.max_lanes}; not an option of ONNX Runtime. */
     public static final OptionKey<Integer> MAX_LANES = OptionKey.count(
             "arena.max_lanes",
             0,
-            "into how many lanes, each with its own lock, the arena may divide when threads meet; 1 is never, 0 is one more"
-                    + " than there are processors");
+            "the most lanes, each with its own lock, that the arena may divide into when threads contend; 1 is no division,"
+                    + " 0 is one more than there are processors");
 
-    /** All of them. */
+    /** All keys. */
     public static final List<OptionKey<?>> KEYS = List.of(
             EXTEND_STRATEGY,
             INITIAL_CHUNK_SIZE_BYTES,

@@ -5,15 +5,16 @@ import allocator.spi.MemoryInfo;
 import java.util.List;
 
 /**
- * An arena at one moment, as a value: for dumps, tests and pictures. Lists are in order of address and unmodifiable.
+ * An arena at one moment, as a value: for dumps, tests and visualization. All lists are in order of address and
+ * unmodifiable.
  *
  * @param memory the memory that the arena serves
- * @param config its settings
- * @param stats its counters
- * @param nextRegionBytes what doubling asks for next
- * @param regions its regions
- * @param reserves what was reserved outside the regions
- * @param unreturned what the upstream allocator failed to take back: held and counted, but not handed out again
+ * @param config the arena's configuration
+ * @param stats the arena's counters
+ * @param nextRegionBytes the size that doubling plans for the next region, in bytes
+ * @param regions the regions
+ * @param reserves allocations outside the regions
+ * @param unreturned memory that the upstream allocator failed to take back: counted as held, and not used again
  */
 public record ArenaSnapshot(
         MemoryInfo memory,
@@ -21,8 +22,8 @@ public record ArenaSnapshot(
         AllocatorStats stats,
         long nextRegionBytes,
         List<Region> regions,
-        List<Block> reserves,
-        List<Block> unreturned) {
+        List<Span> reserves,
+        List<Span> unreturned) {
 
     /** Copies the lists. */
     public ArenaSnapshot {
@@ -32,13 +33,13 @@ public record ArenaSnapshot(
     }
 
     /**
-     * A region.
+     * A region: one allocation of the upstream allocator that is divided into chunks.
      *
-     * @param lane the number of the lane that it belongs to; {@code 0} is the main lane
-     * @param id its id in the lane; used again when the region is gone
-     * @param address where it starts
-     * @param byteSize its size
-     * @param chunks what it is divided into, without gaps
+     * @param lane the number of the lane it belongs to; {@code 0} is the main lane
+     * @param id its id, unique in the lane, and reused once the region is returned
+     * @param address address of the first byte
+     * @param byteSize size in bytes
+     * @param chunks the chunks, which cover the region without gaps
      */
     public record Region(int lane, int id, long address, long byteSize, List<Chunk> chunks) {
         /** Copies the list. */
@@ -48,17 +49,19 @@ public record ArenaSnapshot(
     }
 
     /**
-     * A chunk.
+     * A chunk: a part of a region, free or in use.
      *
-     * @param address where it starts
-     * @param byteSize its size, padding included
+     * @param address address of the first byte
+     * @param byteSize size in bytes, padding included
      * @param isFree whether it is free
-     * @param requestedBytes what the caller asked for; {@code 0} if it is free
-     * @param streamId the {@linkplain allocator.spi.SyncStream#id() id} of the stream that owns it, {@code 0} if none
-     *     does
-     * @param stamp the owner's sync id when it was freed; {@code 0} if it is in use or has no owner
-     * @param cleanHeadBytes bytes at the start of an owned free chunk that any stream may use
-     * @param cleanTailBytes bytes at the end of an owned free chunk that any stream may use
+     * @param requestedBytes bytes that the caller requested; {@code 0} if it is free
+     * @param streamId the {@linkplain allocator.spi.SyncStream#id() id} of the stream it is bound to, {@code 0} if it
+     *     is unbound
+     * @param stamp the stream's sync id when the chunk was freed; {@code 0} if it is in use or unbound
+     * @param untouchedHeadBytes bytes at the start of a bound free chunk that its stream never used, and any stream may
+     *     use
+     * @param untouchedTailBytes bytes at the end of a bound free chunk that its stream never used, and any stream may
+     *     use
      */
     public record Chunk(
             long address,
@@ -67,14 +70,14 @@ public record ArenaSnapshot(
             long requestedBytes,
             long streamId,
             long stamp,
-            long cleanHeadBytes,
-            long cleanTailBytes) {}
+            long untouchedHeadBytes,
+            long untouchedTailBytes) {}
 
     /**
-     * An allocation of the upstream allocator outside the regions.
+     * A span of memory held outside the regions.
      *
-     * @param address where it starts
-     * @param byteSize its size
+     * @param address address of the first byte
+     * @param byteSize size in bytes
      */
-    public record Block(long address, long byteSize) {}
+    public record Span(long address, long byteSize) {}
 }

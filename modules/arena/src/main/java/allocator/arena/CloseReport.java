@@ -1,10 +1,10 @@
 package allocator.arena;
 
 /**
- * What was still live when an arena was closed, and what went back to the device.
+ * Reports what was live when an arena was closed, and what was returned to the upstream allocator.
  *
- * @param liveAllocations allocations and reserves that were never freed
- * @param liveBytes what their callers had asked for
+ * @param liveAllocations number of allocations and reserves that were never freed
+ * @param liveBytes bytes that their callers had requested
  * @param bytesReturned bytes returned to the upstream allocator
  */
 public record CloseReport(long liveAllocations, long liveBytes, long bytesReturned) {}

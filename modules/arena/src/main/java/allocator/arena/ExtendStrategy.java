@@ -1,9 +1,9 @@
 package allocator.arena;
 
-/** How large the next region of an arena is. */
+/** How an arena sizes its next region. */
 public enum ExtendStrategy {
-    /** The size doubles from region to region, and within one step until the request fits. */
+    /** The size doubles from region to region, and as often as needed for the request to fit. */
     POWER_OF_TWO,
-    /** Each region is exactly as large as the rounded request that needs it. */
+    /** Each region has exactly the rounded size of the request that needs it. */
     SAME_AS_REQUESTED
 }

@@ -1,19 +1,22 @@
 package allocator.arena;
 
+import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Region;
+
 /**
- * How large the next region is: the state of doubling, and the steps down when the device refuses.
+ * The size of the next region: the state of doubling, and the steps down when the device cannot satisfy a request.
  *
- * <p>No value of a setting makes it overflow or run on: a region has at most {@link #MAX_REGION} bytes, and doubling
- * stops there.
+ * <p>No configuration makes it overflow or loop: a region has at most {@link #MAX_REGION} bytes, and doubling stops
+ * there.
  */
 final class Growth {
-    /** The largest region. */
-    static final long MAX_REGION = Units.toBytes(Chunks.MAX_REGION_UNITS);
+    /** The largest size of a region. */
+    static final long MAX_REGION = Region.MAX_BYTES;
 
-    /** What is left of a region's size after the device refused it. */
+    /** The factor of a region's size after the device failed to allocate it. */
     private static final float BACK_OFF = 0.9f;
 
-    /** The least size to fall back to: below it, rounding would undo the step. */
+    /** The least size to fall back to; below it, rounding up would undo the step. */
     private static final long LEAST_BACK_OFF = 8192;
 
     private final ArenaConfig config;
@@ -21,28 +24,30 @@ final class Growth {
 
     Growth(ArenaConfig config) {
         this.config = config;
-        next = Math.min(Units.roundUp(Math.min(config.limit(), Units.MAX_BYTES)), config.initialChunkBytes());
+        next = Math.min(
+                Granules.roundUp(Math.min(config.limit().available(0), Granules.MAX_BYTES)),
+                config.initialChunkBytes());
     }
 
-    /** What doubling asks for next. */
+    /** Returns the size that doubling plans next. */
     long next() {
         return next;
     }
 
-    /** Goes back to where it was. */
+    /** Restores what {@link #next} returned before. */
     void restore(long before) {
         next = before;
     }
 
-    /** Begins anew, after a shrink. */
+    /** Restarts doubling, after a shrink. */
     void restart() {
         next = config.initialGrowthChunkBytes();
     }
 
     /**
-     * Says how much to ask for, and moves on.
+     * Returns the size to request, and advances doubling.
      *
-     * @param rounded what the region has to hold, at most {@link #MAX_REGION}
+     * @param rounded bytes that the region has to hold, at most {@link #MAX_REGION}
      * @return bytes, from {@code rounded} to {@link #MAX_REGION}
      */
     long plan(long rounded) {
@@ -61,9 +66,9 @@ final class Growth {
         return planned;
     }
 
-    /** What to ask for after {@code asked} was refused, 0 if there is no use in asking for less. */
-    static long afterRefusalOf(long asked, long rounded) {
-        final long less = Units.roundUp((long) (asked * BACK_OFF));
+    /** Returns the size to request after {@code failed} bytes could not be allocated, 0 to give up. */
+    static long afterFailureOf(long failed, long rounded) {
+        final long less = Granules.roundUp((long) (failed * BACK_OFF));
         return less < rounded || less < LEAST_BACK_OFF ? 0 : less;
     }
 }

@@ -7,16 +7,16 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Decides which lane serves an asker: a stream, or the threads that ask for no stream in particular, told apart by
- * their ids as far as {@value #STRIPES} stripes go.
+ * Decides which lane serves a requester: a stream, or the threads that allocate without a stream, distinguished by
+ * their ids in {@value #STRIPES} stripes.
  *
- * <p>All start in the main lane. Who has to wait there for another asker {@value #MEETINGS} times within a second moves
- * out: to a lane that nobody has, to a new one, or, if there are as many as there may be, to one that others have as
- * well.
+ * <p>All requesters start in the main lane. One that contends with another for its lock {@value #CONTENTIONS} times
+ * within a second gets another lane: one without requesters, or a new one, or, if there are as many as allowed, one
+ * that it shares.
  */
 final class LaneChoice {
-    /** Few enough to be over at once under real contention, and more than a coincidence. */
-    static final int MEETINGS = 16;
+    /** Low enough to be reached at once under real contention, and too high for a coincidence. */
+    static final int CONTENTIONS = 16;
 
     static final long WINDOW_NANOS = 1_000_000_000;
 
@@ -27,24 +27,24 @@ final class LaneChoice {
     private final int maxLanes;
     private final LongSupplier clock;
 
-    /** By asker. Guarded by this, as is all that changes; finding takes no lock. */
-    private final Map<Long, Meetings> meetings = new HashMap<>();
+    /** By requester. Guarded by this, as is everything that changes; finding a lane takes no lock. */
+    private final Map<Long, Contention> contentions = new HashMap<>();
 
     private volatile LaneTable table = LaneTable.EMPTY;
 
-    /** Counts the askers that had to share. */
+    /** Counts the requesters that had to share a lane. */
     private int shared;
 
     private boolean isClosed;
 
-    private static final class Meetings {
+    private static final class Contention {
         private int count;
         private long since;
     }
 
     /**
      * @param lanes the lanes
-     * @param maxLanes how many there may be, the main lane included; 0 is one more than there are processors
+     * @param maxLanes the most lanes, the main lane included; 0 for one more than there are processors
      * @param clock nanoseconds from any origin
      */
     LaneChoice(Lanes lanes, int maxLanes, LongSupplier clock) {
@@ -53,45 +53,45 @@ final class LaneChoice {
         this.maxLanes = maxLanes == 0 ? Runtime.getRuntime().availableProcessors() + 1 : maxLanes;
     }
 
-    /** The number of a stream as an asker: above zero. */
-    static long asker(SyncStream stream) {
+    /** Returns the number of a stream as a requester: above zero. */
+    static long requester(SyncStream stream) {
         return stream.id();
     }
 
-    /** The number of the calling thread as an asker: below zero. */
-    static long asker() {
+    /** Returns the number of the calling thread as a requester: below zero. */
+    static long requester() {
         return ~(Thread.currentThread().threadId() & (STRIPES - 1));
     }
 
-    /** The lane for an asker. */
-    Lane laneFor(long asker) {
-        return table.find(asker, lanes.main);
+    /** Returns the lane of a requester. */
+    Lane laneFor(long requester) {
+        return table.find(requester, lanes.main);
     }
 
-    /** Notes that an asker waited at a lane for another one. */
-    void met(Lane lane, long asker) {
+    /** Records that a requester waited for a lane that another one had used last. */
+    void contended(Lane lane, long requester) {
         if (lane == lanes.main && maxLanes > 1) {
-            metInMainLane(asker);
+            contendedForMainLane(requester);
         }
     }
 
-    private synchronized void metInMainLane(long asker) {
-        final Meetings met = meetings.computeIfAbsent(asker, key -> new Meetings());
+    private synchronized void contendedForMainLane(long requester) {
+        final Contention contention = contentions.computeIfAbsent(requester, key -> new Contention());
         final long now = clock.getAsLong();
-        if (met.count == 0 || now - met.since > WINDOW_NANOS) {
-            met.count = 0;
-            met.since = now;
+        if (contention.count == 0 || now - contention.since > WINDOW_NANOS) {
+            contention.count = 0;
+            contention.since = now;
         }
-        if (++met.count == MEETINGS) {
-            moveOut(asker);
+        if (++contention.count == CONTENTIONS) {
+            leaveMainLane(requester);
         }
     }
 
-    /** Gives an asker another lane than the main one, if it has none. */
-    synchronized void moveOut(long asker) {
-        meetings.remove(asker);
-        if (laneFor(asker) == lanes.main && maxLanes > 1 && !isClosed) {
-            table = table.with(asker, vacantLane());
+    /** Assigns a requester of the main lane another lane. */
+    synchronized void leaveMainLane(long requester) {
+        contentions.remove(requester);
+        if (laneFor(requester) == lanes.main && maxLanes > 1 && !isClosed) {
+            table = table.with(requester, vacantLane());
         }
     }
 
@@ -105,13 +105,13 @@ final class LaneChoice {
         return lanes.count() < maxLanes ? lanes.add() : others.get(Math.floorMod(shared++, others.size()));
     }
 
-    /** Lets the lane of a stream that asks no more go to others. */
-    synchronized void forget(long asker) {
-        meetings.remove(asker);
-        table = table.without(asker);
+    /** Makes the lane of a released stream available to others. */
+    synchronized void forget(long requester) {
+        contentions.remove(requester);
+        table = table.without(requester);
     }
 
-    /** Makes no more lanes from here on. */
+    /** Prevents further lanes. */
     synchronized void close() {
         isClosed = true;
     }

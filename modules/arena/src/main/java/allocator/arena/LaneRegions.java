@@ -3,13 +3,13 @@ package allocator.arena;
 import java.util.Arrays;
 
 /**
- * Which lane a region belongs to, by address in the unsigned order of machine addresses. Immutable, so that finding
- * takes no lock; changes make a copy.
+ * The lane of each region, by address in the unsigned order of machine addresses. Immutable, so that a lookup takes no
+ * lock; a change makes a copy.
  */
 final class LaneRegions {
     static final LaneRegions NONE = new LaneRegions(new long[0], new long[0], new Lane[0]);
 
-    /** In order, their highest bit turned over so that signed comparison orders them. */
+    /** In order, with the highest bit flipped so that signed comparison orders them. */
     private final long[] starts;
 
     private final long[] byteSizes;
@@ -25,7 +25,7 @@ final class LaneRegions {
         return address ^ Long.MIN_VALUE;
     }
 
-    /** The lane with a region that an address lies in, {@code otherwise} if there is none. */
+    /** Returns the lane with a region that contains an address, {@code otherwise} if there is none. */
     Lane find(long address, Lane otherwise) {
         final long wanted = ordered(address);
         int low = 0;

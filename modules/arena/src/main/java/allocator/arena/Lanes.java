@@ -1,46 +1,50 @@
 package allocator.arena;
 
+import allocator.arena.upstream.Failures;
+import allocator.arena.upstream.HeldLimit;
 import allocator.spi.Allocator;
+import allocator.spi.ShrinkReport;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 
 /**
- * The lanes of an arena, and what they share: the upstream allocator, the lock under which it is called, the budget,
- * and whose the regions are. The main lane is always there and comes first.
+ * The lanes of an arena, and what they share: the upstream allocator, the lock under which it is called, the limit, and
+ * which lane each region belongs to. The main lane always exists and comes first.
  */
 final class Lanes {
-    /** Held by whoever takes memory from the device or returns it. Before the lock of any lane. */
+    /** Held while memory is taken from the device or returned to it. Taken before the lock of any lane. */
     final ReentrantLock deviceLock = new ReentrantLock();
 
     final Allocator upstream;
-    final Budget budget;
+    final HeldLimit heldLimit;
     final Lane main;
     final LaneChoice choice;
 
     private final ArenaConfig config;
     private final List<Lane> all = new CopyOnWriteArrayList<>();
 
-    /** Where the regions are that are not the main lane's. Written under the device lock. */
+    /** The regions of all lanes but the main one. Written under the device lock. */
     private volatile LaneRegions regions = LaneRegions.NONE;
 
     Lanes(Allocator upstream, ArenaConfig config) {
         this.upstream = upstream;
         this.config = config;
-        budget = new Budget(config.limit());
+        heldLimit = new HeldLimit(config.limit().available(0));
         main = new Lane(this, 0, config);
         all.add(main);
         choice = new LaneChoice(this, config.maxLanes(), System::nanoTime);
     }
 
-    /** Makes one more; a shrink keeps nothing of it. */
+    /** Adds a lane, of which a shrink keeps no region. */
     Lane add() {
         final Lane lane = new Lane(this, all.size(), config.withKeepFirstRegion(false));
         all.add(lane);
         return lane;
     }
 
-    /** All of them; a view. */
+    /** Returns a view of all lanes. */
     List<Lane> all() {
         return all;
     }
@@ -49,12 +53,16 @@ final class Lanes {
         return all.size();
     }
 
-    /** The lane whose region an address lies in; the main lane if it lies in none. */
+    /**
+     * Returns the lane with a region that contains an address; the main lane if there is none. Takes no lock, so the
+     * lane looks the region up again under its own lock: a shrink may have detached it. With one lane this is one
+     * comparison.
+     */
     Lane at(long address) {
         return regions.find(address, main);
     }
 
-    /** Notes whose a region is, before an address of it is handed out. Under the device lock. */
+    /** Records the lane of a region, before an address of it is handed out. Under the device lock. */
     void entered(Lane lane, long base, long byteSize) {
         if (lane != main) {
             regions = regions.with(base, byteSize, lane);
@@ -68,10 +76,47 @@ final class Lanes {
         }
     }
 
-    /** Memory came from the upstream allocator: whoever could not return it has returned it after all. */
+    /** Lets every lane forget unreturned memory that the upstream allocator has handed out again. */
     void obtained(long address, long byteSize) {
         for (final Lane lane : all) {
             lane.forgetReturned(address, byteSize);
         }
+    }
+
+    /** Shrinks all lanes and returns the sum of their reports; throws at the end if a lane fails. */
+    ShrinkReport shrink() {
+        final ShrinkReport[] sum = {new ShrinkReport(0, 0, 0, 0, 0)};
+        forEach(lane -> {
+            final ShrinkReport report = lane.shrink().shrink();
+            sum[0] = new ShrinkReport(
+                    sum[0].bytesReleased() + report.bytesReleased(),
+                    sum[0].regionsReleased() + report.regionsReleased(),
+                    sum[0].bytesHeld() + report.bytesHeld(),
+                    sum[0].regionsInUse() + report.regionsInUse(),
+                    sum[0].regionsKept() + report.regionsKept());
+        });
+        return sum[0];
+    }
+
+    /** Closes all lanes and returns the sum of their reports; throws at the end if a lane fails. */
+    CloseReport close() {
+        choice.close();
+        final CloseReport[] sum = {new CloseReport(0, 0, 0)};
+        forEach(lane -> {
+            final CloseReport report = lane.shrink().close();
+            sum[0] = new CloseReport(
+                    sum[0].liveAllocations() + report.liveAllocations(),
+                    sum[0].liveBytes() + report.liveBytes(),
+                    sum[0].bytesReturned() + report.bytesReturned());
+        });
+        return sum[0];
+    }
+
+    private void forEach(Consumer<Lane> action) {
+        final Failures failures = new Failures();
+        for (final Lane lane : all) {
+            failures.run(() -> action.accept(lane));
+        }
+        failures.throwIfAny();
     }
 }

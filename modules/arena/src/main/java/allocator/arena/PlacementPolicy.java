@@ -1,15 +1,30 @@
 package allocator.arena;
 
+import allocator.arena.chunk.BestFit;
+import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.QuickFit;
+
 /** Which free memory of an arena serves a request. */
 public enum PlacementPolicy {
     /**
-     * The least free chunk that is large enough, as in ONNX Runtime. What is freed merges with its neighbours at once.
+     * The smallest free chunk that is large enough, as in ONNX Runtime. A freed chunk merges with its free neighbours
+     * at once.
      */
     BEST_FIT,
     /**
-     * First what was freed in about that size, then the best fit. What is freed is kept as it is for the next request
-     * of its size, and merges with its neighbours before the arena would have to grow. Requests are rounded up by an
-     * eighth at most. Faster, and placement is not ONNX Runtime's.
+     * The chunk freed last in about the requested size; if there is none, the best fit. A freed chunk is cached for the
+     * next request of its size, and merges with its neighbours before the arena would have to grow. Sizes are rounded
+     * up by at most an eighth. Faster than best fit; placement differs from ONNX Runtime's.
      */
-    QUICK_FIT
+    QUICK_FIT;
+
+    /** Creates the placement of a lane. */
+    Placement newPlacement(ArenaConfig config) {
+        final BestFit bestFit = new BestFit(Granules.ceil(config.maxDeadBytesPerChunk()));
+        return switch (this) {
+            case BEST_FIT -> bestFit;
+            case QUICK_FIT -> new QuickFit(bestFit, Granules.ceil(config.maxKeptBytes()));
+        };
+    }
 }

@@ -6,14 +6,14 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 
-/** An arena whose memory may be freed while work that uses it is still queued on a stream. */
+/** An arena as a stream-aware allocator: memory may be freed while work that uses it is still queued on a stream. */
 public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareAllocator {
 
     /**
-     * Makes the allocator.
+     * Creates an allocator over an arena.
      *
      * @param arena the arena, which this allocator closes
-     * @param effectiveOptions the settings in force, {@linkplain AllocatorOptions#resolve resolved} for every key
+     * @param effectiveOptions the effective options, {@linkplain AllocatorOptions#resolve resolved} for every key
      */
     public StreamArenaAllocator(BfcArena arena, AllocatorOptions effectiveOptions) {
         super(arena, effectiveOptions);
@@ -43,8 +43,8 @@ public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareA
     }
 
     /**
-     * Lets any stream use what a stream has freed, as {@link BfcArena#endRun} does: for the provider's streams to call
-     * at run end, once their work is done.
+     * Unbinds the memory that a stream has freed, as {@link BfcArena#endRun} does. The provider's streams call it at
+     * run end, once their work is done.
      *
      * @param stream the stream
      */
@@ -53,8 +53,8 @@ public class StreamArenaAllocator extends ArenaAllocator implements StreamAwareA
     }
 
     /**
-     * Ends the tie between a stream and its memory, as {@link BfcArena#releaseStream} does: for the provider's streams
-     * to call at close, once their work is done.
+     * Unbinds all memory of a stream, as {@link BfcArena#releaseStream} does. The provider's streams call it at close,
+     * once their work is done.
      *
      * @param stream the stream
      */

@@ -73,7 +73,7 @@ class ArenaConfigTest {
 
     @ParameterizedTest
     @CsvSource({"0", "-1", "9223372036854775807"})
-    void sizesThatCannotBeRoundedAreRefused(long byteSize) {
+    void sizesThatCannotBeRoundedAreRejected(long byteSize) {
         assertThatThrownBy(() -> new ArenaConfig(
                         ExtendStrategy.POWER_OF_TWO, 1, byteSize, 1, 1, 0, PlacementPolicy.BEST_FIT, 0, 0, true))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -81,7 +81,7 @@ class ArenaConfigTest {
     }
 
     @Test
-    void aNegativeLimitIsRefused() {
+    void aNegativeLimitIsRejected() {
         assertThatThrownBy(() -> new ArenaConfig(
                         ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, -1, PlacementPolicy.BEST_FIT, 0, 0, true))
                 .isInstanceOf(IllegalArgumentException.class)

@@ -2,22 +2,24 @@ package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.lang.reflect.Method;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
+import allocator.testkit.HeapUse;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the arena costs the Java heap: little, and nothing for each call. */
+/** The Java heap that an arena takes: little, and none for each call. */
 class BookkeepingTest {
     private static final int KIB = 1024;
 
-    /** What the checks that assertions make now and then allocate for each pair; no object is as small. */
+    /** Heap bytes for each pair that the sampled checks allocate under assertions; every object is larger. */
     private static final double CHECKS = 4;
 
     private static BfcArena arena(long regionBytes) {
         return new BfcArena(
-                new SimulatedDevice(),
+                new FakeDevice(),
                 new ArenaConfig(
                         ExtendStrategy.POWER_OF_TWO,
                         regionBytes,
@@ -31,7 +33,7 @@ class BookkeepingTest {
                         true));
     }
 
-    /** Blocks of 4 KiB and more cost under 1 % of 16 MiB and more: all live, and with every other one freed. */
+    /** LiveSizes of 4 KiB and more cost under 1 % of 16 MiB and more: all live, and with every other one freed. */
     @ParameterizedTest
     @CsvSource({
         "4096, 4000",
@@ -58,12 +60,12 @@ class BookkeepingTest {
         assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
     }
 
-    /** A tensor stream: ties and clean ends included. */
+    /** A tensor stream: bound memory and untouched ends included. */
     @ParameterizedTest
     @CsvSource({"4096, 10000", "4096, 300000", "65536, 5000"})
     void tablesWithStreamsTakeLessThanOnePercentOfWhatIsLive(long byteSize, int count) {
         final BfcArena arena = arena(16L << 20);
-        final SimulatedStream stream = new SimulatedStream();
+        final FakeStream stream = new FakeStream();
         long managed = 0;
         for (int i = 0; i < count; i++) {
             managed += arena.allocatedSize(arena.allocOnStream(byteSize, stream));
@@ -81,7 +83,7 @@ class BookkeepingTest {
         assertThat(arena.bookkeepingBytes()).isLessThan(256 * KIB);
     }
 
-    /** ONNX Runtime keeps 8 bytes for each 256. */
+    /** ONNX Runtime stores 8 bytes for each 256. */
     @Test
     void smallBlocksCostTheirRecord() {
         final BfcArena arena = arena(16L << 20);
@@ -94,43 +96,25 @@ class BookkeepingTest {
     }
 
     @Test
-    void aSteadyStateAllocatesNothingOnTheHeap() throws Exception {
+    void aSteadyStateAllocatesNothingOnTheHeap() {
         assertThat(heapBytesForEachPair(null)).isLessThan(CHECKS);
     }
 
     @Test
-    void aSteadyStateOnAStreamAllocatesNothingOnTheHeap() throws Exception {
-        assertThat(heapBytesForEachPair(new SimulatedStream())).isLessThan(CHECKS);
+    void aSteadyStateOnAStreamAllocatesNothingOnTheHeap() {
+        assertThat(heapBytesForEachPair(new FakeStream())).isLessThan(CHECKS);
     }
 
-    private static double heapBytesForEachPair(@Nullable SimulatedStream stream) throws Exception {
+    private static double heapBytesForEachPair(@Nullable FakeStream stream) {
         final Workload workload = Workload.large(0, 20_000);
-        final BfcArena arena = new BfcArena(new SimulatedDevice(), ArenaConfig.DEFAULT);
+        final BfcArena arena = new BfcArena(new FakeDevice(), ArenaConfig.DEFAULT);
         final long[] addresses = workload.fill(arena);
-        final AllocatedBytes meter = new AllocatedBytes();
         double least = Double.MAX_VALUE;
         for (int round = 0; round < 20; round++) {
-            final long before = meter.read();
+            final long before = HeapUse.ofThisThread();
             workload.run(arena, stream, addresses);
-            least = Math.min(least, (double) (meter.read() - before) / workload.pairs());
+            least = Math.min(least, (double) (HeapUse.ofThisThread() - before) / workload.pairs());
         }
         return least;
-    }
-
-    /** Reads the heap bytes that this thread has allocated, of a module that this one does not read. */
-    private static final class AllocatedBytes {
-        private final Object bean;
-        private final Method read;
-
-        AllocatedBytes() throws Exception {
-            bean = Class.forName("java.lang.management.ManagementFactory")
-                    .getMethod("getThreadMXBean")
-                    .invoke(null);
-            read = Class.forName("com.sun.management.ThreadMXBean").getMethod("getCurrentThreadAllocatedBytes");
-        }
-
-        long read() throws Exception {
-            return (long) read.invoke(bean);
-        }
     }
 }

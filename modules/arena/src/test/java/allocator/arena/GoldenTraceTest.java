@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -64,7 +65,7 @@ class GoldenTraceTest {
                 """);
     }
 
-    /** Where ONNX Runtime lets a reserve pass the limit, and is without one from then on, this arena refuses. */
+    /** Where ONNX Runtime lets a reserve pass the limit, and is without one from then on, this arena rejects it. */
     @Test
     void t3ObeysTheLimit() {
         replay(Map.of("arena.max_mem", "65536", "arena.initial_chunk_size_bytes", "4096"), """
@@ -169,7 +170,7 @@ class GoldenTraceTest {
         "arena.initial_growth_chunk_size_bytes",
         "arena.max_power_of_two_extend_bytes"
     })
-    void zeroSizesAreRefusedByName(String key) {
+    void zeroSizesAreRejectedByName(String key) {
         final AllocatorOptions options = AllocatorOptions.of(Map.of(key, "0"), "session");
 
         assertThatThrownBy(() -> ArenaConfig.from(options))
@@ -202,7 +203,7 @@ class GoldenTraceTest {
         private static final long INCREMENT = 1442695040888963407L;
         private static final long FNV_PRIME = 1099511628211L;
 
-        final SimulatedDevice device = new SimulatedDevice();
+        final FakeDevice device = new FakeDevice();
         final BfcArena arena = new BfcArena(device, config(Map.of("arena.initial_chunk_size_bytes", "67108864")));
         private final List<Long> live = new ArrayList<>();
         private final int maxSize;
@@ -262,7 +263,7 @@ class GoldenTraceTest {
     }
 
     private static void replay(Map<String, String> options, String script) {
-        final SimulatedDevice device = new SimulatedDevice();
+        final FakeDevice device = new FakeDevice();
         final BfcArena arena = new BfcArena(device, config(options));
         final Map<String, Long> blocks = new HashMap<>();
         for (final String line : script.lines().toList()) {
@@ -279,7 +280,7 @@ class GoldenTraceTest {
     }
 
     private static void perform(
-            String[] words, BfcArena arena, SimulatedDevice device, Map<String, Long> blocks, String line) {
+            String[] words, BfcArena arena, FakeDevice device, Map<String, Long> blocks, String line) {
         switch (words[0]) {
             case "free" -> {
                 for (final String name : words[1].split(",", -1)) {
@@ -302,7 +303,7 @@ class GoldenTraceTest {
             boolean isReserve,
             String expected,
             BfcArena arena,
-            SimulatedDevice device,
+            FakeDevice device,
             Map<String, Long> blocks,
             String line) {
         if (expected.startsWith("fails ")) {

@@ -2,15 +2,16 @@ package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.arena.chunk.Granules;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.LongRange;
 import org.junit.jupiter.api.Test;
 
 class GrowthTest {
-    private static final long MAX = Units.MAX_BYTES;
+    private static final long MAX = Granules.MAX_BYTES;
 
-    /** Whatever the settings, what is planned holds the request, and growth ends. */
+    /** With any configuration a planned region holds the request, and growth ends. */
     @Property
     void aPlanHoldsTheRequest(
             @ForAll ExtendStrategy strategy,
@@ -18,14 +19,14 @@ class GrowthTest {
             @ForAll @LongRange(min = 1, max = MAX) long afterShrink,
             @ForAll @LongRange(min = 1, max = MAX) long cap,
             @ForAll @LongRange(min = 0, max = Long.MAX_VALUE) long limit,
-            @ForAll @LongRange(min = 1, max = 1L << 36) long units) {
+            @ForAll @LongRange(min = 1, max = 1L << 36) long granules) {
         final Growth growth = new Growth(
                 new ArenaConfig(strategy, initial, 1, afterShrink, cap, limit, PlacementPolicy.BEST_FIT, 0, 0, true));
-        final long rounded = Units.toBytes(units);
+        final long rounded = Granules.toBytes(granules);
         for (int i = 0; i < 100; i++) {
             final long planned = growth.plan(rounded);
             assertThat(planned).isBetween(rounded, Growth.MAX_REGION);
-            assertThat(Units.isWhole(planned)).isTrue();
+            assertThat(Granules.isWhole(planned)).isTrue();
             if (i == 50) {
                 growth.restart();
             }
@@ -34,22 +35,23 @@ class GrowthTest {
 
     @Property
     void stepsDownEnd(
-            @ForAll @LongRange(min = 1, max = 1L << 36) long units, @ForAll @LongRange(min = 1, max = 64) long least) {
-        long asked = Units.toBytes(units);
+            @ForAll @LongRange(min = 1, max = 1L << 36) long granules,
+            @ForAll @LongRange(min = 1, max = 64) long least) {
+        long attempted = Granules.toBytes(granules);
         int steps = 0;
-        while (asked != 0) {
-            final long less = Growth.afterRefusalOf(asked, Units.toBytes(least));
-            assertThat(less).isLessThan(asked);
-            asked = less;
+        while (attempted != 0) {
+            final long less = Growth.afterFailureOf(attempted, Granules.toBytes(least));
+            assertThat(less).isLessThan(attempted);
+            attempted = less;
             steps++;
         }
         assertThat(steps).isLessThan(300);
     }
 
     @Test
-    void aRefusalOfTheRequestItselfIsTheLast() {
-        assertThat(Growth.afterRefusalOf(1 << 20, 1 << 20)).isZero();
-        assertThat(Growth.afterRefusalOf(8192, 256)).isZero();
-        assertThat(Growth.afterRefusalOf(10_240, 256)).isEqualTo(9_216);
+    void aFailureOfTheRequestItselfIsTheLast() {
+        assertThat(Growth.afterFailureOf(1 << 20, 1 << 20)).isZero();
+        assertThat(Growth.afterFailureOf(8192, 256)).isZero();
+        assertThat(Growth.afterFailureOf(10_240, 256)).isEqualTo(9_216);
     }
 }

@@ -1,22 +1,25 @@
 package allocator.arena;
 
+import allocator.arena.chunk.Granules;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A program for a JVM of its own: the Java heap ends while an arena frees, or while it merges what it keeps. What was
- * not done is as it was, and is done when there is heap again.
+ * A program for a JVM of its own: the Java heap is exhausted while an arena frees, or while it merges cached chunks. A
+ * call that fails changes nothing, and succeeds when there is heap again.
  */
 final class HeapExhaustion {
     private static final int BLOCKS = 20_000;
-    private static final long REGION = 2L * BLOCKS * Units.BYTES;
+    private static final long REGION = 2L * BLOCKS * Granules.BYTES;
 
     private HeapExhaustion() {}
 
     public static void main(String[] args) {
         final PlacementPolicy policy = PlacementPolicy.valueOf(args[0]);
         final BfcArena arena = new BfcArena(
-                new SimulatedDevice(),
+                new FakeDevice(),
                 new ArenaConfig(
                         ExtendStrategy.POWER_OF_TWO, REGION, REGION, REGION, 1 << 20, 0, policy, REGION, 0, false));
         switch (policy) {
@@ -31,22 +34,22 @@ final class HeapExhaustion {
 
     /** Every second free needs an entry in the index of free memory. */
     private static void freeWithoutHeap(BfcArena arena) {
-        final SimulatedStream stream = new SimulatedStream();
+        final FakeStream stream = new FakeStream();
         final long[] blocks = new long[2 * BLOCKS];
         for (int i = 0; i < blocks.length; i++) {
             blocks[i] = arena.allocOnStream(1, stream);
         }
         Object[] ballast = exhaustHeap();
-        int refused = -1;
-        for (int i = 0; i < blocks.length && refused < 0; i += 2) {
+        int failed = -1;
+        for (int i = 0; i < blocks.length && failed < 0; i += 2) {
             try {
                 arena.free(blocks[i]);
                 blocks[i] = 0;
             } catch (OutOfMemoryError _) {
-                refused = i;
+                failed = i;
             }
         }
-        if (refused < 0 || ballast.length == 0) {
+        if (failed < 0 || ballast.length == 0) {
             throw new AssertionError("all was freed without heap");
         }
         ballast = null;
@@ -57,9 +60,9 @@ final class HeapExhaustion {
         arena.checkConsistency();
     }
 
-    /** What is kept must be merged to serve a request. */
+    /** Cached chunks must be merged to serve a request. */
     private static void mergeWithoutHeap(BfcArena arena) {
-        final List<Long> walls = keepEverySecond(arena);
+        final List<Long> walls = cacheEverySecond(arena);
         Object[] ballast = exhaustHeap();
         try {
             arena.alloc(REGION);
@@ -75,8 +78,8 @@ final class HeapExhaustion {
         arena.checkConsistency();
     }
 
-    /** Frees every second block, so that no two that are kept can become one; answers the others. */
-    private static List<Long> keepEverySecond(BfcArena arena) {
+    /** Frees every second block, so that no two cached chunks are neighbours, and returns the others. */
+    private static List<Long> cacheEverySecond(BfcArena arena) {
         final List<Long> freed = new ArrayList<>();
         final List<Long> live = new ArrayList<>();
         for (int i = 0; i < BLOCKS; i++) {
@@ -88,7 +91,7 @@ final class HeapExhaustion {
         return live;
     }
 
-    /** Fills the heap, as long as the answer lives. */
+    /** Fills the heap until the result is collected. */
     private static Object[] exhaustHeap() {
         Object[] ballast = new Object[1];
         for (int length = 1 << 18; length > 16; length /= 2) {
@@ -99,7 +102,7 @@ final class HeapExhaustion {
                     ballast = next;
                 }
             } catch (OutOfMemoryError _) {
-                // and the next ones are smaller
+                // the next ones are smaller
             }
         }
         return ballast;

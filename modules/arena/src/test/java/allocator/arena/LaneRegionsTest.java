@@ -2,10 +2,11 @@ package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.testkit.FakeDevice;
 import org.junit.jupiter.api.Test;
 
 class LaneRegionsTest {
-    private final Lanes lanes = new Lanes(new SimulatedDevice(), ArenaConfig.DEFAULT);
+    private final Lanes lanes = new Lanes(new FakeDevice(), ArenaConfig.DEFAULT);
     private final Lane main = lanes.main;
     private final Lane low = lanes.add();
     private final Lane high = lanes.add();

@@ -12,28 +12,23 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What an arena does that is divided into lanes, and when it divides. */
+/** An arena that is divided into lanes. */
 @Timeout(120)
 class LanesTest {
     private static final long MIB = 1 << 20;
     private static final long CAPACITY = 64 * MIB;
 
-    private final SimulatedDevice device = new SimulatedDevice().capacity(CAPACITY);
-    private final SimulatedStream first = new SimulatedStream();
-    private final SimulatedStream second = new SimulatedStream();
-    private final AskingThread asking = new AskingThread();
+    private final FakeDevice device = new FakeDevice().capacity(CAPACITY);
+    private final FakeStream first = new FakeStream();
+    private final FakeStream second = new FakeStream();
     private BfcArena arena = create(Map.of());
 
     private BfcArena create(Map<String, String> options) {
@@ -45,349 +40,243 @@ class LanesTest {
         arena = create(Map.of(key, Long.toString(value)));
     }
 
-    private void moveOut(SimulatedStream stream) {
-        arena.lanes.choice.moveOut(LaneChoice.asker(stream));
-    }
-
-    private boolean isInMainLane(long address) {
-        return arena.lanes.at(address) == arena.lanes.main;
+    private void leaveMainLane(FakeStream stream) {
+        arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
     }
 
     private void divide() {
-        moveOut(first);
-        moveOut(second);
+        leaveMainLane(first);
+        leaveMainLane(second);
     }
 
-    // ---- when it divides
+    @Nested
+    class Frees {
+        @Test
+        void memoryIsFreedWhereItCameFrom() {
+            final long before = arena.allocOnStream(1000, first);
+            leaveMainLane(first);
+            final long after = arena.allocOnStream(1000, first);
+            final long mine = arena.alloc(1000);
+            assertThat(arena.laneCount()).isEqualTo(2);
+            assertThat(arena.stats().requestedBytesInUse()).isEqualTo(3000);
+            assertThat(arena.stats().bytesHeld()).isEqualTo(2 * MIB);
+            assertThat(List.of(before, after, mine)).allSatisfy(address -> {
+                assertThat(arena.requestedSize(address)).isEqualTo(1000);
+                assertThat(arena.allocatedSize(address)).isEqualTo(1024);
+            });
+            arena.free(before);
+            arena.free(after);
+            arena.free(mine);
+            final AllocatorStats stats = arena.stats();
+            assertThat(stats.bytesInUse()).isZero();
+            assertThat(stats.freeBytes()).isEqualTo(stats.bytesHeld());
+            assertThat(stats.numAllocs()).isEqualTo(3);
+            assertThat(arena.shrink()).isEqualTo(new ShrinkReport(2 * MIB, 2, 0, 0, 0));
+            assertThat(device.liveBlocks()).isZero();
+        }
 
-    @Test
-    void streamsThatTakeTurnsStayTogether() {
-        for (int i = 0; i < 1000; i++) {
+        @Test
+        void invalidFreesAreDiagnosedInEveryLane() {
+            leaveMainLane(first);
+            final long address = arena.allocOnStream(1000, first);
+            assertThatExceptionOfType(InteriorAddressException.class).isThrownBy(() -> arena.free(address + 256));
+            assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> arena.free(address + CAPACITY));
+            arena.free(address);
+            assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> arena.free(address));
+            arena.shrink();
+            assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> arena.free(address));
+        }
+
+        @Test
+        void aStreamsMemoryInTheMainLaneIsUnboundAsWell() {
+            final long before = arena.allocOnStream(MIB, first);
+            leaveMainLane(first);
+            arena.free(before);
+            assertThat(arena.alloc(MIB)).as("memory of the stream").isNotEqualTo(before);
+            arena.endRun(first);
+            assertThat(arena.alloc(MIB)).isEqualTo(before);
+        }
+    }
+
+    @Nested
+    class Pressure {
+        @Test
+        void lanesServeOneAnotherAndReturnMemory() {
+            divide();
+            final long most = arena.allocOnStream(CAPACITY - 2 * MIB, first);
+            arena.free(most);
+            arena.endRun(first);
+            final long chunk = arena.allocOnStream(CAPACITY - 2 * MIB, second);
+            assertThat(chunk).isEqualTo(most);
+            arena.free(chunk);
+            arena.endRun(second);
+            // Larger than the free memory of any lane: all must be returned first.
+            final long all = arena.allocOnStream(CAPACITY, second);
+            arena.free(all);
+            arena.endRun(second);
+            arena.free(arena.alloc(CAPACITY));
+            arena.free(arena.reserve(CAPACITY));
+            assertThat(arena.stats().numFailedAllocs()).isZero();
+            assertThat(arena.stats().numAllocs()).isEqualTo(5);
+        }
+
+        @Test
+        void theLimitHoldsForAllLanesTogether() {
+            recreate("arena.max_mem", 4 * MIB);
+            divide();
+            final long one = arena.allocOnStream(2 * MIB, first);
+            final long other = arena.allocOnStream(2 * MIB, second);
+            assertThat(arena.stats().bytesHeld()).isEqualTo(4 * MIB);
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> arena.alloc(1))
+                    .satisfies(e -> {
+                        assertThat(e.shortage().limit()).isEqualTo(4 * MIB);
+                        assertThat(e.shortage().inUse()).isEqualTo(4 * MIB);
+                        assertThat(e.shortage().held()).isEqualTo(4 * MIB);
+                    });
+            assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> arena.reserve(1));
+            assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> arena.allocOnStream(1, first));
+            assertThat(arena.stats().numFailedAllocs()).isEqualTo(3);
+            arena.free(one);
+            arena.free(arena.reserve(2 * MIB));
+            arena.free(other);
+            assertThat(arena.stats().peakBytesHeld()).isEqualTo(4 * MIB);
+            assertThat(arena.stats().numFailedAllocs()).isEqualTo(3);
+        }
+
+        @Test
+        void aFailureIsCountedOnceAlsoIfTheDeviceFailsAtTheShrink() {
+            recreate("arena.max_mem", 4 * MIB);
+            divide();
+            arena.free(arena.allocOnStream(4 * MIB, first));
+            arena.endRun(first);
+            device.failFrees(call -> true);
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> arena.reserve(1))
+                    .satisfies(e -> assertThat(e.getSuppressed()).hasAtLeastOneElementOfType(DeviceException.class));
+            assertThat(arena.stats().numFailedAllocs()).isEqualTo(1);
+            device.failFrees(call -> false);
+            arena.free(arena.reserve(1));
+        }
+    }
+
+    @Nested
+    class SharedLanes {
+        @Test
+        void theLaneOfAReleasedStreamIsReused() {
+            for (int i = 0; i < 10; i++) {
+                final FakeStream brief = new FakeStream();
+                leaveMainLane(brief);
+                arena.free(arena.allocOnStream(MIB, brief));
+                arena.releaseStream(brief);
+            }
+            assertThat(arena.laneCount()).isEqualTo(2);
+            assertThat(arena.stats().bytesHeld()).isEqualTo(MIB);
+        }
+
+        @Test
+        void moreStreamsThanLanesShareThem() {
+            recreate("arena.max_lanes", 3);
+            final FakeStream third = new FakeStream();
+            divide();
+            leaveMainLane(third);
             final long one = arena.allocOnStream(1000, first);
-            final long other = arena.allocOnStream(1000, second);
+            final long other = arena.allocOnStream(1000, third);
+            assertThat(arena.laneCount()).isEqualTo(3);
+            assertThat(arena.stats().bytesHeld())
+                    .as("both in the lane of the first")
+                    .isEqualTo(MIB);
             arena.free(one);
             arena.free(other);
-        }
-        assertThat(arena.laneCount()).isEqualTo(1);
-        assertThat(arena.stats().numArenaExtensions()).isEqualTo(1);
-    }
-
-    /** A thread that allocates when told to. */
-    private static final class AskingThread implements AutoCloseable {
-        private final AtomicReference<Thread> thread = new AtomicReference<>();
-        private final ExecutorService executor = Executors.newSingleThreadExecutor(task -> {
-            thread.set(Thread.ofPlatform().daemon().unstarted(task));
-            return thread.get();
-        });
-
-        Future<Long> ask(Callable<Long> request) {
-            return executor.submit(request);
-        }
-
-        void awaitNap() {
-            while (thread.get().getState() != Thread.State.TIMED_WAITING) {
-                Thread.onSpinWait();
-            }
-        }
-
-        @Override
-        public void close() {
-            executor.shutdown();
+            arena.releaseStream(first);
+            arena.free(arena.allocOnStream(1000, third));
+            assertThat(arena.stats().bytesInUse()).isZero();
         }
     }
 
-    @AfterEach
-    void end() {
-        asking.close();
-    }
-
-    /** Lets the other thread wait for the main lane with its request. */
-    private long askAndWait(Callable<Long> request) throws Exception {
-        arena.lanes.main.stop();
-        final Future<Long> address;
-        try {
-            address = asking.ask(request);
-            asking.awaitNap();
-        } finally {
-            arena.lanes.main.goOn();
+    @Nested
+    class Shrinking {
+        @Test
+        void onlyTheMainLaneKeepsItsFirstRegion() {
+            arena = new BfcArena(device, ArenaConfig.DEFAULT);
+            arena.free(arena.alloc(1000));
+            leaveMainLane(first);
+            arena.free(arena.allocOnStream(1000, first));
+            assertThat(arena.shrink()).isEqualTo(new ShrinkReport(MIB, 1, MIB, 0, 1));
         }
-        return address.get();
-    }
 
-    private void othersComeBetween() {
-        arena.free(arena.allocOnStream(1000, second));
-    }
-
-    @Test
-    void aStreamThatWaitsForOthersMovesOut() throws Exception {
-        for (int meeting = 1; meeting <= LaneChoice.MEETINGS; meeting++) {
-            assertThat(arena.laneCount()).isEqualTo(1);
-            othersComeBetween();
-            assertThat(isInMainLane(askAndWait(() -> arena.allocOnStream(1000, first))))
-                    .isTrue();
+        @Test
+        void memoryThatCannotBeReturnedCountsAgainstTheLimit() {
+            recreate("arena.max_mem", 4 * MIB);
+            leaveMainLane(first);
+            arena.free(arena.allocOnStream(4 * MIB, first));
+            arena.endRun(first);
+            device.failFrees(call -> true);
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(arena::shrink);
+            assertThat(arena.stats().bytesHeld()).isEqualTo(4 * MIB);
+            assertThat(arena.snapshot().unreturned()).hasSize(1);
+            assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> arena.alloc(MIB));
+            device.failFrees(call -> false);
+            arena.shrink();
+            assertThat(arena.stats().bytesHeld()).isZero();
+            arena.free(arena.alloc(MIB));
         }
-        assertThat(arena.laneCount()).isEqualTo(2);
-        assertThat(isInMainLane(arena.allocOnStream(1000, first))).isFalse();
-        assertThat(isInMainLane(arena.allocOnStream(1000, second))).isTrue();
-    }
 
-    @Test
-    void aThreadThatWaitsForOthersMovesOut() throws Exception {
-        for (int meeting = 1; meeting <= LaneChoice.MEETINGS; meeting++) {
-            othersComeBetween();
-            assertThat(isInMainLane(askAndWait(() -> arena.alloc(1000)))).isTrue();
+        /** The device takes memory back but reports a failure; then it hands out the same addresses to another lane. */
+        @Test
+        void memoryHandedOutToAnotherLaneIsNotReturnedTwice() {
+            final ForgetfulDevice forgetful = new ForgetfulDevice();
+            arena = new BfcArena(forgetful, ArenaConfig.DEFAULT.withKeepFirstRegion(false));
+            divide();
+            arena.free(arena.allocOnStream(MIB, first));
+            arena.endRun(first);
+            forgetful.isForgetful = true;
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(arena::shrink);
+            final long live = arena.allocOnStream(MIB, second);
+            assertThat(arena.snapshot().unreturned()).isEmpty();
+            assertThat(arena.stats().bytesHeld()).isEqualTo(2 * MIB);
+            arena.shrink();
+            assertThat(forgetful.isLive).as("what lives in the second lane").isTrue();
+            arena.free(live);
+            arena.checkConsistency();
         }
-        assertThat(isInMainLane(asking.ask(() -> arena.alloc(1000)).get())).isFalse();
     }
 
-    @Test
-    void meetingsCountWithinASecondOnly() {
-        final AtomicLong now = new AtomicLong();
-        final Lanes lanes = new Lanes(device, ArenaConfig.DEFAULT);
-        final LaneChoice choice = new LaneChoice(lanes, 0, now::get);
-        for (int meeting = 1; meeting <= 10 * LaneChoice.MEETINGS; meeting++) {
-            choice.met(lanes.main, 1);
-            now.addAndGet(LaneChoice.WINDOW_NANOS / (LaneChoice.MEETINGS - 2));
+    @Nested
+    class WholeArena {
+        @Test
+        void aSnapshotShowsAllLanesInOrderOfAddress() {
+            divide();
+            arena.allocOnStream(1000, second);
+            arena.allocOnStream(1000, first);
+            arena.alloc(1000);
+            final ArenaSnapshot snapshot = arena.snapshot();
+            assertThat(snapshot.regions())
+                    .extracting(ArenaSnapshot.Region::lane)
+                    .containsExactly(2, 1, 0);
+            assertThat(snapshot.regions()).isSortedAccordingTo((a, b) -> Long.compare(a.address(), b.address()));
+            assertThat(snapshot.stats()).isEqualTo(arena.stats());
+            assertThat(snapshot.stats().bytesInUse()).isEqualTo(3 * 1024);
         }
-        assertThat(lanes.count()).isEqualTo(1);
-        for (int meeting = 1; meeting <= 2 * LaneChoice.MEETINGS; meeting++) {
-            choice.met(lanes.main, 1);
-            now.addAndGet(LaneChoice.WINDOW_NANOS / LaneChoice.MEETINGS);
+
+        @Test
+        void closingClosesAllLanes() {
+            divide();
+            final long live = arena.allocOnStream(1000, first);
+            arena.allocOnStream(1000, second);
+            arena.reserve(1000);
+            assertThat(arena.close()).isEqualTo(new CloseReport(3, 3000, 2 * MIB + 1000));
+            assertThat(device.liveBlocks()).isZero();
+            assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.free(live));
+            assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.allocOnStream(1, second));
+            leaveMainLane(new FakeStream());
+            assertThat(arena.laneCount()).isEqualTo(3);
+            assertThat(arena.close()).isEqualTo(new CloseReport(0, 0, 0));
         }
-        assertThat(choice.laneFor(1)).isNotSameAs(lanes.main);
     }
 
-    @Test
-    void whoWaitsForHimselfStays() throws Exception {
-        for (int wait = 1; wait <= 2 * LaneChoice.MEETINGS; wait++) {
-            askAndWait(() -> arena.allocOnStream(1000, first));
-        }
-        assertThat(arena.laneCount()).isEqualTo(1);
-    }
-
-    @Test
-    void oneLaneIsAllThereIsIfNoMoreAreAllowed() throws Exception {
-        recreate("arena.max_lanes", 1);
-        for (int meeting = 1; meeting <= 2 * LaneChoice.MEETINGS; meeting++) {
-            othersComeBetween();
-            askAndWait(() -> arena.allocOnStream(1000, first));
-        }
-        moveOut(first);
-        assertThat(isInMainLane(arena.allocOnStream(1000, first))).isTrue();
-        assertThat(arena.laneCount()).isEqualTo(1);
-    }
-
-    /** Whether they divide depends on what runs at once; that all is well does not. */
-    @Test
-    void manyThreadsNeverGetMoreLanesThanAllowed() throws InterruptedException {
-        recreate("arena.max_lanes", 3);
-        final AtomicReference<Throwable> failure = new AtomicReference<>();
-        final Thread[] threads = new Thread[6];
-        for (int i = 0; i < threads.length; i++) {
-            threads[i] = Thread.ofPlatform().start(() -> {
-                try {
-                    for (int k = 0; k < 20_000; k++) {
-                        arena.free(arena.alloc(1000));
-                    }
-                } catch (Throwable e) {
-                    failure.compareAndSet(null, e);
-                }
-            });
-        }
-        for (final Thread thread : threads) {
-            thread.join();
-        }
-        assertThat(failure.get()).isNull();
-        assertThat(arena.laneCount()).isLessThanOrEqualTo(3);
-        assertThat(arena.stats().bytesInUse()).isZero();
-        assertThat(arena.stats().numAllocs()).isEqualTo(6 * 20_000);
-    }
-
-    // ---- what is different then, and what is not
-
-    @Test
-    void memoryIsFreedWhereItCameFrom() {
-        final long before = arena.allocOnStream(1000, first);
-        moveOut(first);
-        final long after = arena.allocOnStream(1000, first);
-        final long mine = arena.alloc(1000);
-        assertThat(arena.laneCount()).isEqualTo(2);
-        assertThat(arena.stats().requestedBytesInUse()).isEqualTo(3000);
-        assertThat(arena.stats().bytesHeld()).isEqualTo(2 * MIB);
-        assertThat(List.of(before, after, mine)).allSatisfy(address -> {
-            assertThat(arena.requestedSize(address)).isEqualTo(1000);
-            assertThat(arena.allocatedSize(address)).isEqualTo(1024);
-        });
-        arena.free(before);
-        arena.free(after);
-        arena.free(mine);
-        final AllocatorStats stats = arena.stats();
-        assertThat(stats.bytesInUse()).isZero();
-        assertThat(stats.freeBytes()).isEqualTo(stats.bytesHeld());
-        assertThat(stats.numAllocs()).isEqualTo(3);
-        assertThat(arena.shrink()).isEqualTo(new ShrinkReport(2 * MIB, 2, 0, 0, 0));
-        assertThat(device.liveBlocks()).isZero();
-    }
-
-    @Test
-    void onlyTheMainLaneKeepsItsFirstRegion() {
-        arena = new BfcArena(device, ArenaConfig.DEFAULT);
-        arena.free(arena.alloc(1000));
-        moveOut(first);
-        arena.free(arena.allocOnStream(1000, first));
-        assertThat(arena.shrink()).isEqualTo(new ShrinkReport(MIB, 1, MIB, 0, 1));
-    }
-
-    @Test
-    void badFreesAreToldApartInEveryLane() {
-        moveOut(first);
-        final long address = arena.allocOnStream(1000, first);
-        assertThatExceptionOfType(InteriorAddressException.class).isThrownBy(() -> arena.free(address + 256));
-        assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> arena.free(address + CAPACITY));
-        arena.free(address);
-        assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> arena.free(address));
-        arena.shrink();
-        assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> arena.free(address));
-    }
-
-    @Test
-    void aStreamsMemoryInTheMainLaneIsUntiedAsWell() {
-        final long before = arena.allocOnStream(MIB, first);
-        moveOut(first);
-        arena.free(before);
-        assertThat(arena.alloc(MIB)).as("memory of the stream").isNotEqualTo(before);
-        arena.endRun(first);
-        assertThat(arena.alloc(MIB)).isEqualTo(before);
-    }
-
-    @Test
-    void underPressureLanesServeAndGiveBack() {
-        divide();
-        final long most = arena.allocOnStream(CAPACITY - 2 * MIB, first);
-        arena.free(most);
-        arena.endRun(first);
-        final long chunk = arena.allocOnStream(CAPACITY - 2 * MIB, second);
-        assertThat(chunk).isEqualTo(most);
-        arena.free(chunk);
-        arena.endRun(second);
-        // Larger than any lane has free: all must go back first.
-        final long all = arena.allocOnStream(CAPACITY, second);
-        arena.free(all);
-        arena.endRun(second);
-        arena.free(arena.alloc(CAPACITY));
-        arena.free(arena.reserve(CAPACITY));
-        assertThat(arena.stats().numFailedAllocs()).isZero();
-        assertThat(arena.stats().numAllocs()).isEqualTo(5);
-    }
-
-    @Test
-    void theLimitHoldsForAllLanesTogether() {
-        recreate("arena.max_mem", 4 * MIB);
-        divide();
-        final long one = arena.allocOnStream(2 * MIB, first);
-        final long other = arena.allocOnStream(2 * MIB, second);
-        assertThat(arena.stats().bytesHeld()).isEqualTo(4 * MIB);
-        assertThatExceptionOfType(OutOfMemoryException.class)
-                .isThrownBy(() -> arena.alloc(1))
-                .satisfies(e -> {
-                    assertThat(e.shortage().limit()).isEqualTo(4 * MIB);
-                    assertThat(e.shortage().inUse()).isEqualTo(4 * MIB);
-                    assertThat(e.shortage().held()).isEqualTo(4 * MIB);
-                });
-        assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> arena.reserve(1));
-        assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> arena.allocOnStream(1, first));
-        assertThat(arena.stats().numFailedAllocs()).isEqualTo(3);
-        arena.free(one);
-        arena.free(arena.reserve(2 * MIB));
-        arena.free(other);
-        assertThat(arena.stats().peakBytesHeld()).isEqualTo(4 * MIB);
-        assertThat(arena.stats().numFailedAllocs()).isEqualTo(3);
-    }
-
-    @Test
-    void aRefusalIsCountedOnceAlsoIfTheDeviceFailsAtTheShrink() {
-        recreate("arena.max_mem", 4 * MIB);
-        divide();
-        arena.free(arena.allocOnStream(4 * MIB, first));
-        arena.endRun(first);
-        device.failFrees(call -> true);
-        assertThatExceptionOfType(OutOfMemoryException.class)
-                .isThrownBy(() -> arena.reserve(1))
-                .satisfies(e -> assertThat(e.getSuppressed()).hasAtLeastOneElementOfType(DeviceException.class));
-        assertThat(arena.stats().numFailedAllocs()).isEqualTo(1);
-        device.failFrees(call -> false);
-        arena.free(arena.reserve(1));
-    }
-
-    @Test
-    void aLaneOfAReleasedStreamIsUsedAgain() {
-        for (int i = 0; i < 10; i++) {
-            final SimulatedStream brief = new SimulatedStream();
-            moveOut(brief);
-            arena.free(arena.allocOnStream(MIB, brief));
-            arena.releaseStream(brief);
-        }
-        assertThat(arena.laneCount()).isEqualTo(2);
-        assertThat(arena.stats().bytesHeld()).isEqualTo(MIB);
-    }
-
-    @Test
-    void moreStreamsThanLanesShareThem() {
-        recreate("arena.max_lanes", 3);
-        final SimulatedStream third = new SimulatedStream();
-        divide();
-        moveOut(third);
-        final long one = arena.allocOnStream(1000, first);
-        final long other = arena.allocOnStream(1000, third);
-        assertThat(arena.laneCount()).isEqualTo(3);
-        assertThat(arena.stats().bytesHeld())
-                .as("both in the lane of the first")
-                .isEqualTo(MIB);
-        arena.free(one);
-        arena.free(other);
-        arena.releaseStream(first);
-        arena.free(arena.allocOnStream(1000, third));
-        assertThat(arena.stats().bytesInUse()).isZero();
-    }
-
-    @Test
-    void memoryThatCannotGoBackStaysInTheBudget() {
-        recreate("arena.max_mem", 4 * MIB);
-        moveOut(first);
-        arena.free(arena.allocOnStream(4 * MIB, first));
-        arena.endRun(first);
-        device.failFrees(call -> true);
-        assertThatExceptionOfType(DeviceException.class).isThrownBy(arena::shrink);
-        assertThat(arena.stats().bytesHeld()).isEqualTo(4 * MIB);
-        assertThat(arena.snapshot().unreturned()).hasSize(1);
-        assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> arena.alloc(MIB));
-        device.failFrees(call -> false);
-        arena.shrink();
-        assertThat(arena.stats().bytesHeld()).isZero();
-        arena.free(arena.alloc(MIB));
-    }
-
-    /** The device took it back and said that it did not; then it gives the same addresses to another lane. */
-    @Test
-    void whatAnotherLaneGetsIsNotReturnedTwice() {
-        final ForgetfulDevice forgetful = new ForgetfulDevice();
-        arena = new BfcArena(forgetful, ArenaConfig.DEFAULT.withKeepFirstRegion(false));
-        divide();
-        arena.free(arena.allocOnStream(MIB, first));
-        arena.endRun(first);
-        forgetful.isForgetful = true;
-        assertThatExceptionOfType(DeviceException.class).isThrownBy(arena::shrink);
-        final long live = arena.allocOnStream(MIB, second);
-        assertThat(arena.snapshot().unreturned()).isEmpty();
-        assertThat(arena.stats().bytesHeld()).isEqualTo(2 * MIB);
-        arena.shrink();
-        assertThat(forgetful.isLive).as("what lives in the second lane").isTrue();
-        arena.free(live);
-        arena.checkConsistency();
-    }
-
-    /** Has one address to give; can take it back and fail all the same. */
-    private static final class ForgetfulDevice extends SimulatedDevice {
+    /** A device of one address that can take it back and still report a failure. */
+    private static final class ForgetfulDevice extends FakeDevice {
         private static final long ADDRESS = 0x1000_0000L;
         private boolean isForgetful;
         private boolean isLive;
@@ -404,36 +293,8 @@ class LanesTest {
             isLive = false;
             if (isForgetful) {
                 isForgetful = false;
-                throw new DeviceException("it is back, but the driver failed", null);
+                throw new DeviceException("it was returned, but the driver failed", null);
             }
         }
-    }
-
-    @Test
-    void aSnapshotShowsAllLanesInOrderOfAddress() {
-        divide();
-        arena.allocOnStream(1000, second);
-        arena.allocOnStream(1000, first);
-        arena.alloc(1000);
-        final ArenaSnapshot snapshot = arena.snapshot();
-        assertThat(snapshot.regions()).extracting(ArenaSnapshot.Region::lane).containsExactly(2, 1, 0);
-        assertThat(snapshot.regions()).isSortedAccordingTo((a, b) -> Long.compare(a.address(), b.address()));
-        assertThat(snapshot.stats()).isEqualTo(arena.stats());
-        assertThat(snapshot.stats().bytesInUse()).isEqualTo(3 * 1024);
-    }
-
-    @Test
-    void closingClosesAllLanes() {
-        divide();
-        final long live = arena.allocOnStream(1000, first);
-        arena.allocOnStream(1000, second);
-        arena.reserve(1000);
-        assertThat(arena.close()).isEqualTo(new CloseReport(3, 3000, 2 * MIB + 1000));
-        assertThat(device.liveBlocks()).isZero();
-        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.free(live));
-        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> arena.allocOnStream(1, second));
-        moveOut(new SimulatedStream());
-        assertThat(arena.laneCount()).isEqualTo(3);
-        assertThat(arena.close()).isEqualTo(new CloseReport(0, 0, 0));
     }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -18,7 +20,7 @@ class OnnxRuntimeCasesTest {
     private static final long MIB = 1024 * KIB;
     private static final long GIB = 1024 * MIB;
 
-    private final SimulatedDevice device = new SimulatedDevice();
+    private final FakeDevice device = new FakeDevice();
 
     private BfcArena arena(ExtendStrategy strategy, long limit, long cap) {
         return new BfcArena(
@@ -208,8 +210,8 @@ class OnnxRuntimeCasesTest {
     @Test
     void twoStreamAllocation() {
         final BfcArena arena = arena(GIB);
-        final SimulatedStream s1 = new SimulatedStream();
-        final SimulatedStream s2 = new SimulatedStream();
+        final FakeStream s1 = new FakeStream();
+        final FakeStream s2 = new FakeStream();
 
         final long s1a = arena.allocOnStream(4096, s1);
         final long s2a = arena.allocOnStream(4096, s2);

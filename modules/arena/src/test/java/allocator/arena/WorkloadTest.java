@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import allocator.spi.AllocatorOptions;
+import allocator.testkit.FakeDevice;
 import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -53,8 +54,7 @@ class WorkloadTest {
     void footprintIsThatOfOnnxRuntime(String name, String strategy, double heldOverLive) {
         final Workload workload = workload(name, 0);
         final BfcArena arena = new BfcArena(
-                new SimulatedDevice(),
-                ArenaConfig.from(AllocatorOptions.of(Map.of("arena.extend_strategy", strategy))));
+                new FakeDevice(), ArenaConfig.from(AllocatorOptions.of(Map.of("arena.extend_strategy", strategy))));
 
         workload.run(arena, workload.fill(arena));
 

@@ -2,7 +2,7 @@ package allocator.cli;
 
 import org.jspecify.annotations.Nullable;
 
-/** Ends a command with a line on standard error and exit code 1: the work failed. */
+/** Ends a command with a line on standard error and exit code 1: the command failed. */
 class CommandException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

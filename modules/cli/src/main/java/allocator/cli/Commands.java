@@ -1,9 +1,10 @@
 package allocator.cli;
 
+import allocator.conformance.runner.ConformanceCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.IFactory;
 
-/** Makes the commands, which know where to write. */
+/** Creates the commands with the terminal to which they write. */
 final class Commands implements IFactory {
     private final Terminal terminal;
     private final IFactory others = CommandLine.defaultFactory();
@@ -21,7 +22,7 @@ final class Commands implements IFactory {
             return type.cast(new ProvidersCommand(terminal));
         }
         if (type == ConformanceCommand.class) {
-            return type.cast(new ConformanceCommand(terminal));
+            return type.cast(new ConformanceCommand(terminal.out(), terminal.err()));
         }
         return others.create(type);
     }

@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.runtime.Environment;
+import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;
 import allocator.spi.AllocatorOptions;
@@ -15,13 +16,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/**
- * What commands that work with providers have in common: their options, the environment, and the choice of a device.
- */
+/** The base of commands that use providers: their options, the environment, and the choice of a device. */
 abstract class DeviceCommand implements Callable<Integer> {
     private static final String OPTION = "--option";
 
-    /** What the configuration of the log asks for. */
+    /** The system property that the configuration of the log reads. */
     private static final String LOG_LEVEL = "allocator.log";
 
     private final Terminal terminal;
@@ -43,7 +42,7 @@ abstract class DeviceCommand implements Callable<Integer> {
     @Option(
             names = "--providers-dir",
             paramLabel = "DIR",
-            description = "Look for providers in the jars of this folder as well. Repeatable.")
+            description = "Also search the jars of this folder for providers. Repeatable.")
     private List<Path> providerFolders = new ArrayList<>();
 
     @Option(
@@ -60,7 +59,7 @@ abstract class DeviceCommand implements Callable<Integer> {
 
     @Option(
             names = {"-v", "--verbose"},
-            description = "Log what happens, and show where an error comes from.")
+            description = "Log progress, and show the stack trace of an error.")
     private boolean verbose;
 
     DeviceCommand(Terminal terminal) {
@@ -79,25 +78,25 @@ abstract class DeviceCommand implements Callable<Integer> {
         return verbose;
     }
 
-    /** Whether the JSON takes the place of the text. */
+    /** Returns whether the JSON replaces the text. */
     boolean isJsonOnly() {
         return jsonFile != null && jsonFile.toString().equals("-");
     }
 
-    /** The file for the JSON, checked; {@code null} if none was asked for or it goes to standard output. */
+    /** Returns the file for the JSON, checked; {@code null} if none was given or it goes to standard output. */
     @Nullable
     OutputFile jsonOutput() {
         return jsonFile == null || isJsonOnly() ? null : new OutputFile("--json", jsonFile);
     }
 
-    /** How much is logged without {@code --verbose}. */
+    /** Returns the log level without {@code --verbose}. */
     String logLevel() {
         return "warn";
     }
 
-    /** Finds the providers. */
+    /** Searches for providers. */
     Environment openEnvironment() {
-        final Environment.Builder builder = Environment.builder();
+        final EnvironmentBuilder builder = Environment.builder();
         for (final Path folder : providerFolders) {
             if (!Files.isDirectory(folder)) {
                 throw new UsageException("--providers-dir " + folder + ": "
@@ -105,12 +104,12 @@ abstract class DeviceCommand implements Callable<Integer> {
             }
             builder.providersFrom(folder);
         }
-        // Read when the first logger is made, which is now.
+        // Read when the first logger is created, which is now.
         System.setProperty(LOG_LEVEL, verbose ? "info" : logLevel());
         return builder.build();
     }
 
-    /** The device that the options mean. */
+    /** Returns the device that the options select. */
     ProviderDevice chooseDevice(Environment environment) {
         final List<ProviderDevice> all = environment.devices().stream()
                 .filter(candidate -> !candidate.device().memoryInfos().isEmpty())
@@ -118,12 +117,12 @@ abstract class DeviceCommand implements Callable<Integer> {
         requireKnownProvider(environment);
         return all.stream()
                 .filter(candidate -> provider == null || candidate.provider().equals(provider))
-                .filter(this::isWantedDevice)
+                .filter(this::isSelectedDevice)
                 .findFirst()
                 .orElseThrow(() -> noDevice(environment, all));
     }
 
-    /** Refuses a {@code --provider} that is not there. */
+    /** Rejects a {@code --provider} that is not registered. */
     void requireKnownProvider(Environment environment) {
         final List<ProviderReport> reports = environment.providers();
         if (provider != null
@@ -146,11 +145,11 @@ abstract class DeviceCommand implements Callable<Integer> {
                 : reports.stream().map(ProviderReport::name).collect(Collectors.joining(", "));
     }
 
-    boolean isWantedDevice(ProviderDevice candidate) {
+    boolean isSelectedDevice(ProviderDevice candidate) {
         return device == null || device.equals(Integer.toString(candidate.ordinal())) || device.equals(id(candidate));
     }
 
-    /** A device as it is written in {@code --device}. */
+    /** Returns a device as it is written in {@code --device}. */
     static String id(ProviderDevice device) {
         return device.type().id() + ":" + device.ordinal();
     }
@@ -158,11 +157,11 @@ abstract class DeviceCommand implements Callable<Integer> {
     private CommandException noDevice(Environment environment, List<ProviderDevice> all) {
         final String message = "no device" + (device == null ? "" : " " + device)
                 + (provider == null ? "" : " of " + provider) + ": " + describeDevices(environment, all);
-        // Without a wish there is nothing wrong with the arguments.
+        // If none was selected the arguments are not wrong.
         return device == null && provider == null ? new CommandException(message) : new UsageException(message);
     }
 
-    /** The devices that could have been meant, or why there are none. */
+    /** Describes the devices that could be selected, or why there are none. */
     private String describeDevices(Environment environment, List<ProviderDevice> all) {
         final List<ProviderDevice> candidates = all.stream()
                 .filter(one -> provider == null || one.provider().equals(provider))
@@ -177,10 +176,12 @@ abstract class DeviceCommand implements Callable<Integer> {
                 .map(report -> report.name() + " has none ("
                         + report.failure().orElseGet(() -> String.join("; ", report.notes())) + ")")
                 .collect(Collectors.joining(", "));
-        return reasons.isEmpty() ? "no provider was found" : reasons;
+        return reasons.isEmpty()
+                ? "no provider was found; add the jar of one, such as java-allocator-cpu-reference"
+                : reasons;
     }
 
-    /** The settings of {@code --option}. */
+    /** Returns the settings of {@code --option}. */
     AllocatorOptions settings() {
         AllocatorOptions given = AllocatorOptions.EMPTY;
         for (final String setting : settings) {
@@ -197,7 +198,7 @@ abstract class DeviceCommand implements Callable<Integer> {
         return given;
     }
 
-    /** The settings of {@code --option}, checked against the keys of a provider. */
+    /** Returns the settings of {@code --option}, checked against the keys of a provider. */
     AllocatorOptions settings(Environment environment, String providerName) {
         final AllocatorOptions given = settings();
         try {
@@ -208,7 +209,7 @@ abstract class DeviceCommand implements Callable<Integer> {
         return given;
     }
 
-    /** The provider of {@code --provider}; {@code null} if none was named. */
+    /** Returns the provider of {@code --provider}; {@code null} if none was given. */
     @Nullable
     String providerName() {
         return provider;

@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 
-/** JSON that a person can read as well. */
+/** Writes indented JSON. */
 final class Json {
     /** Writes one value. */
     @FunctionalInterface

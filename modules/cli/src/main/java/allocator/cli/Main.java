@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.conformance.runner.ConformanceCommand;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -12,7 +13,7 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The {@code allocator} command. Without a sub-command it replays, which is its main job. */
+/** The {@code allocator} command. Without a sub-command it replays. */
 @Command(
         name = "allocator",
         mixinStandardHelpOptions = true,
@@ -32,7 +33,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "Exit codes: 0 success, 1 the work failed, 2 wrong usage."
         })
 public final class Main {
-    /** What the command says of itself. */
+    /** The version that the command reports. */
     static final class Version implements IVersionProvider {
         @Override
         public String[] getVersion() {

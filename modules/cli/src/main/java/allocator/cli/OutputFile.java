@@ -8,8 +8,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
 /**
- * A file that a command writes at its end: whole, or not at all. The target is checked before the work, so that long
- * work is not done in vain.
+ * A file that a command replaces atomically at its end. The target is checked first, so that a command does not fail
+ * only after long work.
  */
 final class OutputFile {
     private final String option;
@@ -44,7 +44,7 @@ final class OutputFile {
     /**
      * Writes the file.
      *
-     * @throws CommandException if that fails; the target is as before
+     * @throws CommandException if that fails; the target is unchanged
      */
     void write(String text) {
         final byte[] bytes = text.getBytes(StandardCharsets.UTF_8);

@@ -4,8 +4,8 @@ import java.io.PrintWriter;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A bar that is drawn over itself on standard error while a person waits. It shows nothing where standard error is not
- * a terminal, and nothing of work that is done at once. Not safe for use by several threads.
+ * A progress bar that overwrites its own line on standard error. It prints nothing if standard error is not a terminal,
+ * or if the work ends at once. Not safe for use by several threads.
  */
 final class ProgressBar implements AutoCloseable {
     private static final int WIDTH = 24;
@@ -31,7 +31,7 @@ final class ProgressBar implements AutoCloseable {
         empty = terminal.hasUnicode() ? "░" : ".";
     }
 
-    /** Shows how far the work is, from 0 to 1, and what it is at. */
+    /** Shows the fraction done, from 0 to 1, and the current step. */
     void show(double done, String what) {
         if (!isShown || System.nanoTime() - nextDrawing < 0) {
             return;
@@ -47,7 +47,7 @@ final class ProgressBar implements AutoCloseable {
         err.flush();
     }
 
-    /** Leaves an empty line. */
+    /** Clears the line. */
     @Override
     public void close() {
         if (isDrawn) {

@@ -7,13 +7,13 @@ import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
 
-/** Lists the providers that were found, and those that cannot be used. */
+/** Lists every provider found, its devices, and the reason any provider was skipped. */
 @Command(
         name = "providers",
         sortOptions = false,
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
-        header = "Lists who was found, on which devices, and who was not, and why.")
+        header = "Lists every provider found, its devices, and why any provider was skipped.")
 final class ProvidersCommand extends DeviceCommand {
     ProvidersCommand(Terminal terminal) {
         super(terminal);
@@ -22,7 +22,7 @@ final class ProvidersCommand extends DeviceCommand {
     @Override
     public Integer call() {
         final OutputFile json = jsonOutput();
-        final List<FoundProvider> found;
+        final List<ListedProvider> found;
         try (Environment environment = openEnvironment()) {
             requireKnownProvider(environment);
             found = find(environment);
@@ -42,24 +42,24 @@ final class ProvidersCommand extends DeviceCommand {
         return 0;
     }
 
-    /** Who cannot be used stands in the list; warnings would only say it twice. */
+    /** Unusable providers are in the list; warnings would repeat it. */
     @Override
     String logLevel() {
         return "error";
     }
 
-    private List<FoundProvider> find(Environment environment) {
-        final List<FoundProvider> found = new ArrayList<>();
+    private List<ListedProvider> find(Environment environment) {
+        final List<ListedProvider> found = new ArrayList<>();
         for (final ProviderReport report : environment.providers()) {
             if (providerName() == null || report.name().equals(providerName())) {
                 found.add(
                         report.isRegistered()
-                                ? new FoundProvider(
+                                ? new ListedProvider(
                                         report,
                                         devices(environment, report),
                                         environment.optionKeys(report.name()),
                                         settings(environment, report.name()))
-                                : FoundProvider.unusable(report));
+                                : ListedProvider.unusable(report));
             }
         }
         return found;
@@ -68,7 +68,7 @@ final class ProvidersCommand extends DeviceCommand {
     private List<ProviderDevice> devices(Environment environment, ProviderReport report) {
         return environment.devices().stream()
                 .filter(device -> device.provider().equals(report.name()))
-                .filter(this::isWantedDevice)
+                .filter(this::isSelectedDevice)
                 .toList();
     }
 }

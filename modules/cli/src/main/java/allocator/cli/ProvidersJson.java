@@ -13,17 +13,17 @@ import java.util.Map;
 final class ProvidersJson {
     private ProvidersJson() {}
 
-    static String of(List<FoundProvider> found) {
+    static String of(List<ListedProvider> found) {
         return Json.write(json -> {
             json.writeStartArray();
-            for (final FoundProvider provider : found) {
+            for (final ListedProvider provider : found) {
                 write(json, provider);
             }
             json.writeEndArray();
         });
     }
 
-    private static void write(JsonGenerator json, FoundProvider provider) throws IOException {
+    private static void write(JsonGenerator json, ListedProvider provider) throws IOException {
         json.writeStartObject();
         json.writeStringField("provider", provider.report().name());
         json.writeStringField("vendor", provider.report().vendor());
@@ -42,12 +42,12 @@ final class ProvidersJson {
         }
         json.writeEndArray();
         json.writeArrayFieldStart("options");
-        final AllocatorOptions inForce = provider.inForce();
+        final AllocatorOptions effective = provider.effective();
         for (final OptionKey<?> key : provider.keys()) {
             json.writeStartObject();
             json.writeStringField("key", key.name());
-            json.writeStringField("value", inForce.value(key.name()));
-            json.writeStringField("origin", inForce.origin(key.name()));
+            json.writeStringField("value", effective.value(key.name()));
+            json.writeStringField("origin", effective.origin(key.name()));
             json.writeStringField("default", defaultOf(key));
             json.writeStringField("accepted", key.accepted());
             json.writeStringField("description", key.description());

@@ -11,33 +11,33 @@ import java.util.List;
 import java.util.Map;
 import java.util.StringTokenizer;
 
-/** The providers for a person: those that can be used first; 80 columns wide. */
+/** Prints the providers for people to read: usable ones first; 80 columns wide. */
 final class ProvidersText {
     private static final int WIDTH = 80;
 
     private final Terminal terminal;
     private final PrintWriter out;
     private final boolean isVerbose;
-    private final boolean isOneAskedFor;
+    private final boolean isOneRequested;
 
-    /** Options are shown of providers that can be used, and of one that was asked for by name. */
-    ProvidersText(Terminal terminal, boolean isVerbose, boolean isOneAskedFor) {
+    /** Shows the options of usable providers, and of a provider requested by name. */
+    ProvidersText(Terminal terminal, boolean isVerbose, boolean isOneRequested) {
         this.terminal = terminal;
         out = terminal.out();
         this.isVerbose = isVerbose;
-        this.isOneAskedFor = isOneAskedFor;
+        this.isOneRequested = isOneRequested;
     }
 
-    void print(List<FoundProvider> found) {
+    void print(List<ListedProvider> found) {
         String separator = "";
-        for (final FoundProvider provider : found) {
+        for (final ListedProvider provider : found) {
             out.print(separator);
             print(provider);
             separator = System.lineSeparator();
         }
     }
 
-    private void print(FoundProvider provider) {
+    private void print(ListedProvider provider) {
         final ProviderReport report = provider.report();
         out.println(terminal.bold(report.name())
                 + (report.version().isEmpty() ? "" : " " + report.version())
@@ -54,7 +54,7 @@ final class ProvidersText {
         }
         report.notes().forEach(note -> printWrapped("  note: ", note));
         provider.devices().forEach(this::print);
-        if (!provider.keys().isEmpty() && (isOneAskedFor || !provider.devices().isEmpty())) {
+        if (!provider.keys().isEmpty() && (isOneRequested || !provider.devices().isEmpty())) {
             printOptions(provider);
         }
     }
@@ -76,7 +76,7 @@ final class ProvidersText {
         memories.lines().forEach(out::println);
     }
 
-    /** The slot that a memory fills. */
+    /** Returns the kind of a memory. */
     static String kind(MemoryInfo memory) {
         if (memory.isReadOnly()) {
             return "read-only";
@@ -84,12 +84,12 @@ final class ProvidersText {
         return memory.memoryType() == MemoryType.DEFAULT ? "default" : "host-accessible";
     }
 
-    private void printOptions(FoundProvider provider) {
+    private void printOptions(ListedProvider provider) {
         out.println();
-        final AllocatorOptions inForce = provider.inForce();
+        final AllocatorOptions effective = provider.effective();
         final TextTable options = new TextTable("  ", "lrl").row("option", "value", "from");
         for (final OptionKey<?> key : provider.keys()) {
-            options.row(key.name(), String.valueOf(inForce.value(key.name())), inForce.origin(key.name()));
+            options.row(key.name(), String.valueOf(effective.value(key.name())), effective.origin(key.name()));
         }
         final List<String> lines = options.lines();
         out.println(terminal.dim(lines.getFirst()));
@@ -102,7 +102,7 @@ final class ProvidersText {
         }
     }
 
-    /** Prints a text in lines that begin below one another. */
+    /** Prints a text in lines with a hanging indent. */
     private void printWrapped(String start, String text) {
         final StringBuilder line = new StringBuilder(start);
         boolean isEmpty = true;

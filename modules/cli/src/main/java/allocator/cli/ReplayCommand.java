@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
         sortOptions = false,
         synopsisHeading = "%nUsage: ",
         parameterListHeading = "%n",
-        header = "Replays allocation traces through a session and shows what they took.",
+        header = "Replays allocation traces through a session and shows memory and time.",
         footer = {
             "",
             "Bundled traces, of real models: gpt2, bert, frcnn, llama_train, resnet,",
@@ -44,7 +44,7 @@ final class ReplayCommand extends DeviceCommand {
     @Option(names = "--strict", description = "Exit with 1 if an allocation failed for lack of memory.")
     private boolean strict;
 
-    @Option(names = "--once", description = "Replay each trace once only, without measuring cold and warm times.")
+    @Option(names = "--once", description = "Replay each trace only once, without measuring cold and warm times.")
     private boolean once;
 
     @Option(names = "--bytes", description = "Show exact bytes where several traces share a table.")

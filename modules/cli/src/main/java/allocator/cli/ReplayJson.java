@@ -64,7 +64,7 @@ final class ReplayJson {
         json.writeEndObject();
     }
 
-    /** Writes what was not measured as {@code null}: JSON has no other way to say it. */
+    /** Writes a time; {@code null} if it was not measured, since JSON has no NaN. */
     private static void number(JsonGenerator json, String name, double value, int decimals) throws IOException {
         if (Double.isNaN(value)) {
             json.writeNullField(name);

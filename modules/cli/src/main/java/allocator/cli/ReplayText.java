@@ -5,7 +5,7 @@ import allocator.trace.ReplayResult;
 import java.io.PrintWriter;
 import java.util.List;
 
-/** The results of replays for a person: a block for one trace, a row each for several; 80 columns wide. */
+/** Prints the results of replays for people to read: tables for one trace, a row each for several; 80 columns wide. */
 final class ReplayText {
     private final Terminal terminal;
     private final PrintWriter out;
@@ -20,7 +20,7 @@ final class ReplayText {
     void print(List<ReplayResult> results) {
         final ReplayResult first = results.getFirst();
         if (results.size() == 1) {
-            printBlock(first);
+            printOne(first);
         } else {
             printRows(results);
         }
@@ -31,13 +31,13 @@ final class ReplayText {
         return result.device() + " through " + result.provider();
     }
 
-    private void printBlock(ReplayResult result) {
+    private void printOne(ReplayResult result) {
         out.println(
                 terminal.bold(result.trace()) + ", " + Sizes.exact(result.events()) + " events on " + where(result));
         out.println();
         final TextTable memory = new TextTable("  ", "lrrl");
         memory.row("memory", "", "bytes", "");
-        size(memory, "requested, peak", result.peakRequestedBytes(), "live blocks, as asked for");
+        size(memory, "requested, peak", result.peakRequestedBytes(), "live blocks, as requested");
         size(memory, "in use, peak", result.peakInUseBytes(), "live blocks, with padding");
         size(memory, "held, peak", result.peakHeldBytes(), Sizes.ratio(result.heldOverRequested()) + " x requested");
         size(memory, "in use at the end", result.inUseAtEndBytes(), count(result.liveAtEnd(), "live block"));
@@ -116,15 +116,15 @@ final class ReplayText {
     }
 
     private void printSettings(ReplayResult result) {
-        final TextTable table = new TextTable("  ", "lrl").row("option in force", "value", "from");
+        final TextTable table = new TextTable("  ", "lrl").row("effective option", "value", "from");
         boolean hasSettings = false;
         for (final Setting setting : result.allocator().settings()) {
-            final String inForce = setting.effective();
-            if (inForce != null) {
+            final String effective = setting.effective();
+            if (effective != null) {
                 table.row(
                         setting.key(),
-                        inForce,
-                        setting.origin() + (setting.isInForce() ? "" : " (asked for " + setting.requested() + ")"));
+                        effective,
+                        setting.origin() + (setting.isEffective() ? "" : " (requested " + setting.requested() + ")"));
                 hasSettings = true;
             }
         }
@@ -134,7 +134,7 @@ final class ReplayText {
         }
     }
 
-    /** Prints a table with its first line, the headings, in the background. */
+    /** Prints a table with its first line, the headings, dimmed. */
     private void print(TextTable table) {
         final List<String> lines = table.lines();
         out.println(terminal.dim(lines.getFirst()));

@@ -2,13 +2,13 @@ package allocator.cli;
 
 import java.util.Locale;
 
-/** How numbers are shown to a person. */
+/** Formats numbers for people to read. */
 final class Sizes {
     private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
     private Sizes() {}
 
-    /** Four significant digits and a unit, such as {@code 541.0 MiB}. */
+    /** Returns four significant digits and a unit, such as {@code 541.0 MiB}. */
     static String human(long bytes) {
         double value = bytes;
         int unit = 0;
@@ -23,17 +23,17 @@ final class Sizes {
         return String.format(Locale.ROOT, "%." + decimals + "f %s", value, UNITS[unit]);
     }
 
-    /** All digits in groups of three. */
+    /** Returns all digits in groups of three. */
     static String exact(long number) {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
-    /** Whole nanoseconds without their unit; a dash for what was not measured. */
+    /** Returns whole nanoseconds without the unit; a dash if not measured. */
     static String nanos(double nanos) {
         return Double.isNaN(nanos) ? "-" : String.format(Locale.ROOT, "%,.0f", nanos);
     }
 
-    /** Nanoseconds in the unit that keeps the number short; a dash for what was not measured. */
+    /** Returns nanoseconds in the unit that keeps the number short; a dash if not measured. */
     static String time(double nanos) {
         if (Double.isNaN(nanos)) {
             return "-";
@@ -46,7 +46,7 @@ final class Sizes {
                 : String.format(Locale.ROOT, "%.1f ms", nanos / 1e6);
     }
 
-    /** A ratio with two decimals, or a dash if there is nothing to compare. */
+    /** Returns a ratio with two decimals; a dash if it is not defined. */
     static String ratio(double ratio) {
         return Double.isNaN(ratio) ? "-" : String.format(Locale.ROOT, "%.2f", ratio);
     }

@@ -7,13 +7,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Set;
 
 /**
- * Where a command writes: results, and beside them messages for the person who waits.
+ * Where a command writes: results, and progress and errors on standard error.
  *
- * <p>Java cannot tell whether standard error is a terminal, so the launcher says what is one, in the system property
- * {@value #PROPERTY}: {@code out}, {@code err} or {@code out,err}. Without the property nothing is.
+ * <p>Java cannot detect whether standard error is a terminal, so the launcher reports it in the system property
+ * {@value #PROPERTY}: {@code out}, {@code err} or {@code out,err}. Without the property neither is a terminal.
  */
 final class Terminal {
-    /** The streams that are terminals. */
+    /** The names of the streams that are terminals. */
     static final String PROPERTY = "allocator.terminal";
 
     private final PrintWriter out;
@@ -31,7 +31,7 @@ final class Terminal {
         hasUnicode = encoder.canEncode('█') && encoder.canEncode('µ');
     }
 
-    /** The process's own streams. */
+    /** Returns the streams of the process. */
     static Terminal ofProcess() {
         final String noColour = System.getenv("NO_COLOR");
         return new Terminal(
@@ -42,7 +42,7 @@ final class Terminal {
                 System.err.charset());
     }
 
-    /** Streams of which none is a terminal. */
+    /** Returns streams of which none is a terminal. */
     static Terminal of(PrintWriter out, PrintWriter err) {
         return new Terminal(out, err, Set.of(), false, StandardCharsets.UTF_8);
     }
@@ -59,7 +59,7 @@ final class Terminal {
         return hasColour;
     }
 
-    /** Whether a line on standard error can be written over. */
+    /** Returns whether a line on standard error can be overwritten. */
     boolean isErrTerminal() {
         return isErrTerminal;
     }
@@ -68,12 +68,12 @@ final class Terminal {
         return hasUnicode;
     }
 
-    /** A heading. */
+    /** Returns a text as a heading. */
     String bold(String text) {
         return hasColour ? "\u001b[1m" + text + "\u001b[0m" : text;
     }
 
-    /** Something less important than what stands around it. */
+    /** Returns a text that is less important than its surroundings. */
     String dim(String text) {
         return hasColour ? "\u001b[2m" + text + "\u001b[0m" : text;
     }

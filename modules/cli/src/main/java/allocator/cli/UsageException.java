@@ -2,7 +2,7 @@ package allocator.cli;
 
 import org.jspecify.annotations.Nullable;
 
-/** Ends a command with a line on standard error and exit code 2: the arguments cannot be right. */
+/** Ends a command with a line on standard error and exit code 2: the arguments are wrong. */
 final class UsageException extends CommandException {
     private static final long serialVersionUID = 1L;
 

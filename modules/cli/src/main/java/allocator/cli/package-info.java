@@ -1,8 +1,8 @@
 /**
- * The {@code allocator} command: {@link allocator.cli.Main} reads the arguments, finds providers, and replays traces or
- * lists what was found.
+ * The {@code allocator} command: {@link allocator.cli.Main} parses the arguments; sub-commands replay traces and list
+ * providers.
  *
- * <p>Exit codes: 0 success, 1 the work failed, 2 wrong usage. Results go to standard output; errors are one line on
+ * <p>Exit codes: 0 success, 1 the command failed, 2 wrong usage. Results go to standard output; errors are one line on
  * standard error.
  */
 package allocator.cli;

@@ -29,7 +29,7 @@ class BadInputTest {
     @TempDir
     private Path folder;
 
-    private static void assertRefused(Outcome outcome, int exitCode, String message) {
+    private static void assertRejected(Outcome outcome, int exitCode, String message) {
         assertThat(outcome.err()).isEqualTo("allocator: " + message + System.lineSeparator());
         assertThat(outcome.exitCode()).isEqualTo(exitCode);
         assertThat(outcome.out()).isEmpty();
@@ -51,13 +51,13 @@ class BadInputTest {
                     """)
     void aMalformedLineOfATrace(String line, String reason) throws IOException {
         final Path trace = file("op,id,bytes,stream\na,7,10,0\na,8,10,0\nf,7,10,0\n" + line + "\n");
-        assertRefused(Outcome.of("replay", trace.toString()), 1, trace + ":5: " + reason);
+        assertRejected(Outcome.of("replay", trace.toString()), 1, trace + ":5: " + reason);
     }
 
     @Test
     void anEmptyTrace() throws IOException {
         final Path trace = file("");
-        assertRefused(
+        assertRejected(
                 Outcome.of("replay", trace.toString()),
                 1,
                 trace + ": the file is empty, the line op,id,bytes,stream is missing");
@@ -66,7 +66,7 @@ class BadInputTest {
     @Test
     void aTraceWithAnotherHeader() throws IOException {
         final Path trace = file("id,op\n");
-        assertRefused(
+        assertRejected(
                 Outcome.of("replay", trace.toString()),
                 1,
                 trace + ":1: the header is 'id,op', it must be op,id,bytes,stream");
@@ -80,17 +80,17 @@ class BadInputTest {
         }
         final Path trace = folder.resolve("cut.csv.gz");
         Files.write(trace, Arrays.copyOf(bytes.toByteArray(), bytes.size() - 9));
-        assertRefused(Outcome.of("replay", trace.toString()), 1, trace + ": the gzip data is truncated after line 2");
+        assertRejected(Outcome.of("replay", trace.toString()), 1, trace + ": the gzip data is truncated after line 2");
     }
 
     @Test
     void aDirectory() {
-        assertRefused(Outcome.of("replay", folder.toString()), 2, folder + ": is a directory, not a trace");
+        assertRejected(Outcome.of("replay", folder.toString()), 2, folder + ": is a directory, not a trace");
     }
 
     @Test
     void aMissingTrace() {
-        assertRefused(
+        assertRejected(
                 Outcome.of("replay", "nothing.csv"),
                 2,
                 "nothing.csv: no such file, and no bundled trace (gpt2, bert, frcnn, llama_train, resnet, two_streams)");
@@ -98,7 +98,7 @@ class BadInputTest {
 
     @Test
     void aGoodTraceBesideABadOneIsNotReplayed() {
-        assertRefused(
+        assertRejected(
                 Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", folder.toString()),
                 2,
                 folder + ": is a directory, not a trace");
@@ -120,11 +120,11 @@ class BadInputTest {
                     providers now               | Unmatched argument at index 1: 'now' (see allocator providers --help)
                     """)
     void wrongUsage(String arguments, String message) {
-        assertRefused(Outcome.of(arguments.split(" ")), 2, message);
+        assertRejected(Outcome.of(arguments.split(" ")), 2, message);
     }
 
     @Test
-    void anUnknownProviderIsAnsweredWithThoseFound() {
+    void theErrorForAnUnknownProviderNamesThoseFound() {
         final Outcome outcome = Outcome.of("replay", "--provider", "nobody");
         assertThat(outcome.exitCode()).isEqualTo(2);
         assertThat(outcome.out()).isEmpty();
@@ -135,7 +135,7 @@ class BadInputTest {
     }
 
     @Test
-    void anUnknownOptionKeyIsAnsweredWithTheNearestOne() {
+    void theErrorForAnUnknownOptionKeyNamesTheNearestOne() {
         final Outcome outcome =
                 Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", "--option", "arena.max_mme=5");
         assertThat(outcome.exitCode()).isEqualTo(2);
@@ -145,7 +145,7 @@ class BadInputTest {
                 .hasLineCount(1);
     }
 
-    /** Each numeric option at its edges: it works, or it is refused by key, value, range and origin. */
+    /** Each numeric option at its edges: it works, or the error names key, value, range and origin. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -184,7 +184,7 @@ class BadInputTest {
 
     @Test
     void aJsonFileThatIsAFolder() {
-        assertRefused(Outcome.of("replay", "--json", folder.toString()), 2, "--json " + folder + ": is a directory");
+        assertRejected(Outcome.of("replay", "--json", folder.toString()), 2, "--json " + folder + ": is a directory");
     }
 
     @Test

@@ -42,9 +42,9 @@ class ConformanceCommandTest {
     }
 
     @Test
-    void refusesWhatIsNotThere() {
+    void rejectsWhatDoesNotExist() {
         assertThat(Outcome.of("conformance", "--provider", "nobody").exitCode()).isEqualTo(2);
-        assertThat(onCpu("--rules", "Z-*").err()).contains("no rule fits 'Z-*'");
+        assertThat(onCpu("--rules", "Z-*").err()).contains("no rule matches 'Z-*'");
         assertThat(onCpu("--replay", folder.resolve("none").toString()).exitCode())
                 .isEqualTo(2);
     }

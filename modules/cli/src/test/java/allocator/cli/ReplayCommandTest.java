@@ -76,7 +76,7 @@ class ReplayCommandTest {
                         small.csv, 6 events on cpu:0 through cpu-reference
 
                           memory                            bytes
-                          requested, peak    879.9 KiB    901,000  live blocks, as asked for
+                          requested, peak    879.9 KiB    901,000  live blocks, as requested
                           in use, peak        1.00 MiB  1,048,832  live blocks, with padding
                           held, peak          3.00 MiB  3,145,728  3.49 x requested
                           in use at the end   1.00 MiB  1,048,832  4 live blocks

@@ -1,11 +1,14 @@
 package allocator.runtime;
 
-import allocator.runtime.AllocatorReport.Source;
-import allocator.runtime.SessionOptions.Wanted;
+import allocator.runtime.RegisteredProvider.Candidate;
+import allocator.runtime.SessionPlanner.Plan;
+import allocator.runtime.discovery.LoadedFactory;
+import allocator.runtime.discovery.SearchResult;
+import allocator.runtime.lifetime.AllocatorInstances;
+import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
@@ -13,195 +16,122 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import allocator.spi.UnsupportedMemoryException;
-import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
-import java.util.Comparator;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The providers of one application and the allocators that they share: ONNX Runtime's environment. An application may
- * have several, which know nothing of one another.
+ * The providers of an application and their shared allocators: ONNX Runtime's environment. An application may have
+ * several environments, which are independent.
  *
- * <p>Registering a provider makes a shared allocator for each default and each host-accessible memory of its devices
- * that has none yet. Settings for it come from {@link Builder#option}.
+ * <p>Registering a provider creates a shared allocator for each default and each host-accessible memory of its devices
+ * that has none yet. Its settings come from {@link EnvironmentBuilder#option}.
  *
- * <p>Operations that change something take one lock, also while they call a provider; allocating, freeing, looking an
- * allocator up and running a session take none of it.
+ * <p>Operations that change the environment take one lock, and hold it while they call a provider. Allocating, freeing,
+ * looking up an allocator and running a session do not take it.
  */
 public final class Environment implements AutoCloseable {
-    private static final List<DeviceType> PREFERENCE =
-            List.of(DeviceType.GPU, DeviceType.NPU, DeviceType.CPU, DeviceType.FPGA);
-
     private final ReentrantLock lock = new ReentrantLock();
-    private final Map<String, String> settings;
-    private final AllocatorInstances instances = new AllocatorInstances();
-    private final SharedAllocators shared = new SharedAllocators(instances);
-    private final Map<String, RegisteredProvider> providers = new LinkedHashMap<>();
-    private final List<ProviderReport> failures = new ArrayList<>();
+    private final SharedAllocators shared;
+    private final ProviderRegistry registry;
+    private final SessionPlanner planner;
     private final Set<Session> sessions = ConcurrentHashMap.newKeySet();
     private final AtomicLong lastSession = new AtomicLong();
     private boolean isClosed;
 
-    private Environment(Builder builder) {
-        settings = Collections.unmodifiableMap(new TreeMap<>(builder.settings));
+    Environment(Map<String, String> settings) {
+        final AllocatorInstances instances = new AllocatorInstances();
+        shared = new SharedAllocators(instances);
+        registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
+        planner = new SessionPlanner(registry, shared);
     }
 
     /**
-     * Begins with the providers of the module path and the class path, and no settings.
+     * Returns a builder that searches the module path and the class path, without settings.
      *
      * @return a builder
      */
-    public static Builder builder() {
-        return new Builder();
+    public static EnvironmentBuilder builder() {
+        return new EnvironmentBuilder();
     }
 
     /**
-     * What became of every provider that was found or registered.
+     * Reports the providers found or registered, and why any others were not loaded.
      *
-     * @return registered providers, those with devices first, by name; then the failed ones
+     * @return registered providers, those with devices first, by name; then those that failed
      */
     public List<ProviderReport> providers() {
-        return locked(() -> {
-            final List<ProviderReport> reports = new ArrayList<>();
-            providers.values().forEach(provider -> reports.add(provider.report()));
-            reports.sort(Comparator.comparing(
-                            (ProviderReport report) -> report.devices().isEmpty())
-                    .thenComparing(ProviderReport::name));
-            reports.addAll(failures);
-            return List.copyOf(reports);
-        });
+        return locked(registry::reports);
     }
 
     /**
-     * The devices of all registered providers.
+     * Returns the devices of all registered providers.
      *
-     * @return GPUs first, then NPUs, CPUs and others; among equals by provider name and the provider's own order
+     * @return GPUs first, then NPUs, CPUs and others; devices of one kind by provider name and in the provider's order
      */
     public List<ProviderDevice> devices() {
-        return locked(() -> providers.values().stream()
-                .flatMap(provider ->
-                        provider.devices().stream().map(device -> new ProviderDevice(provider.name(), device)))
-                .sorted(Comparator.comparingInt((ProviderDevice device) -> PREFERENCE.indexOf(device.type()))
-                        .thenComparing(ProviderDevice::provider))
-                .toList());
+        return locked(registry::devices);
     }
 
     /**
-     * The keys that a registered provider understands, with defaults and accepted values.
+     * Returns the keys that a registered provider understands, with defaults and accepted values.
      *
      * @param provider the provider's name
      * @return the keys; empty if there are none
      * @throws IllegalArgumentException if no provider of that name is registered
      */
     public List<OptionKey<?>> optionKeys(String provider) {
-        return locked(() -> {
-            final RegisteredProvider registered = providers.get(provider);
-            if (registered == null) {
-                throw new IllegalArgumentException(
-                        "no provider " + provider + " is registered. Registered: " + providers.keySet());
-            }
-            return registered.keys();
-        });
+        return locked(() -> registry.find(provider)
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "no provider " + provider + " is registered. Registered: " + registry.names()))
+                .keys());
     }
 
     /**
-     * Settings that no registered provider understands as its own.
+     * Describes the settings that no registered provider understands as its own.
      *
-     * @return one line for each, with the provider name that is spelt most like it; empty if all settings are in force
+     * @return one line for each, with the closest known key; empty if all settings apply to a provider
      */
     public List<String> unusedSettings() {
-        return locked(() -> settings.keySet().stream()
-                .filter(key -> owner(key).isEmpty())
-                .map(this::describeUnused)
-                .toList());
-    }
-
-    private Optional<String> owner(String key) {
-        return providers.keySet().stream()
-                .filter(name -> key.startsWith(RegisteredProvider.environmentPrefix(name)))
-                .findFirst();
-    }
-
-    private String describeUnused(String key) {
-        final List<String> known = providers.values().stream()
-                .flatMap(provider -> provider.keys().stream()
-                        .map(other -> RegisteredProvider.environmentPrefix(provider.name()) + other.name()))
-                .toList();
-        return "no registered provider has it: "
-                + InvalidOptionException.unknownKey(key, settings.getOrDefault(key, ""), Settings.ENVIRONMENT, known)
-                        .getMessage();
+        return locked(registry::unusedSettings);
     }
 
     /**
-     * Registers a provider that the application made itself. From here on the environment owns it, and closes it when
-     * it is unregistered or the environment is closed.
+     * Registers a provider that the application constructed. The environment then owns it, and closes it when it is
+     * unregistered or the environment is closed.
      *
      * @param factory the provider
      * @return what was registered
      * @throws ProviderException if the provider breaks the contract
      * @throws InvalidOptionException if a setting of this environment for this provider is not understood
-     * @throws IllegalStateException if a provider of that name is registered already, or the environment is closed
-     * @throws allocator.spi.AllocatorException what the provider threw while its shared allocators were made; in all
-     *     these cases nothing is registered, and the factory stays with the caller
+     * @throws IllegalStateException if a provider of that name is registered, or the environment is closed
+     * @throws allocator.spi.AllocatorException if the provider threw it while its shared allocators were created. If
+     *     this method throws, nothing is registered, and the caller still owns the factory
      */
     public ProviderReport register(EpFactory factory) {
-        final ProviderCandidate candidate = ProviderCandidate.of(factory, ProviderCandidate.APPLICATION);
+        final Candidate candidate = Candidate.of(LoadedFactory.ofApplication(factory));
         return locked(() -> {
             requireOpen();
-            return register(candidate);
+            return registry.register(candidate);
         });
     }
 
-    private ProviderReport register(ProviderCandidate candidate) {
-        providers.values().forEach(present -> present.requireDistinctFrom(candidate));
-        final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
-        share(provider);
-        providers.put(provider.name(), provider);
-        Log.info("registered " + provider.name() + " with " + provider.devices().size() + " devices");
-        return provider.report();
-    }
-
-    /** Makes the shared allocators of a provider, all or none. */
-    private void share(RegisteredProvider provider) {
-        final List<ManagedAllocator> created = new ArrayList<>();
-        try {
-            provider.devices().stream()
-                    .flatMap(device -> device.memoryInfos().stream())
-                    .filter(info -> !info.isReadOnly())
-                    .forEach(info -> share(provider, info, created));
-        } catch (RuntimeException e) {
-            final Failures undone = new Failures();
-            undone.add(e);
-            shared.end(created, undone);
-            throw e;
-        }
-    }
-
-    private void share(RegisteredProvider provider, MemoryInfo info, List<ManagedAllocator> created) {
-        final Optional<SharedAllocators.Owned> present = shared.owned(info.location());
-        if (present.isPresent()) {
-            provider.addNote("A shared allocator is already registered for " + info + ", that of "
-                    + present.get().provider() + ": none is made");
-            return;
-        }
-        created.add(shared.create(provider, info));
+    void registerFound(SearchResult found) {
+        locked(() -> {
+            registry.registerFound(found);
+            return null;
+        });
     }
 
     /**
@@ -209,67 +139,48 @@ public final class Environment implements AutoCloseable {
      *
      * @param provider the provider's name
      * @throws IllegalArgumentException if no provider of that name is registered
-     * @throws StillInUseException if sessions, streams or memory depend on it; nothing changes then
-     * @throws ProviderException if the provider refused to be closed; it stays registered then, with shared allocators
-     *     made anew from the environment's settings
+     * @throws StillInUseException if sessions, streams or memory depend on it; nothing changes
+     * @throws ProviderException if the provider failed to close; it stays registered, with new shared allocators
+     *     created from the environment's settings
      */
     public void unregister(String provider) {
         locked(() -> {
             requireOpen();
-            final RegisteredProvider registered = providers.get(provider);
-            if (registered == null) {
-                throw new IllegalArgumentException("Execution provider library: " + provider
-                        + " was not registered. Registered: " + providers.keySet());
-            }
-            unregister(registered);
+            unregister(registry.find(provider)
+                    .orElseThrow(() -> new IllegalArgumentException("Execution provider library: " + provider
+                            + " was not registered. Registered: " + registry.names())));
             return null;
         });
     }
 
     private void unregister(RegisteredProvider provider) {
         settle();
-        final Predicate<ManagedAllocator> isOurs =
-                allocator -> allocator.reference().provider().equals(provider.name());
         final List<ManagedAllocator> ending = endable(
-                isOurs,
+                allocator -> allocator.reference().provider().equals(provider.name()),
                 session -> session.uses(provider.name()),
                 "provider " + provider.name() + " cannot be unregistered");
-        final Failures failed = new Failures();
-        shared.end(ending, failed);
-        try {
-            provider.close();
-        } catch (RuntimeException e) {
-            failed.add(e);
-            restore(provider, failed);
-            failed.throwIfAny();
-        }
-        providers.remove(provider.name());
-        Log.info("unregistered " + provider.name());
-        failed.throwIfAny();
+        final Cleanup cleanup = new Cleanup();
+        shared.end(ending, cleanup);
+        registry.close(provider, cleanup);
+        cleanup.throwIfAny();
     }
 
-    /** Shares a provider's allocators again after it refused to be closed, or else drops it. */
-    private void restore(RegisteredProvider provider, Failures failed) {
-        try {
-            share(provider);
-        } catch (RuntimeException e) {
-            failed.add(e);
-            providers.remove(provider.name());
-        }
-    }
-
-    /** The environment's allocators of some kind, if nobody uses them; they allocate no more then. */
+    /**
+     * Returns the environment's allocators of some kind, which reject allocations from here on.
+     *
+     * @throws StillInUseException if a session or a block depends on them; they accept allocations again
+     */
     private List<ManagedAllocator> endable(
-            Predicate<ManagedAllocator> which, Predicate<Session> dependent, String refused) {
+            Predicate<ManagedAllocator> which, Predicate<Session> dependent, String what) {
         final List<ManagedAllocator> ending =
                 shared.unreleased().stream().filter(which).toList();
-        ending.forEach(ManagedAllocator::refuseAllocations);
+        ending.forEach(allocator -> allocator.lease().rejectAllocations());
         final List<String> users = new ArrayList<>();
         sessions.stream().filter(dependent).map(Session::describe).sorted().forEach(users::add);
         users.addAll(shared.liveBlocks(which));
         if (!users.isEmpty()) {
-            ending.forEach(ManagedAllocator::acceptAllocations);
-            throw new StillInUseException(refused, users);
+            ending.forEach(allocator -> allocator.lease().acceptAllocations());
+            throw new StillInUseException(what, users);
         }
         return ending;
     }
@@ -280,9 +191,9 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * The shared allocator of a memory: the one that the application registered, or else a provider's.
+     * Returns the shared allocator of a memory: the one that the application registered, otherwise a provider's.
      *
-     * @param location where the memory is
+     * @param location the memory's location
      * @return the allocator, or empty if there is none
      */
     public Optional<ManagedAllocator> sharedAllocator(MemoryLocation location) {
@@ -290,7 +201,7 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * The shared allocator of a memory.
+     * Returns the shared allocator of a memory.
      *
      * @param memory the memory; only its location matters
      * @return as {@link #sharedAllocator(MemoryLocation)}
@@ -300,7 +211,7 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * All shared allocators.
+     * Returns all shared allocators.
      *
      * @return one for each memory that has one
      */
@@ -309,16 +220,16 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Makes a shared allocator with settings of its own and puts it in place of the one that was there, whoever made
-     * that.
+     * Creates a shared allocator with settings of its own. It replaces the shared allocator of that memory, of any
+     * provider.
      *
-     * <p>The new allocator is made and checked first, as an instance of its own where the provider has shared ones;
-     * only then is the old one let go. Whoever allocated from the old one frees as before; the last free releases it.
-     * If this method throws, the old one is in place and works.
+     * <p>The new allocator is created and checked first, as an exclusive instance if the provider shares instances;
+     * only then is the old one retired. Blocks of the old one can still be freed; the last free releases it. If this
+     * method throws, the old one stays in place.
      *
      * @param device the device
-     * @param memory one of the device's memories, not the read-only one
-     * @param options settings, stronger than the environment's
+     * @param memory one of the device's memories, not a read-only one
+     * @param options settings, which override the environment's
      * @return the new allocator
      * @throws IllegalArgumentException if the device is not one of {@link #devices}, or {@code memory} is read-only
      * @throws UnsupportedMemoryException if the device does not have {@code memory}
@@ -329,32 +240,16 @@ public final class Environment implements AutoCloseable {
     public ManagedAllocator createSharedAllocator(ProviderDevice device, MemoryInfo memory, AllocatorOptions options) {
         return locked(() -> {
             requireOpen();
-            final RegisteredProvider provider = provider(device);
-            if (!device.device().memoryInfos().contains(memory)) {
-                throw new UnsupportedMemoryException(device + " has no " + memory + ", it has "
-                        + device.device().memoryInfos());
-            }
-            if (memory.isReadOnly()) {
-                throw new IllegalArgumentException(memory + " is read-only, and read-only memory is never shared");
-            }
-            options.requireValid(provider.keys());
-            return shared.replace(provider, memory, options);
+            final RegisteredProvider provider = registry.provider(device);
+            return shared.replace(provider, device, memory, options);
         });
     }
 
-    private RegisteredProvider provider(ProviderDevice device) {
-        final RegisteredProvider provider = providers.get(device.provider());
-        if (provider == null || !provider.devices().contains(device.device())) {
-            throw new IllegalArgumentException(device + " is not a device of this environment");
-        }
-        return provider;
-    }
-
     /**
-     * Takes a provider's shared allocator away. Live blocks of it can still be freed; the last one releases it.
-     * Sessions that use it keep it.
+     * Removes a provider's shared allocator. Its live blocks can still be freed; the last free releases it. Sessions
+     * that use it still do.
      *
-     * @param location where its memory is
+     * @param location the memory's location
      * @throws IllegalStateException if there is none
      */
     public void releaseSharedAllocator(MemoryLocation location) {
@@ -365,15 +260,16 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Shares an allocator of the application's own, in place of any other at its location until it is unregistered. The
-     * application keeps it and destroys it after that. If it is a {@link allocator.spi.ShrinkableAllocator} of level 25
-     * it is an arena like any other.
+     * Shares an allocator of the application. Until it is unregistered it replaces any other at its location. The
+     * application owns it, and destroys it after unregistering it. A {@link allocator.spi.ShrinkableAllocator} of level
+     * 25 is an arena like any other.
      *
      * @param allocator the allocator
-     * @return what {@link #sharedAllocator(MemoryLocation)} answers from here on
+     * @return what {@link #sharedAllocator(MemoryLocation)} returns from here on
      * @throws IllegalArgumentException if its type is the reserved {@link allocator.spi.AllocatorType#ARENA}, or
      *     read-only
-     * @throws StillInUseException if sessions or memory depend on an allocator that was registered before there
+     * @throws StillInUseException if sessions or blocks depend on an allocator that the application registered there
+     *     before
      * @throws IllegalStateException if the environment is closed
      */
     public ManagedAllocator registerAllocator(Allocator allocator) {
@@ -385,11 +281,11 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Takes an allocator of the application out. The provider's allocator, if there is one, is found again.
+     * Unregisters an allocator of the application. The provider's allocator, if there is one, takes its place.
      *
-     * @param location where its memory is
+     * @param location the memory's location
      * @throws IllegalStateException if the application registered none there
-     * @throws StillInUseException if sessions or memory depend on it; nothing changes then
+     * @throws StillInUseException if sessions or blocks depend on it; nothing changes
      */
     public void unregisterAllocator(MemoryLocation location) {
         locked(() -> {
@@ -400,10 +296,10 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Returns unused memory of a shared arena to its device, at any time.
+     * Returns unused memory of a shared arena to its device. May be called at any time.
      *
-     * @param location where the memory is
-     * @return what went back and what stays
+     * @param location the memory's location
+     * @return what was released and what is still held
      * @throws UnsupportedMemoryException if there is no shared arena there
      * @throws allocator.spi.DeviceException if the driver fails
      */
@@ -416,7 +312,7 @@ public final class Environment implements AutoCloseable {
                 if (sharedAllocator(location).filter(arena.allocator()::equals).isPresent()) {
                     throw e;
                 }
-                // It was replaced meanwhile; its successor is meant.
+                // It was replaced during the call; shrink its successor.
             }
         }
     }
@@ -427,186 +323,34 @@ public final class Environment implements AutoCloseable {
      * @param options its devices and settings
      * @return the session, which the caller closes
      * @throws InvalidOptionException if a setting is not understood
-     * @throws IllegalArgumentException if a device was asked for that is not there
-     * @throws IllegalStateException if there is no device at all, or the environment is closed
+     * @throws IllegalArgumentException if a requested device or provider does not exist
+     * @throws IllegalStateException if there is no device, or the environment is closed
      * @throws ProviderException if a provider breaks the contract
-     * @throws allocator.spi.AllocatorException what a provider threw while the allocators were made; nothing is left
-     *     behind
+     * @throws allocator.spi.AllocatorException if a provider threw it while the allocators were created; those created
+     *     before are released
      */
     public Session openSession(SessionOptions options) {
-        final List<Session.Part> parts = new ArrayList<>();
-        final Map<MemoryLocation, StreamPool> pools = new LinkedHashMap<>();
-        final List<String> notes = new ArrayList<>();
         final Session session = locked(() -> {
             requireOpen();
-            return plan(options, parts, pools, notes);
+            return addSession(options, planner.plan(options));
         });
         try {
-            session.open(parts, pools, notes, options.decorator());
+            session.open(options.decorator());
         } catch (RuntimeException e) {
             sessions.remove(session);
             throw e;
         }
-        try {
-            warnAboutSettings(session);
-        } catch (RuntimeException e) {
-            final Failures failed = new Failures();
-            failed.onUndo(session::close);
-            throw failed.undo(e);
-        }
         return session;
     }
 
-    private Session plan(
-            SessionOptions options,
-            List<Session.Part> parts,
-            Map<MemoryLocation, StreamPool> pools,
-            List<String> notes) {
-        final List<ProviderDevice> devices = choose(options.wanted());
-        final Map<String, AllocatorOptions> own = ownSettings(options);
-        final boolean usesEnvironment = options.isSet(SessionOptions.USE_ENV_ALLOCATORS);
-        final Set<String> used =
-                devices.stream().map(ProviderDevice::provider).collect(Collectors.toCollection(TreeSet::new));
-        own.forEach((provider, given) -> {
-            if (!given.isEmpty() && !used.contains(provider)) {
-                notes.add("not in force, since the session has no device of " + provider + ": " + given);
-            }
-        });
-        final Set<MemoryLocation> planned = new LinkedHashSet<>();
-        final Set<MemoryLocation> plannedReadOnly = new LinkedHashSet<>();
-        for (final ProviderDevice device : devices) {
-            final RegisteredProvider provider = provider(device);
-            for (final MemoryInfo memory : device.device().memoryInfos()) {
-                if ((memory.isReadOnly() ? plannedReadOnly : planned).add(memory.location())) {
-                    parts.add(part(
-                            provider,
-                            memory,
-                            own.getOrDefault(provider.name(), AllocatorOptions.EMPTY),
-                            usesEnvironment));
-                }
-            }
-            device.device()
-                    .defaultMemory()
-                    .ifPresent(memory -> pools.putIfAbsent(memory.location(), new StreamPool(provider, memory)));
-        }
-        if (usesEnvironment) {
-            shared.all().stream()
-                    .filter(allocator -> planned.add(allocator.info().location()))
-                    .forEach(allocator -> parts.add(existing(allocator, AllocatorOptions.EMPTY)));
-        }
-        used.addAll(parts.stream().map(Session.Part::providerName).toList());
-        final Session session = new Session(
-                this,
-                options.name().isEmpty() ? "session-" + lastSession.incrementAndGet() : options.name(),
-                devices,
-                used,
-                options.isSet(SessionOptions.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS));
+    private Session addSession(SessionOptions options, Plan plan) {
+        final String name = options.name().isEmpty() ? "session-" + lastSession.incrementAndGet() : options.name();
+        final Session session = new Session(this, name, plan, options.reservesInitializers());
         sessions.add(session);
         return session;
     }
 
-    /** How a session comes to one of its allocators. */
-    private Session.Part part(
-            RegisteredProvider provider, MemoryInfo memory, AllocatorOptions own, boolean usesEnvironment) {
-        final AllocatorOptions wanted = provider.options().overriddenBy(own);
-        if (memory.isReadOnly()) {
-            return new Session.Part(provider, memory, Source.CREATED, wanted, null);
-        }
-        if (usesEnvironment && shared.find(memory.location()).isPresent()) {
-            return existing(shared.find(memory.location()).orElseThrow(), own);
-        }
-        if (!own.isEmpty()) {
-            final AllocatorOptions exclusive = provider.exclusive(wanted);
-            return new Session.Part(
-                    provider,
-                    memory,
-                    provider.isExclusive(exclusive) ? Source.EXCLUSIVE : Source.CREATED,
-                    exclusive,
-                    null);
-        }
-        return shared.owned(memory.location())
-                .filter(owned -> owned.isExplicit()
-                        && owned.provider().equals(provider.name())
-                        && owned.info().equals(memory))
-                .map(owned -> existing(owned.allocator(), own))
-                .orElseGet(() -> new Session.Part(provider, memory, Source.CREATED, wanted, null));
-    }
-
-    private static Session.Part existing(ManagedAllocator allocator, AllocatorOptions own) {
-        return new Session.Part(
-                null,
-                allocator.info(),
-                allocator.source() == Source.REGISTERED ? Source.REGISTERED : Source.ENVIRONMENT,
-                allocator.requested().overriddenBy(own),
-                allocator.reference().retain());
-    }
-
-    private List<ProviderDevice> choose(List<Wanted> wanted) {
-        final List<ProviderDevice> available = devices();
-        if (wanted.isEmpty()) {
-            return List.of(available.stream()
-                    .filter(device -> !device.device().memoryInfos().isEmpty())
-                    .findFirst()
-                    .orElseThrow(() -> new IllegalStateException("no device was found: " + describeProviders())));
-        }
-        final Set<ProviderDevice> chosen = new LinkedHashSet<>();
-        for (final Wanted one : wanted) {
-            chosen.add(available.stream()
-                    .filter(one::matches)
-                    .findFirst()
-                    .orElseThrow(() -> new IllegalArgumentException(
-                            "no device " + one + "; there are: " + available + ". " + describeProviders())));
-        }
-        return List.copyOf(chosen);
-    }
-
-    private String describeProviders() {
-        final List<ProviderReport> reports = providers();
-        return reports.isEmpty()
-                ? "no provider was found"
-                : reports.stream()
-                        .map(report -> report.name() + ": "
-                                + report.failure().orElseGet(() -> String.join(", ", report.notes())))
-                        .collect(Collectors.joining("; "));
-    }
-
-    /** The session's own settings by provider. */
-    private Map<String, AllocatorOptions> ownSettings(SessionOptions options) {
-        final Map<String, AllocatorOptions> own = new LinkedHashMap<>();
-        final Set<String> unclaimed = new TreeSet<>(options.settings().keySet());
-        unclaimed.removeIf(key -> !key.startsWith("ep."));
-        final List<String> known = new ArrayList<>();
-        for (final RegisteredProvider provider : providers.values()) {
-            final String prefix = RegisteredProvider.sessionPrefix(provider.name());
-            own.put(provider.name(), Settings.select(options.settings(), prefix, provider.keys(), Settings.SESSION));
-            unclaimed.removeIf(key -> key.startsWith(prefix));
-            provider.keys().forEach(key -> known.add(prefix + key.name()));
-        }
-        for (final String key : unclaimed) {
-            throw InvalidOptionException.unknownKey(
-                    key, options.settings().getOrDefault(key, ""), Settings.SESSION, known);
-        }
-        return own;
-    }
-
-    private static void warnAboutSettings(Session session) {
-        final SessionReport report = session.report();
-        report.notes().forEach(note -> Log.warning(session + ": " + note));
-        for (final AllocatorReport allocator : report.allocators()) {
-            Log.debug(session + ": " + allocator);
-            // Settings speak of arenas; that they pass read-only memory by is as it should be. Where a provider tells
-            // no settings there is nothing shared to be kept apart from.
-            allocator.settings().stream()
-                    .filter(setting -> !setting.isInForce() && setting.origin().equals(Settings.SESSION))
-                    .filter(setting -> setting.effective() != null
-                            || !(allocator.memory().isReadOnly()
-                                    || setting.key().equals(OptionKey.EXCLUSIVE.name())))
-                    .forEach(setting -> Log.warning(session + ": " + setting.key() + "=" + setting.requested()
-                            + " is not in force on " + allocator.memory() + ": " + setting.why()));
-        }
-    }
-
-    /** Forgets a session whose last allocator is released. */
+    /** Removes a session whose last allocator was released. */
     void forget(Session session) {
         sessions.remove(session);
     }
@@ -614,9 +358,10 @@ public final class Environment implements AutoCloseable {
     /**
      * Releases the shared allocators and closes the providers. A second call does nothing.
      *
-     * @throws StillInUseException if sessions are open or memory is live; it lists them, and nothing changes
-     * @throws allocator.spi.AllocatorException if a provider failed to release or to close; the environment is closed
-     *     all the same
+     * @throws StillInUseException if sessions are open or blocks are live; the exception lists them, and nothing
+     *     changes
+     * @throws allocator.spi.AllocatorException if a provider failed to release an allocator or to close; the
+     *     environment is closed nevertheless
      */
     @Override
     public void close() {
@@ -626,18 +371,13 @@ public final class Environment implements AutoCloseable {
                 final List<ManagedAllocator> ending =
                         endable(allocator -> true, session -> true, "the environment cannot be closed");
                 isClosed = true;
-                final Failures failed = new Failures();
-                shared.end(ending, failed);
-                closeAll(providers.values(), failed);
-                providers.clear();
-                failed.throwIfAny();
+                final Cleanup cleanup = new Cleanup();
+                shared.end(ending, cleanup);
+                registry.closeAll(cleanup);
+                cleanup.throwIfAny();
             }
             return null;
         });
-    }
-
-    private static void closeAll(Collection<RegisteredProvider> closing, Failures failed) {
-        new ArrayList<>(closing).reversed().forEach(provider -> failed.attempt(provider::close));
     }
 
     private void requireOpen() {
@@ -653,143 +393,5 @@ public final class Environment implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-    }
-
-    /** Collects where providers come from and their settings. Not for use by several threads. */
-    public static final class Builder {
-        private final Map<String, String> settings = new TreeMap<>();
-        private final ProviderSearch search = new ProviderSearch();
-
-        private Builder() {}
-
-        /**
-         * Sets an option of a provider: {@code ep_factory.<provider name>.<key of the provider>}, the name in its exact
-         * case, such as {@code ep_factory.CudaArena.arena.max_mem}. It applies to the provider's shared allocators and,
-         * where a session says nothing else, to those of sessions.
-         *
-         * @param key the key
-         * @param value its value, checked when the provider is registered
-         * @return this builder
-         * @throws InvalidOptionException if the key is not of that form
-         */
-        public Builder option(String key, String value) {
-            if (!key.startsWith("ep_factory.")) {
-                throw OptionPlaces.unknown(
-                        key, value, Settings.ENVIRONMENT, List.of("ep_factory.<provider name>.<key>"));
-            }
-            settings.put(key, Objects.requireNonNull(value, "value"));
-            return this;
-        }
-
-        /**
-         * Whether providers of the module path, and of the class path, are searched for.
-         *
-         * @param value {@code true} unless set
-         * @return this builder
-         */
-        public Builder modulePathProviders(boolean value) {
-            search.setSearchingModulePath(value);
-            return this;
-        }
-
-        /**
-         * Searches a directory of jars, which gets a module layer of its own: what is in it sees the modules of the
-         * application, but not those of another directory. May be called several times. Where this project's jars are
-         * on the class path there is no module for those to see; nothing is found then, and
-         * {@link Environment#providers} says why.
-         *
-         * @param directory a directory
-         * @return this builder
-         */
-        public Builder providersFrom(Path directory) {
-            search.addDirectory(directory);
-            return this;
-        }
-
-        /**
-         * Names the only providers that may load. Classes of others are not initialized. Without this call all may.
-         *
-         * @param modulesOrClasses names of modules, or of factory classes, as those of the class path have no module
-         * @return this builder
-         */
-        public Builder allowModules(String... modulesOrClasses) {
-            search.allow(List.of(modulesOrClasses));
-            return this;
-        }
-
-        /**
-         * Leaves providers out, for instance one of two that have the same name.
-         *
-         * @param modulesOrClasses names of modules, or of factory classes
-         * @return this builder
-         */
-        public Builder exclude(String... modulesOrClasses) {
-            search.exclude(List.of(modulesOrClasses));
-            return this;
-        }
-
-        /**
-         * Finds and registers the providers. One that is broken is reported by {@link Environment#providers} and
-         * disturbs nobody else.
-         *
-         * @return the environment, which the caller closes
-         * @throws InvalidOptionException if a setting is not understood by the provider it is for
-         */
-        public Environment build() {
-            return build(search.find());
-        }
-
-        private Environment build(ProviderSearch.Found found) {
-            final Environment environment = new Environment(this);
-            environment.failures.addAll(found.failures());
-            try {
-                found.candidates().forEach(environment::registerFound);
-            } catch (RuntimeException e) {
-                environment.abandon(found.candidates(), e);
-                throw e;
-            }
-            environment.failures.forEach(report -> Log.warning("provider " + report.name() + " is not used: "
-                    + report.failure().orElse("")));
-            environment.unusedSettings().forEach(Log::warning);
-            return environment;
-        }
-    }
-
-    private void registerFound(ProviderCandidate candidate) {
-        try {
-            locked(() -> register(candidate));
-        } catch (InvalidOptionException e) {
-            if (settings.keySet().stream()
-                    .anyMatch(key -> key.startsWith(RegisteredProvider.environmentPrefix(candidate.name())))) {
-                throw e;
-            }
-            fail(candidate, e);
-        } catch (RuntimeException e) {
-            fail(candidate, e);
-        }
-    }
-
-    private void fail(ProviderCandidate candidate, RuntimeException e) {
-        final Failures closing = new Failures();
-        closing.add(e);
-        closing.attempt(() -> ProviderCalls.run(candidate.name(), "close", candidate.factory()::close));
-        Log.warning("registration of " + candidate.name() + " failed", e);
-        failures.add(ProviderReport.failed(
-                candidate.name(),
-                candidate.module(),
-                candidate.origin(),
-                Objects.requireNonNullElse(e.getMessage(), e.toString())));
-    }
-
-    /** Closes what was registered, and the factories that were not, after a failure that ends the building. */
-    private void abandon(List<ProviderCandidate> candidates, RuntimeException cause) {
-        final Failures closing = new Failures();
-        closing.add(cause);
-        final Set<String> registered = Set.copyOf(providers.keySet());
-        closing.attempt(this::close);
-        candidates.stream()
-                .filter(candidate -> !registered.contains(candidate.name()))
-                .forEach(candidate -> closing.attempt(
-                        () -> ProviderCalls.run(candidate.name(), "close", candidate.factory()::close)));
     }
 }

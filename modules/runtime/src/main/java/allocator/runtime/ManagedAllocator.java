@@ -2,6 +2,8 @@ package allocator.runtime;
 
 import allocator.runtime.AllocatorReport.Setting;
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.lifetime.AllocatorReference;
+import allocator.runtime.lifetime.Lease;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -19,41 +21,24 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A provider's allocator in the hands of one owner, a session or the environment: ONNX Runtime's {@code IAllocator}.
+ * A provider's allocator as one owner uses it, a session or the environment: ONNX Runtime's {@code IAllocator}.
  *
- * <p>It adds three things to the provider's own: operations are used only from the {@link SpiLevel} that brought them;
- * a provider that breaks the contract is named; and live blocks are counted, so that the provider is not released
- * before the last one is freed. Memory is freed through the allocator that it came from.
+ * <p>It adds three things. Operations are called only from the {@link SpiLevel} that introduced them. An exception that
+ * the contract does not allow becomes a {@link ProviderException}. Live blocks are counted, so that the provider's
+ * allocator is released after the last one is freed. Memory is freed through the allocator that it came from.
  *
  * <p>When the owner is closed, allocations throw {@link AllocatorClosedException}; {@link #free} works on, and the last
- * one releases the provider's allocator.
+ * free releases the provider's allocator.
  */
 public final class ManagedAllocator implements Allocator {
-    /*
-     * Life: OPEN -> CLOSED (no more allocations) -> DRAINING (may be released) -> RELEASED (the provider has it back).
-     *
-     * An allocation counts itself first and looks at the state afterwards; closing sets the state first and looks at the
-     * count afterwards. So either the allocation sees the closing and undoes its count, or the closing sees the block.
-     * A free uncounts after the provider is done with it. Whoever uncounts in state DRAINING looks whether it was the last.
-     *
-     * Costs over the provider's own: one uncontended atomic addition and one read of a volatile field for each operation;
-     * no Java object.
-     */
-    private static final int OPEN = 0;
-    private static final int CLOSED = 1;
-    private static final int DRAINING = 2;
-    private static final int RELEASED = 3;
-
     private final Allocator target;
     private final @Nullable StreamAwareAllocator streamAware;
     private final boolean canReserve;
-    private final LiveBlocks blocks = new LiveBlocks();
-    private volatile int state = OPEN;
+    private final Lease lease;
 
     private final @Nullable HostAccessibleAllocator hostAccessible;
     private final @Nullable ManagedArena arena;
@@ -63,20 +48,16 @@ public final class ManagedAllocator implements Allocator {
     private final String owner;
     private final Source source;
     private final AllocatorOptions requested;
-    private final Runnable onReleased;
-
-    /** Readers use the target outside the hot path; the writer moves the state to RELEASED. */
-    private final ReentrantReadWriteLock releasing = new ReentrantReadWriteLock();
 
     /**
-     * Takes a reference over.
+     * Takes over a use of a reference.
      *
-     * @param reference the reference, with this allocator as a user
-     * @param target what is called: the reference's allocator or a decorated form of it
-     * @param owner whose blocks are counted
-     * @param source how the owner came to it
-     * @param requested the settings that the owner wanted
-     * @param onReleased is run after the release
+     * @param reference the reference, which counts this allocator as a user
+     * @param target what is called: the reference's allocator, or a wrapper of it
+     * @param owner the session's name, or {@link AllocatorReport#ENVIRONMENT}
+     * @param source how the owner got it
+     * @param requested the settings that the owner requested
+     * @param onReleased run after the release
      */
     ManagedAllocator(
             AllocatorReference reference,
@@ -90,7 +71,6 @@ public final class ManagedAllocator implements Allocator {
         this.owner = owner;
         this.source = source;
         this.requested = requested;
-        this.onReleased = onReleased;
         info = target.info();
         spiLevel = target.spiLevel();
         canReserve = spiLevel >= SpiLevel.RESERVE;
@@ -99,7 +79,7 @@ public final class ManagedAllocator implements Allocator {
         arena = target instanceof ShrinkableAllocator shrinkable && spiLevel >= SpiLevel.SHRINK
                 ? new ManagedArena(this, shrinkable)
                 : null;
-        reference.instance().add(blocks);
+        lease = new Lease(reference, onReleased);
     }
 
     @Override
@@ -114,12 +94,11 @@ public final class ManagedAllocator implements Allocator {
         } catch (Throwable e) {
             throw failed("alloc", e);
         }
-        return address != 0 ? address : refuseNull("alloc", byteSize);
+        return address != 0 ? address : rejectNull("alloc", byteSize);
     }
 
     /**
-     * Allocates memory ordered on a stream where the allocator can, otherwise as {@link #alloc} does; see
-     * {@link #isStreamAware}.
+     * Allocates memory ordered on a stream if {@link #isStreamAware}, otherwise as {@link #alloc} does.
      *
      * @param byteSize size in bytes; {@code 0} yields the empty allocation
      * @param stream a stream of the same device
@@ -147,12 +126,12 @@ public final class ManagedAllocator implements Allocator {
         } catch (Throwable e) {
             throw failed("allocOnStream", e);
         }
-        return address != 0 ? address : refuseNull("allocOnStream", byteSize);
+        return address != 0 ? address : rejectNull("allocOnStream", byteSize);
     }
 
     /**
-     * Allocates memory that lives as long as the session, outside an arena's growth, if the allocator is of level
-     * {@link SpiLevel#RESERVE} or more; otherwise as {@link #alloc}.
+     * Allocates memory that lives as long as the session, outside the growth of an arena, if the allocator has at least
+     * level {@link SpiLevel#RESERVE}; otherwise as {@link #alloc} does.
      */
     @Override
     public long reserve(long byteSize) {
@@ -166,7 +145,7 @@ public final class ManagedAllocator implements Allocator {
         } catch (Throwable e) {
             throw failed("reserve", e);
         }
-        return address != 0 ? address : refuseNull("reserve", byteSize);
+        return address != 0 ? address : rejectNull("reserve", byteSize);
     }
 
     @Override
@@ -174,8 +153,8 @@ public final class ManagedAllocator implements Allocator {
         if (address == 0) {
             return;
         }
-        if (state == RELEASED) {
-            throw closed();
+        if (lease.isReleased()) {
+            throw closedException();
         }
         try {
             target.free(address);
@@ -186,21 +165,23 @@ public final class ManagedAllocator implements Allocator {
     }
 
     private void enter() {
-        blocks.begin();
-        if (state != OPEN) {
+        if (!lease.enter()) {
             leave();
-            throw closed();
+            throw closedException();
         }
     }
 
     private void leave() {
-        blocks.end();
-        if (state == DRAINING) {
-            try {
-                settle();
-            } catch (RuntimeException e) {
-                Log.warning("release of " + this + " failed", e);
-            }
+        if (lease.leave()) {
+            settle();
+        }
+    }
+
+    private void settle() {
+        try {
+            lease.settle();
+        } catch (RuntimeException e) {
+            Log.warning("release of " + this + " failed", e);
         }
     }
 
@@ -209,7 +190,7 @@ public final class ManagedAllocator implements Allocator {
         return ProviderCalls.translate(reference.provider(), operation, thrown);
     }
 
-    /** A device failure leaves the block dead; after any other failure it is as alive as before. */
+    /** After a device failure the block is dead; after any other failure it is still live. */
     private RuntimeException freeFailed(Throwable thrown) {
         if (thrown instanceof DeviceException) {
             leave();
@@ -217,15 +198,15 @@ public final class ManagedAllocator implements Allocator {
         return ProviderCalls.translate(reference.provider(), "free", thrown);
     }
 
-    private long refuseNull(String operation, long byteSize) {
+    private long rejectNull(String operation, long byteSize) {
         leave();
         throw new ProviderException(
                 reference.provider(), "returned address 0 from " + operation + "(" + byteSize + ")", null);
     }
 
     private long withoutBytes(long byteSize) {
-        if (state != OPEN) {
-            throw closed();
+        if (!lease.isOpen()) {
+            throw closedException();
         }
         if (byteSize < 0) {
             throw InvalidSizeException.negative(byteSize);
@@ -233,7 +214,7 @@ public final class ManagedAllocator implements Allocator {
         return 0;
     }
 
-    private AllocatorClosedException closed() {
+    private AllocatorClosedException closedException() {
         return new AllocatorClosedException(this + " is closed");
     }
 
@@ -248,11 +229,11 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * The counters of the provider's allocator. Where several owners share an instance, they are the counters of all of
-     * them; what this owner has live is {@link #liveBlocks}.
+     * Returns the statistics of the provider's allocator. If several owners share the instance, they cover all of them;
+     * this owner's own count is {@link #liveBlocks}.
      *
      * @return the statistics; {@link AllocatorStats#NONE} below level {@link SpiLevel#STATISTICS}
-     * @throws AllocatorClosedException if the owner is closed and its memory is back
+     * @throws AllocatorClosedException if the owner is closed and its memory was released
      */
     @Override
     public AllocatorStats stats() {
@@ -265,10 +246,10 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Sees a live allocation as a memory segment.
+     * Returns a memory segment over a live block.
      *
-     * @param address what an allocation of this allocator returned
-     * @param byteSize size in bytes, at most what was asked for when allocating
+     * @param address the address of a block of this allocator, or {@code 0}
+     * @param byteSize size in bytes, at most the size that was requested
      * @return a segment of exactly {@code byteSize} bytes
      * @throws UnsupportedMemoryException if the host cannot reach this memory; see {@link #isHostAccessible}
      * @throws InvalidSizeException if {@code byteSize} is negative, or not zero for the empty allocation
@@ -277,10 +258,10 @@ public final class ManagedAllocator implements Allocator {
         final HostAccessibleAllocator accessible = hostAccessible;
         if (accessible == null) {
             throw new UnsupportedMemoryException(
-                    info + " cannot be seen as a memory segment: the host cannot reach it");
+                    info + " cannot be viewed as a memory segment: the host cannot reach it");
         }
-        if (state == RELEASED) {
-            throw closed();
+        if (lease.isReleased()) {
+            throw closedException();
         }
         try {
             return accessible.segment(address, byteSize);
@@ -290,7 +271,7 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Whether {@link #segment} works.
+     * Returns whether {@link #segment} works.
      *
      * @return whether the host can reach the memory
      */
@@ -299,20 +280,20 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Whether {@link #allocOnStream} orders memory on the stream.
+     * Returns whether {@link #allocOnStream} orders memory on the stream.
      *
-     * @return whether the provider's allocator does, at a level of {@link SpiLevel#STREAMS} or more
+     * @return whether the provider's allocator does, and has at least level {@link SpiLevel#STREAMS}
      */
     public boolean isStreamAware() {
         return streamAware != null;
     }
 
     /**
-     * Whether the device itself decides when freed memory may go to another stream, although that one waited for
-     * nothing.
+     * Returns whether the device itself decides when freed memory may be used by another stream, without a wait of that
+     * stream.
      *
-     * @return what the provider's allocator says; {@code false} unless {@link #isStreamAware}
-     * @throws ProviderException if the provider's allocator fails to say it
+     * @return what the provider's allocator reports; {@code false} unless {@link #isStreamAware}
+     * @throws ProviderException if the call fails
      */
     public boolean isOrderedByDevice() {
         final StreamAwareAllocator aware = streamAware;
@@ -320,25 +301,25 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * This allocator as an arena.
+     * Returns this allocator as an arena.
      *
-     * @return the arena, if the provider's allocator can shrink and is of level {@link SpiLevel#SHRINK} or more
+     * @return the arena, if the provider's allocator can shrink and has at least level {@link SpiLevel#SHRINK}
      */
     public Optional<ManagedArena> asArena() {
         return Optional.ofNullable(arena);
     }
 
     /**
-     * Blocks that the owner has live.
+     * Returns how many blocks of this owner are live.
      *
-     * @return how many; exact while nobody allocates or frees
+     * @return the count; exact while no thread allocates or frees
      */
     public long liveBlocks() {
-        return Math.max(0, blocks.count());
+        return Math.max(0, lease.count());
     }
 
     /**
-     * Whether two owners use one and the same instance of the provider.
+     * Returns whether two owners use the same instance of the provider.
      *
      * @param other an allocator of any owner
      * @return whether they share memory, limits and statistics
@@ -348,18 +329,22 @@ public final class ManagedAllocator implements Allocator {
     }
 
     /**
-     * Where this allocator comes from and which settings are in force on it.
+     * Reports where this allocator comes from and which settings are effective.
      *
      * @return the report
-     * @throws AllocatorClosedException if the owner is closed and its memory is back
+     * @throws AllocatorClosedException if the owner is closed and its memory was released
      */
     public AllocatorReport report() {
-        final List<Setting> settings = Settings.compare(reference.keys(), requested, effectiveOptions(), source);
+        final List<Setting> settings = AllocatorReport.compare(reference.keys(), requested, effectiveOptions(), source);
         return new AllocatorReport(info, reference.provider(), owner, source, settings);
     }
 
     AllocatorReference reference() {
         return reference;
+    }
+
+    Lease lease() {
+        return lease;
     }
 
     Source source() {
@@ -370,103 +355,31 @@ public final class ManagedAllocator implements Allocator {
         return requested;
     }
 
-    /** Asks the target something that needs it not to be released meanwhile. */
-    <T> T whileHeld(String operation, Supplier<T> question) {
-        releasing.readLock().lock();
-        try {
-            if (state == RELEASED) {
-                throw closed();
-            }
-            return ProviderCalls.call(reference.provider(), operation, question);
-        } finally {
-            releasing.readLock().unlock();
+    /** Calls the target, which is not released during the call. */
+    <T> T whileHeld(String operation, Supplier<T> call) {
+        if (!lease.tryHold()) {
+            throw closedException();
         }
-    }
-
-    /** From here on nothing is allocated. */
-    void refuseAllocations() {
-        releasing.writeLock().lock();
         try {
-            if (state == OPEN) {
-                state = CLOSED;
-            }
+            return ProviderCalls.call(reference.provider(), operation, call);
         } finally {
-            releasing.writeLock().unlock();
-        }
-    }
-
-    /** Takes {@link #refuseAllocations} back. */
-    void acceptAllocations() {
-        releasing.writeLock().lock();
-        try {
-            if (state == CLOSED) {
-                state = OPEN;
-            }
-        } finally {
-            releasing.writeLock().unlock();
+            lease.endHold();
         }
     }
 
     /**
-     * Releases the provider's allocator, now if no block is live, otherwise with the last free.
+     * Releases the provider's allocator: now if no block is live, otherwise with the last free.
      *
-     * @throws RuntimeException what the provider threw from the release, if it was now; it is released all the same
+     * @throws RuntimeException what the provider threw if it was released now; it counts as released
      */
     void close() {
-        releasing.writeLock().lock();
-        try {
-            if (state < DRAINING) {
-                state = DRAINING;
-            }
-        } finally {
-            releasing.writeLock().unlock();
-        }
-        settle();
-        settleIfInstanceIdle();
+        lease.close();
     }
 
-    private void settle() {
-        if (blocks.isNone() && isReleasedByThisCall()) {
-            release();
-        }
-    }
-
-    /** Releases although blocks seem live, if they were all freed through other owners of the same instance. */
-    void settleIfInstanceIdle() {
-        if (state == DRAINING && reference.instance().isIdle() && isReleasedByThisCall()) {
-            release();
-        }
-    }
-
-    private boolean isReleasedByThisCall() {
-        releasing.writeLock().lock();
-        try {
-            final boolean won = state == DRAINING && reference.instance().remove(blocks);
-            if (won) {
-                state = RELEASED;
-            }
-            return won;
-        } finally {
-            releasing.writeLock().unlock();
-        }
-    }
-
-    private void release() {
-        try {
-            reference.release();
-        } finally {
-            onReleased.run();
-        }
-    }
-
-    boolean isReleased() {
-        return state == RELEASED;
-    }
-
-    /** What is live, for a message; empty if nothing is. */
+    /** Describes the live blocks for a message; empty if there are none. */
     Optional<String> describeLiveBlocks() {
-        final long live = blocks.count();
-        if (live <= 0 || state == RELEASED || reference.instance().isIdle()) {
+        final long live = lease.count();
+        if (live <= 0 || lease.isReleased() || reference.instance().isIdle()) {
             return Optional.empty();
         }
         String bytes = "";

@@ -4,7 +4,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 
-/** A {@link ManagedAllocator} whose unused memory can be given back, as ONNX Runtime's {@code IArena}. */
+/** A {@link ManagedAllocator} that can return unused memory to its device: ONNX Runtime's {@code IArena}. */
 public final class ManagedArena {
     private final ManagedAllocator allocator;
     private final ShrinkableAllocator target;
@@ -15,16 +15,16 @@ public final class ManagedArena {
     }
 
     /**
-     * The same memory for allocating.
+     * Returns the allocator of this arena.
      *
-     * @return the allocator that this is the arena of
+     * @return the allocator
      */
     public ManagedAllocator allocator() {
         return allocator;
     }
 
     /**
-     * The memory that the arena serves.
+     * Returns the memory that the arena serves.
      *
      * @return the allocator's info
      */
@@ -33,12 +33,12 @@ public final class ManagedArena {
     }
 
     /**
-     * Returns unused memory to the device, at any time, while others allocate and free. Where several sessions share an
-     * instance, all of it is shrunk. May block on the device.
+     * Returns unused memory to the device. May be called at any time, while other threads allocate and free. If several
+     * sessions share the instance, all of it is shrunk. May block on the device.
      *
-     * @return what went back and what stays
+     * @return what was released and what is still held
      * @throws allocator.spi.DeviceException if the driver fails
-     * @throws allocator.spi.AllocatorClosedException if the owner is closed and its memory is back
+     * @throws allocator.spi.AllocatorClosedException if the owner is closed and its memory was released
      */
     public ShrinkReport shrink() {
         final ShrinkReport report = allocator.whileHeld("shrink", target::shrink);
@@ -47,7 +47,7 @@ public final class ManagedArena {
         return report;
     }
 
-    /** Whether both shrink the same instance. */
+    /** Returns whether both shrink the same instance. */
     boolean isSameAs(ManagedArena other) {
         return allocator.isSameInstanceAs(other.allocator);
     }

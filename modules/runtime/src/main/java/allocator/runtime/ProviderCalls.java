@@ -1,24 +1,28 @@
 package allocator.runtime;
 
+import allocator.runtime.discovery.Causes;
 import allocator.spi.AllocatorException;
 import java.util.function.Supplier;
 
-/** Calls into a provider. What the contract allows comes through; everything else is named as the provider's fault. */
+/**
+ * Calls into a provider. Exceptions of the contract are thrown on unchanged; any other becomes a
+ * {@link ProviderException} that names the provider.
+ */
 final class ProviderCalls {
     private ProviderCalls() {}
 
-    /** Calls, and requires an answer. */
+    /** Calls, and rejects a result of {@code null}. */
     static <T> T call(String provider, String operation, Supplier<T> call) {
-        final T answer;
+        final T result;
         try {
-            answer = call.get();
+            result = call.get();
         } catch (Throwable e) {
             throw translate(provider, operation, e);
         }
-        if (answer == null) {
+        if (result == null) {
             throw new ProviderException(provider, "returned null from " + operation, null);
         }
-        return answer;
+        return result;
     }
 
     /** Calls. */
@@ -30,7 +34,7 @@ final class ProviderCalls {
         }
     }
 
-    /** The exception to throw for what a provider threw. Throws itself what nobody may hide: the JVM's own distress. */
+    /** Returns the exception to throw for what a provider threw. Throws errors of the JVM itself. */
     static RuntimeException translate(String provider, String operation, Throwable thrown) {
         if (thrown instanceof VirtualMachineError error) {
             throw error;
@@ -38,8 +42,8 @@ final class ProviderCalls {
         if (thrown instanceof AllocatorException known) {
             return known;
         }
-        // What failed to initialize a class is told by the cause only.
-        final String what = thrown instanceof LinkageError ? ProviderSearch.describe(thrown) : thrown.toString();
+        // Only the cause of a linkage error says which initializer failed.
+        final String what = thrown instanceof LinkageError ? Causes.describe(thrown) : thrown.toString();
         return new ProviderException(provider, "threw from " + operation + ": " + what, thrown);
     }
 }

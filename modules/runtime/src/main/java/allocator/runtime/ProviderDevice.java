@@ -18,7 +18,7 @@ public record ProviderDevice(String provider, EpDevice device) {
     }
 
     /**
-     * The kind of the device.
+     * Returns the kind of the device.
      *
      * @return the hardware's type
      */
@@ -27,7 +27,7 @@ public record ProviderDevice(String provider, EpDevice device) {
     }
 
     /**
-     * The number of the device among those of its kind.
+     * Returns the ordinal of the device among those of its kind.
      *
      * @return the ordinal of its first memory, {@code 0} if it has none
      */

@@ -3,7 +3,7 @@ package allocator.runtime;
 import allocator.spi.AllocatorException;
 import org.jspecify.annotations.Nullable;
 
-/** Thrown when a provider breaks the contract; names the provider and says what it did. */
+/** Thrown when a provider breaks the contract. The message names the provider and what it did. */
 public final class ProviderException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
@@ -13,7 +13,7 @@ public final class ProviderException extends AllocatorException {
     /**
      * Makes the exception.
      *
-     * @param provider who broke the contract
+     * @param provider the provider's name
      * @param deed what it did, to follow the provider's name in the message
      * @param cause what it threw, or {@code null}
      */
@@ -23,9 +23,9 @@ public final class ProviderException extends AllocatorException {
     }
 
     /**
-     * Who broke the contract.
+     * Returns the provider that broke the contract.
      *
-     * @return the provider's name, or its class or jar where it was not able to name itself
+     * @return the provider's name, or its class or jar if it did not report its name
      */
     public String provider() {
         return provider;

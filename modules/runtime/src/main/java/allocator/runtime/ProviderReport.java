@@ -6,15 +6,15 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What became of one provider, or of one jar that was expected to hold one.
+ * A provider that was found, or a jar that was expected to contain one, and why it is not used if it is not.
  *
- * @param name the provider's name; its class or jar where it was not able to name itself
- * @param vendor who makes it, empty if not known
+ * @param name the provider's name; its class or jar if it did not report its name
+ * @param vendor its vendor, empty if not known
  * @param version its version, empty if not known
- * @param module its module, empty if it has none or it is not known
+ * @param module its module, empty if it has none or if not known
  * @param origin where it was found: the location of its jar, or {@code application} if it was registered by a call
  * @param devices the devices it serves
- * @param notes for a person: what the provider or the runtime has to say, such as why there is no device
+ * @param notes remarks of the provider or the runtime for a person to read, such as why there is no device
  * @param failure why the provider is not used; empty if it is
  */
 public record ProviderReport(
@@ -40,7 +40,7 @@ public record ProviderReport(
     }
 
     /**
-     * Whether the provider is registered. A registered provider may still have no device; the notes then say why.
+     * Returns whether the provider is registered. If a registered provider has no device, the notes say why.
      *
      * @return whether there is no failure
      */

@@ -1,5 +1,9 @@
 package allocator.runtime;
 
+import allocator.runtime.discovery.LoadedFactory;
+import allocator.runtime.lifetime.AllocatorInstances;
+import allocator.runtime.lifetime.AllocatorReference;
+import allocator.runtime.options.OptionPlace;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
@@ -20,10 +24,48 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A factory whose answers were checked, and the only way to it: each call names the provider if it breaks the contract.
+ * A factory whose results were checked. All calls of the factory go through this class, which names the provider if it
+ * breaks the contract.
  */
 final class RegisteredProvider {
-    private final ProviderCandidate candidate;
+    /**
+     * A factory that has reported its name, and nothing else yet.
+     *
+     * @param loaded the factory and where it was found
+     * @param name its name
+     */
+    record Candidate(LoadedFactory loaded, String name) {
+        /**
+         * Reads the name of a factory.
+         *
+         * @throws ProviderException if the name cannot be part of option keys
+         */
+        static Candidate of(LoadedFactory loaded) {
+            final String className = loaded.className();
+            final String name = ProviderCalls.call(className, "name", loaded.factory()::name);
+            if (name.isEmpty() || name.chars().anyMatch(Character::isWhitespace)) {
+                throw new ProviderException(
+                        className, "is named '" + name + "': a name has no blanks and is not empty", null);
+            }
+            return new Candidate(loaded, name);
+        }
+
+        /** Returns what distinguishes providers: session keys use the name in lower case. */
+        String identity() {
+            return name.toLowerCase(Locale.ROOT);
+        }
+
+        void close() {
+            ProviderCalls.run(name, "close", loaded.factory()::close);
+        }
+
+        ProviderReport failed(String reason) {
+            return ProviderReport.failed(name, loaded.module(), loaded.origin(), reason);
+        }
+    }
+
+    private final Candidate candidate;
+    private final EpFactory factory;
     private final AllocatorInstances instances;
     private final String vendor;
     private final String version;
@@ -33,36 +75,25 @@ final class RegisteredProvider {
     private final AllocatorOptions options;
 
     /**
-     * Asks a factory everything that it must know.
+     * Reads and checks the properties of a factory.
      *
-     * @param environmentSettings what the environment's builder was given
-     * @throws ProviderException if an answer breaks the contract
+     * @param environmentSettings the settings that the environment's builder was given
+     * @throws ProviderException if a result breaks the contract
      * @throws allocator.spi.InvalidOptionException if a setting for this provider is not understood
      */
-    RegisteredProvider(
-            ProviderCandidate candidate, AllocatorInstances instances, Map<String, String> environmentSettings) {
+    RegisteredProvider(Candidate candidate, AllocatorInstances instances, Map<String, String> environmentSettings) {
         this.candidate = candidate;
         this.instances = instances;
-        final EpFactory factory = candidate.factory();
+        factory = candidate.loaded().factory();
         vendor = ProviderCalls.call(name(), "vendor", factory::vendor);
         version = ProviderCalls.call(name(), "version", factory::version);
         keys = ProviderCalls.call(name(), "optionKeys", () -> List.<OptionKey<?>>copyOf(factory.optionKeys()));
         requireDistinctKeys();
-        options = Settings.select(environmentSettings, environmentPrefix(name()), keys, Settings.ENVIRONMENT);
+        options = OptionPlace.ENVIRONMENT.select(environmentSettings, name(), keys);
         final DeviceDiscovery discovery = ProviderCalls.call(name(), "discoverDevices", factory::discoverDevices);
         devices = discovery.devices();
         notes = new ArrayList<>(discovery.notes());
         requireDistinctMemories();
-    }
-
-    /** How the provider's keys begin in the environment's settings. */
-    static String environmentPrefix(String provider) {
-        return "ep_factory." + provider + ".";
-    }
-
-    /** How the provider's keys begin in a session's settings. */
-    static String sessionPrefix(String provider) {
-        return "ep." + provider.toLowerCase(Locale.ROOT) + ".";
     }
 
     /**
@@ -70,12 +101,12 @@ final class RegisteredProvider {
      *
      * @throws IllegalStateException if one could
      */
-    void requireDistinctFrom(ProviderCandidate other) {
+    void requireDistinctFrom(Candidate other) {
         if (name().equals(other.name())) {
             throw new IllegalStateException("EP library is already registered under " + name());
         }
-        final String mine = sessionPrefix(name());
-        final String others = sessionPrefix(other.name());
+        final String mine = OptionPlace.SESSION.prefix(name());
+        final String others = OptionPlace.SESSION.prefix(other.name());
         if (mine.startsWith(others) || others.startsWith(mine)) {
             throw new IllegalStateException("provider " + other.name() + " cannot be registered beside " + name()
                     + ": option keys that begin with " + (mine.length() < others.length() ? mine : others)
@@ -116,7 +147,7 @@ final class RegisteredProvider {
         return keys;
     }
 
-    /** The environment's settings for this provider. */
+    /** Returns the environment's settings for this provider. */
     AllocatorOptions options() {
         return options;
     }
@@ -132,15 +163,23 @@ final class RegisteredProvider {
 
     ProviderReport report() {
         return new ProviderReport(
-                name(), vendor, version, candidate.module(), candidate.origin(), devices, notes, Optional.empty());
+                name(),
+                vendor,
+                version,
+                candidate.loaded().module(),
+                candidate.loaded().origin(),
+                devices,
+                notes,
+                Optional.empty());
     }
 
     /**
-     * These options, with an instance of its own asked for where the provider understands that and nobody has decided.
+     * Returns the options with {@link OptionKey#EXCLUSIVE} set, where the provider understands the key and it is not
+     * set.
      */
     AllocatorOptions exclusive(AllocatorOptions wanted) {
         return knows(OptionKey.EXCLUSIVE) && wanted.value(OptionKey.EXCLUSIVE.name()) == null
-                ? wanted.with(OptionKey.EXCLUSIVE.name(), OptionKey.EXCLUSIVE.format(true), Settings.RUNTIME)
+                ? wanted.with(OptionKey.EXCLUSIVE.name(), OptionKey.EXCLUSIVE.format(true), OptionPlace.RUNTIME)
                 : wanted;
     }
 
@@ -148,33 +187,32 @@ final class RegisteredProvider {
         return knows(OptionKey.EXCLUSIVE) && wanted.get(OptionKey.EXCLUSIVE);
     }
 
-    /** Creates an allocator and checks it; one that breaks the contract goes back at once. */
+    /** Creates an allocator and checks it; returns it to the provider at once if it breaks the contract. */
     AllocatorReference create(MemoryInfo info, AllocatorOptions wanted) {
         final String operation = "createAllocator(" + info + ")";
-        final Allocator allocator =
-                ProviderCalls.call(name(), operation, () -> candidate.factory().createAllocator(info, wanted));
+        final Allocator allocator = ProviderCalls.call(name(), operation, () -> factory.createAllocator(info, wanted));
         final AllocatorInstances.Instance instance = instances.acquire(allocator);
         try {
-            requireAsAsked(allocator, info, operation);
+            requireAsRequested(allocator, info, operation);
             if (isExclusive(wanted) && instances.references(instance) > 1) {
                 throw new ProviderException(
                         name(),
                         "returned an instance that is in use from " + operation + ", although "
-                                + OptionKey.EXCLUSIVE.name() + "=1 asked for one of its own",
+                                + OptionKey.EXCLUSIVE.name() + "=1 requests one of its own",
                         null);
             }
         } catch (RuntimeException e) {
             try {
                 giveBack(allocator);
-            } catch (RuntimeException again) {
-                e.addSuppressed(again);
+            } catch (RuntimeException suppressed) {
+                e.addSuppressed(suppressed);
             }
             throw e;
         }
         return new AllocatorReference(allocator, name(), keys, instance, () -> giveBack(allocator));
     }
 
-    private void requireAsAsked(Allocator allocator, MemoryInfo asked, String operation) {
+    private void requireAsRequested(Allocator allocator, MemoryInfo requested, String operation) {
         final MemoryInfo info = ProviderCalls.call(name(), "the allocator's info", allocator::info);
         if (info.allocatorType() == AllocatorType.ARENA) {
             throw new ProviderException(
@@ -183,10 +221,10 @@ final class RegisteredProvider {
                             + "; it is reserved for the runtime, keep the arena inside an allocator of the type DEVICE",
                     null);
         }
-        if (!info.equals(asked)) {
+        if (!info.equals(requested)) {
             throw new ProviderException(
                     name(),
-                    "returned an allocator of other memory from " + operation + ": " + differences(asked, info),
+                    "returned an allocator of other memory from " + operation + ": " + differences(requested, info),
                     null);
         }
         final int level = ProviderCalls.call(name(), "the allocator's spiLevel", allocator::spiLevel);
@@ -196,47 +234,42 @@ final class RegisteredProvider {
         }
     }
 
-    private static String differences(MemoryInfo asked, MemoryInfo got) {
+    private static String differences(MemoryInfo requested, MemoryInfo returned) {
         final List<String> differences = new ArrayList<>();
-        if (!asked.name().equals(got.name())) {
-            differences.add("name " + got.name() + " instead of " + asked.name());
+        if (!requested.name().equals(returned.name())) {
+            differences.add("name " + returned.name() + " instead of " + requested.name());
         }
-        if (!asked.location().equals(got.location())) {
-            differences.add("location " + got.location() + " of vendor "
-                    + got.location().vendorId() + " instead of " + asked.location() + " of vendor "
-                    + asked.location().vendorId());
+        if (!requested.location().equals(returned.location())) {
+            differences.add("location " + returned.location() + " of vendor "
+                    + returned.location().vendorId() + " instead of " + requested.location() + " of vendor "
+                    + requested.location().vendorId());
         }
-        if (asked.byteAlignment() != got.byteAlignment()) {
-            differences.add("alignment " + got.byteAlignment() + " instead of " + asked.byteAlignment());
+        if (requested.byteAlignment() != returned.byteAlignment()) {
+            differences.add("alignment " + returned.byteAlignment() + " instead of " + requested.byteAlignment());
         }
-        if (asked.allocatorType() != got.allocatorType()) {
-            differences.add("type " + got.allocatorType() + " instead of " + asked.allocatorType());
+        if (requested.allocatorType() != returned.allocatorType()) {
+            differences.add("type " + returned.allocatorType() + " instead of " + requested.allocatorType());
         }
         return String.join(", ", differences);
     }
 
     private void giveBack(Allocator allocator) {
         try {
-            ProviderCalls.run(
-                    name(), "releaseAllocator", () -> candidate.factory().releaseAllocator(allocator));
+            ProviderCalls.run(name(), "releaseAllocator", () -> factory.releaseAllocator(allocator));
         } finally {
             instances.drop(allocator);
         }
     }
 
     boolean hasStreams(MemoryInfo info) {
-        return ProviderCalls.call(
-                name(), "isStreamAware", () -> candidate.factory().isStreamAware(info));
+        return ProviderCalls.call(name(), "isStreamAware", () -> factory.isStreamAware(info));
     }
 
     SyncStream createStream(MemoryInfo info) {
-        return ProviderCalls.call(
-                name(),
-                "createSyncStream(" + info + ")",
-                () -> candidate.factory().createSyncStream(info));
+        return ProviderCalls.call(name(), "createSyncStream(" + info + ")", () -> factory.createSyncStream(info));
     }
 
     void close() {
-        ProviderCalls.run(name(), "close", candidate.factory()::close);
+        candidate.close();
     }
 }

@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.SyncStream;
@@ -13,16 +14,16 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A run of a session: its allocators, and streams that belong to this run until it ends. Memory may outlive the run;
- * its streams may not be used after it.
+ * A run of a session: its allocators, and streams that no other run uses until this one ends. Memory may outlive the
+ * run; its streams must not be used after it.
  */
 public final class Run {
     private final Session session;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Map<StreamPool, TreeMap<Integer, SyncStream>> used = new LinkedHashMap<>();
+    private final Map<SessionStreams, TreeMap<Integer, SyncStream>> used = new LinkedHashMap<>();
     private boolean isOver;
 
-    /** The streams of the default device by index, so that asking for one again takes no lock. */
+    /** The streams of the default device by index, to return one again without a lock. */
     private volatile @Nullable SyncStream[] defaultStreams = new SyncStream[0];
 
     Run(Session session) {
@@ -30,7 +31,7 @@ public final class Run {
     }
 
     /**
-     * The session that runs.
+     * Returns the session.
      *
      * @return the session
      */
@@ -39,7 +40,7 @@ public final class Run {
     }
 
     /**
-     * The session's default allocator.
+     * Returns the session's default allocator.
      *
      * @return as {@link Session#allocator()}
      */
@@ -48,7 +49,7 @@ public final class Run {
     }
 
     /**
-     * The session's allocator of a memory.
+     * Returns the session's allocator of a memory.
      *
      * @param location where the memory is
      * @return as {@link Session#allocator(MemoryLocation)}
@@ -58,19 +59,19 @@ public final class Run {
     }
 
     /**
-     * Whether the session's default device has streams.
+     * Returns whether the session's default device has streams.
      *
      * @return whether {@link #stream(int)} works
      */
     public boolean hasStreams() {
-        return session.streamPool().filter(StreamPool::hasStreams).isPresent();
+        return session.streams().filter(SessionStreams::hasStreams).isPresent();
     }
 
     /**
-     * A stream of the session's default device. The same index gives the same stream throughout the run; two runs at
-     * one time never share a stream.
+     * Returns a stream of the session's default device. One index returns the same stream throughout the run;
+     * concurrent runs never share a stream.
      *
-     * @param index which stream, from 0; a stream is made or taken from the session's pool when it is first asked for
+     * @param index the index, from 0; at its first use a stream is created, or taken from the session's idle streams
      * @return the stream
      * @throws IndexOutOfBoundsException if {@code index} is negative
      * @throws UnsupportedMemoryException if the device has no streams
@@ -85,17 +86,17 @@ public final class Run {
             }
         }
         return stream(
-                session.streamPool()
+                session.streams()
                         .orElseThrow(() -> new UnsupportedMemoryException(
                                 session + " has no device with memory of its own, so it has no streams")),
                 index);
     }
 
     /**
-     * A stream of a device.
+     * Returns a stream of a device.
      *
-     * @param memory the device's default memory, one that the session has
-     * @param index which stream, from 0
+     * @param memory the device's default memory
+     * @param index the index, from 0
      * @return the stream
      * @throws IndexOutOfBoundsException if {@code index} is negative
      * @throws UnsupportedMemoryException if the session has no such device or it has no streams
@@ -103,13 +104,13 @@ public final class Run {
      */
     public SyncStream stream(MemoryInfo memory, int index) {
         return stream(
-                session.streamPool(memory.location())
+                session.streams(memory.location())
                         .orElseThrow(() -> new UnsupportedMemoryException(
                                 session + " has no device with the default memory " + memory)),
                 index);
     }
 
-    private SyncStream stream(StreamPool pool, int index) {
+    private SyncStream stream(SessionStreams owner, int index) {
         if (index < 0) {
             throw new IndexOutOfBoundsException("stream " + index);
         }
@@ -118,12 +119,12 @@ public final class Run {
             if (isOver) {
                 throw new IllegalStateException("the run of " + session + " is over");
             }
-            final TreeMap<Integer, SyncStream> streams = used.computeIfAbsent(pool, ignored -> new TreeMap<>());
+            final TreeMap<Integer, SyncStream> streams = used.computeIfAbsent(owner, ignored -> new TreeMap<>());
             SyncStream stream = streams.get(index);
             if (stream == null) {
-                stream = pool.take();
+                stream = owner.take();
                 streams.put(index, stream);
-                rememberDefault(pool, index, stream);
+                rememberDefault(owner, index, stream);
             }
             return stream;
         } finally {
@@ -131,9 +132,9 @@ public final class Run {
         }
     }
 
-    private void rememberDefault(StreamPool pool, int index, SyncStream stream) {
+    private void rememberDefault(SessionStreams owner, int index, SyncStream stream) {
         final int remembered = 64;
-        if (index < remembered && session.streamPool().filter(pool::equals).isPresent()) {
+        if (index < remembered && session.streams().filter(owner::equals).isPresent()) {
             final @Nullable SyncStream[] grown =
                     Arrays.copyOf(defaultStreams, Math.max(defaultStreams.length, index + 1));
             grown[index] = stream;
@@ -142,12 +143,12 @@ public final class Run {
     }
 
     /**
-     * Ends the run's use of its streams: synchronizes them if asked to, and gives them back. A stream that fails to
-     * synchronize is closed, so that no later run meets it.
+     * Ends the run's use of its streams: synchronizes them if requested, and gives them back. A stream that fails to
+     * synchronize is closed, so that no later run gets it.
      *
-     * @return how many streams there were
+     * @return the number of streams
      */
-    int end(boolean synchronize, Failures failures) {
+    int end(boolean synchronize, Cleanup cleanup) {
         lock.lock();
         try {
             isOver = true;
@@ -156,27 +157,27 @@ public final class Run {
             lock.unlock();
         }
         int count = 0;
-        for (final Map.Entry<StreamPool, TreeMap<Integer, SyncStream>> entry : used.entrySet()) {
-            final StreamPool pool = entry.getKey();
-            // Backwards, so that the next run finds the first stream on top of the pool.
+        for (final Map.Entry<SessionStreams, TreeMap<Integer, SyncStream>> entry : used.entrySet()) {
+            final SessionStreams owner = entry.getKey();
+            // Backwards, so that the next run finds the first stream on top.
             for (final SyncStream stream : entry.getValue().descendingMap().values()) {
                 count++;
-                endStream(pool, stream, synchronize, failures);
+                endStream(owner, stream, synchronize, cleanup);
             }
         }
         return count;
     }
 
-    private static void endStream(StreamPool pool, SyncStream stream, boolean synchronize, Failures failures) {
+    private static void endStream(SessionStreams owner, SyncStream stream, boolean synchronize, Cleanup cleanup) {
         try {
             if (synchronize) {
-                pool.end(stream);
+                owner.end(stream);
             }
         } catch (RuntimeException e) {
-            failures.add(e);
-            failures.attempt(() -> pool.discard(stream));
+            cleanup.add(e);
+            cleanup.attempt(() -> owner.discard(stream));
             return;
         }
-        failures.attempt(() -> pool.giveBack(stream));
+        cleanup.attempt(() -> owner.giveBack(stream));
     }
 }

@@ -1,39 +1,38 @@
 package allocator.runtime;
 
+import allocator.runtime.options.OptionPlace;
+import allocator.runtime.options.RuntimeKeys;
+import allocator.runtime.options.ShrinkTarget;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
 import java.util.List;
 
-/** How a run begins and ends. Immutable. */
+/** What happens when a run ends. Immutable. */
 public final class RunOptions {
     /**
-     * The arenas to shrink when the run is over, such as {@code cpu:0;gpu:0}: device types with an ordinal, {@code 0}
-     * if left out, separated by semicolons. All of it is checked before the work begins.
+     * The arenas to shrink when the run ends, such as {@code cpu:0;gpu:0}: device types with an ordinal, {@code 0} if
+     * omitted, separated by semicolons. The whole list is checked before the work begins.
      */
-    public static final String SHRINK_KEY = "memory.enable_memory_arena_shrinkage";
+    public static final String SHRINK_KEY = RuntimeKeys.SHRINK;
 
     /** {@code 1}: the run's streams are not synchronized when it ends. */
-    public static final OptionKey<Boolean> DISABLE_SYNCHRONIZE = OptionKey.flag(
-            "disable_synchronize_execution_providers", false, "1: do not wait for the run's streams when it ends");
+    public static final OptionKey<Boolean> DISABLE_SYNCHRONIZE = RuntimeKeys.DISABLE_SYNCHRONIZE;
 
-    /** Synchronizes when the run ends and shrinks nothing. */
+    /** Synchronizes the run's streams when it ends, and shrinks nothing. */
     public static final RunOptions DEFAULT = builder().build();
 
-    /** The origin of run options in messages. */
-    static final String ORIGIN = "run options";
-
-    static final List<String> KEYS = List.of(SHRINK_KEY, DISABLE_SYNCHRONIZE.name());
-
     private final String shrinkList;
+    private final List<ShrinkTarget> shrinkTargets;
     private final boolean synchronize;
 
     private RunOptions(Builder builder) {
         shrinkList = builder.shrinkList;
+        shrinkTargets = builder.shrinkTargets;
         synchronize = builder.synchronize;
     }
 
     /**
-     * Begins with the defaults.
+     * Returns a builder with the defaults.
      *
      * @return a builder
      */
@@ -42,7 +41,7 @@ public final class RunOptions {
     }
 
     /**
-     * The arenas to shrink when the run is over.
+     * Returns the arenas to shrink when the run ends.
      *
      * @return the list as given, empty if there is none
      */
@@ -50,18 +49,24 @@ public final class RunOptions {
         return shrinkList;
     }
 
+    /** Returns the entries of {@link #shrinkList}. */
+    List<ShrinkTarget> shrinkTargets() {
+        return shrinkTargets;
+    }
+
     /**
-     * Whether the run's streams are synchronized when it ends.
+     * Returns whether the run's streams are synchronized when it ends.
      *
-     * @return {@code true} unless switched off
+     * @return {@code true} unless {@link #DISABLE_SYNCHRONIZE} is set
      */
     public boolean isSynchronized() {
         return synchronize;
     }
 
-    /** Collects {@link RunOptions}. Not for use by several threads. */
+    /** Builds {@link RunOptions}. Not for use by several threads. */
     public static final class Builder {
         private String shrinkList = "";
+        private List<ShrinkTarget> shrinkTargets = List.of();
         private boolean synchronize = true;
 
         private Builder() {}
@@ -79,10 +84,10 @@ public final class RunOptions {
                 return shrink(value);
             }
             if (key.equals(DISABLE_SYNCHRONIZE.name())) {
-                synchronize = !DISABLE_SYNCHRONIZE.parse(value, ORIGIN);
+                synchronize = !DISABLE_SYNCHRONIZE.parse(value, OptionPlace.RUN.origin());
                 return this;
             }
-            throw OptionPlaces.unknown(key, value, ORIGIN, KEYS);
+            throw OptionPlace.RUN.unknown(key, value);
         }
 
         /**
@@ -93,15 +98,15 @@ public final class RunOptions {
          * @throws InvalidOptionException if the list is not of the accepted form
          */
         public Builder shrink(String list) {
-            ShrinkList.parse(list);
+            shrinkTargets = ShrinkTarget.parse(list);
             shrinkList = list;
             return this;
         }
 
         /**
-         * Makes the options.
+         * Builds the options.
          *
-         * @return the options set so far
+         * @return the options
          */
         public RunOptions build() {
             return new RunOptions(this);

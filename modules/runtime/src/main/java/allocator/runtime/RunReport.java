@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a run did besides its work.
  *
- * @param streams how many streams it used
- * @param shrunk what the run option {@link RunOptions#SHRINK_KEY} led to, in the order of the list
+ * @param streams the number of streams that it used
+ * @param shrunk the arenas that {@link RunOptions#SHRINK_KEY} names, in the order of the list
  */
 public record RunReport(int streams, List<Shrunk> shrunk) {
     /** Copies the list. */
@@ -19,10 +19,10 @@ public record RunReport(int streams, List<Shrunk> shrunk) {
     }
 
     /**
-     * One arena that was to be shrunk: exactly one of the two outcomes is there.
+     * An arena that was to be shrunk. Exactly one of report and failure is present.
      *
      * @param memory the arena's memory
-     * @param report what went back, or {@code null} if the shrink failed
+     * @param report what was released, or {@code null} if the shrink failed
      * @param failure why it failed, or {@code null}; the run's work is not affected by it
      */
     public record Shrunk(

@@ -3,15 +3,15 @@ package allocator.runtime;
 /**
  * The work of a run.
  *
- * @param <X> what it may throw
+ * @param <X> the type of exception that it may throw
  */
 @FunctionalInterface
 public interface RunWork<X extends Exception> {
     /**
-     * Does the work.
+     * Runs the work.
      *
      * @param run the run, valid until this method returns
-     * @throws X whatever the work throws; the run is ended all the same
+     * @throws X if the work fails; the run is ended nevertheless
      */
     void execute(Run run) throws X;
 }

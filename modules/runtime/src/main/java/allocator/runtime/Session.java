@@ -1,147 +1,73 @@
 package allocator.runtime;
 
-import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.SessionPlanner.Part;
+import allocator.runtime.SessionPlanner.Plan;
+import allocator.runtime.lifetime.AllocatorReference;
+import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
-import allocator.spi.AllocatorOptions;
-import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.ShrinkReport;
 import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.UnaryOperator;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The allocators of one workload, and its runs. Made by {@link Environment#openSession}.
+ * The allocators of one workload, and its runs. Opened by {@link Environment#openSession}.
  *
- * <p>Each memory of the session's devices has one allocator; where two devices offer the same memory the first device's
- * is used. Read-only memory is kept apart, for initializers.
+ * <p>Each memory of the session's devices has one allocator. If two devices have the same memory, the first device's
+ * allocator is used. Read-only memory has an allocator of its own, for initializers.
  *
- * <p>Closing a session ends allocation at once. While a run is in progress or a block is live the session's allocators
- * stay, frees go on working, and the last of them releases the provider's allocators; until then the environment cannot
- * be closed and the providers cannot be unregistered.
+ * <p>Closing a session ends allocation at once. While a run is in progress or a block is live, the session's allocators
+ * stay and frees work; the last run or free releases the provider's allocators. Until then the environment cannot be
+ * closed and the providers cannot be unregistered.
  */
 public final class Session implements AutoCloseable {
-    /**
-     * One allocator to be.
-     *
-     * @param provider who makes it; {@code null} if it exists already
-     * @param info its memory
-     * @param source how the session comes to it
-     * @param requested the settings that the session wants
-     * @param existing the reference to an allocator of the environment; {@code null} if it is to be made
-     */
-    record Part(
-            @Nullable RegisteredProvider provider,
-            MemoryInfo info,
-            Source source,
-            AllocatorOptions requested,
-            @Nullable AllocatorReference existing) {
-        String providerName() {
-            return existing != null
-                    ? existing.provider()
-                    : Objects.requireNonNull(provider).name();
-        }
-
-        AllocatorReference reference() {
-            return existing != null
-                    ? existing
-                    : Objects.requireNonNull(provider).create(info, requested);
-        }
-    }
-
     private final Environment environment;
     private final String name;
-    private final List<ProviderDevice> devices;
-    private final Set<String> providers;
+    private final Plan plan;
     private final boolean reservesInitializers;
     private final ReentrantLock lock = new ReentrantLock();
     private final AtomicInteger unreleased = new AtomicInteger(1);
     private int activeRuns;
     private boolean isClosed;
 
-    private volatile Map<MemoryLocation, ManagedAllocator> allocators = Map.of();
-    private volatile Map<MemoryLocation, ManagedAllocator> readOnly = Map.of();
-    private volatile Map<MemoryLocation, StreamPool> pools = Map.of();
-    private volatile @Nullable ManagedAllocator defaultAllocator;
-    private volatile List<String> notes = List.of();
+    private volatile SessionAllocators allocators = SessionAllocators.NONE;
 
-    /**
-     * Makes a session without allocators yet.
-     *
-     * @param providers the names of all providers that its allocators will come from
-     */
-    Session(
-            Environment environment,
-            String name,
-            List<ProviderDevice> devices,
-            Set<String> providers,
-            boolean reservesInitializers) {
+    /** Makes a session without allocators yet. */
+    Session(Environment environment, String name, Plan plan, boolean reservesInitializers) {
         this.environment = environment;
         this.name = name;
-        this.devices = List.copyOf(devices);
-        this.providers = Set.copyOf(providers);
+        this.plan = plan;
         this.reservesInitializers = reservesInitializers;
     }
 
-    /** Makes the allocators; all or none. The parts come in the order of the devices, read-only ones among them. */
-    void open(
-            List<Part> parts,
-            Map<MemoryLocation, StreamPool> streamPools,
-            List<String> reportNotes,
-            UnaryOperator<Allocator> decorator) {
-        final Failures failures = new Failures();
-        final Map<MemoryLocation, ManagedAllocator> opened = new LinkedHashMap<>();
-        final Map<MemoryLocation, ManagedAllocator> openedReadOnly = new LinkedHashMap<>();
-        int next = 0;
+    /** Opens the allocators, all or none, and logs their settings. If this method throws, the session is closed. */
+    void open(UnaryOperator<Allocator> decorator) {
+        allocators = SessionAllocators.open(plan, part -> open(part, decorator));
         try {
-            while (next < parts.size()) {
-                final Part part = parts.get(next);
-                next++;
-                final ManagedAllocator allocator = open(part, decorator);
-                failures.onUndo(allocator::close);
-                (part.info().isReadOnly() ? openedReadOnly : opened)
-                        .put(part.info().location(), allocator);
-            }
+            report().log();
         } catch (RuntimeException e) {
-            parts.subList(next, parts.size()).stream()
-                    .flatMap(part -> Stream.ofNullable(part.existing()))
-                    .forEach(reference -> failures.onUndo(reference::release));
-            throw failures.undo(e);
+            final Cleanup cleanup = new Cleanup();
+            cleanup.onUndo(this::close);
+            throw cleanup.undo(e);
         }
-        allocators = Collections.unmodifiableMap(opened);
-        readOnly = Collections.unmodifiableMap(openedReadOnly);
-        pools = Collections.unmodifiableMap(streamPools);
-        notes = List.copyOf(reportNotes);
-        defaultAllocator = devices.stream()
-                .flatMap(device -> device.device().memoryInfos().stream())
-                .filter(info -> !info.isReadOnly())
-                .map(info -> opened.get(info.location()))
-                .filter(Objects::nonNull)
-                .findFirst()
-                .orElse(null);
     }
 
     private ManagedAllocator open(Part part, UnaryOperator<Allocator> decorator) {
-        final AllocatorReference reference = part.reference();
-        final Failures failures = new Failures();
-        failures.onUndo(reference::release);
+        final AllocatorReference reference = part.acquire();
+        final Cleanup cleanup = new Cleanup();
+        cleanup.onUndo(reference::release);
         try {
             final Allocator target = decorator.apply(reference.allocator());
             if (!target.info().equals(reference.allocator().info())) {
-                throw new IllegalArgumentException("the decorator of " + name + " answered with an allocator of "
+                throw new IllegalArgumentException("the decorator of " + name + " returned an allocator of "
                         + target.info() + " for " + reference.allocator().info());
             }
             final ManagedAllocator allocator =
@@ -149,7 +75,7 @@ public final class Session implements AutoCloseable {
             unreleased.incrementAndGet();
             return allocator;
         } catch (RuntimeException e) {
-            throw failures.undo(e);
+            throw cleanup.undo(e);
         }
     }
 
@@ -160,74 +86,73 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * What the session is called in messages and reports.
+     * Returns the session's name in messages and reports.
      *
-     * @return the name it was given, or one made of its number
+     * @return the name it was given, or one generated from its number
      */
     public String name() {
         return name;
     }
 
     /**
-     * The session's devices, the default one first.
+     * Returns the session's devices, the default one first.
      *
      * @return at least one
      */
     public List<ProviderDevice> devices() {
-        return devices;
+        return plan.devices();
     }
 
     /**
-     * The allocator of the default device's memory: its default memory, or else its host-accessible memory.
+     * Returns the allocator of the default device's memory: its default memory, or else its host-accessible memory.
      *
      * @return the allocator
      * @throws UnsupportedMemoryException if no device of the session has memory
      */
     public ManagedAllocator allocator() {
-        final ManagedAllocator allocator = defaultAllocator;
+        final ManagedAllocator allocator = allocators.defaultAllocator();
         if (allocator == null) {
             throw new UnsupportedMemoryException(
-                    "No requested allocator available: the devices of " + name + " offer no memory");
+                    "No requested allocator available: the devices of " + name + " have no memory");
         }
         return allocator;
     }
 
     /**
-     * The allocator of a memory.
+     * Returns the allocator of a memory.
      *
-     * @param location where the memory is
+     * @param location the memory's location
      * @return the allocator, or empty if the session has none there
      */
     public Optional<ManagedAllocator> allocator(MemoryLocation location) {
         Objects.requireNonNull(location, "location");
-        return Optional.ofNullable(allocators.get(location));
+        return allocators.find(location);
     }
 
     /**
-     * The session's allocators, without those of read-only memory.
+     * Returns the session's allocators, without those of read-only memory.
      *
      * @return one for each memory, in the order of the devices
      */
     public List<ManagedAllocator> allocators() {
-        return List.copyOf(allocators.values());
+        return allocators.list();
     }
 
     /**
-     * The allocator for data of a memory that is written once and then read: that of the read-only memory if the device
-     * has some, otherwise the normal one.
+     * Returns the allocator for data that is written once and then only read: that of the device's read-only memory if
+     * it has one, otherwise the same as {@link #allocator(MemoryLocation)}.
      *
-     * @param location where the memory is
+     * @param location the memory's location
      * @return the allocator, or empty if the session has none there
      */
     public Optional<ManagedAllocator> initializerAllocator(MemoryLocation location) {
-        final ManagedAllocator reading = readOnly.get(location);
-        return reading != null ? Optional.of(reading) : allocator(location);
+        return allocators.findForInitializers(Objects.requireNonNull(location, "location"));
     }
 
     /**
-     * Allocates memory for an initializer on the default device, in the memory of {@link #initializerAllocator}: by
+     * Allocates memory for an initializer on the default device, from its {@link #initializerAllocator}: with
      * {@link ManagedAllocator#reserve} if {@link SessionOptions#USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS} is set,
-     * otherwise by {@link ManagedAllocator#alloc}.
+     * otherwise with {@link ManagedAllocator#alloc}.
      *
      * @param byteSize size in bytes
      * @return the address, to be freed through the same allocator
@@ -239,53 +164,47 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Does work with this session's allocators, and with streams that nobody else uses meanwhile.
+     * Runs work that uses this session's allocators, and streams that no other run uses at the same time.
      *
-     * <p>When the work is done, or has thrown, the run's streams are synchronized, and then the arenas named by
-     * {@link RunOptions#SHRINK_KEY} are shrunk. That list is checked completely before the work begins. A shrink that
-     * fails is reported and logged, since the work is not affected by it; a stream that fails to synchronize makes the
-     * run fail. Runs may go on side by side, and memory may outlive its run.
+     * <p>When the work returns or throws, the run's streams are synchronized, and then the arenas named by
+     * {@link RunOptions#SHRINK_KEY} are shrunk. The whole list is checked before the work begins. A failed shrink is
+     * reported and logged, since it does not affect the work; a failed synchronization fails the run. Runs may be
+     * concurrent. Memory may outlive its run.
      *
-     * @param options how the run ends
-     * @param work what to do; called once, by the calling thread
-     * @param <X> what the work may throw
+     * @param options what happens when the run ends
+     * @param work the work; called once, by the calling thread
+     * @param <X> the type of exception that the work may throw
      * @return what the run did besides its work
-     * @throws X what the work threw; failures of ending the run are suppressed in it
-     * @throws allocator.spi.InvalidOptionException if the list of arenas names one that this session does not have; the
-     *     work is not begun
+     * @throws X if the work threw it; failures at the end of the run are suppressed in it
+     * @throws allocator.spi.InvalidOptionException if the list names an arena that this session does not have; the work
+     *     does not begin
      * @throws AllocatorClosedException if the session is closed
-     * @throws allocator.spi.DeviceException if the device failed at the end of the run
+     * @throws allocator.spi.DeviceException if the device fails at the end of the run
      */
     public <X extends Exception> RunReport run(RunOptions options, RunWork<X> work) throws X {
         Objects.requireNonNull(options, "options");
         Objects.requireNonNull(work, "work");
         requireOpen();
-        final List<ManagedArena> toShrink = ShrinkList.resolve(options.shrinkList(), arenas());
+        final List<ManagedArena> toShrink = allocators.arenasToShrink(options);
         final Run run = begin();
         try {
             work.execute(run);
         } catch (Throwable thrown) {
-            final Failures failures = new Failures();
-            end(run, options, toShrink, failures);
-            failures.suppressIn(thrown);
+            final Cleanup cleanup = new Cleanup();
+            end(run, options, toShrink, cleanup);
+            cleanup.suppressIn(thrown);
             throw thrown;
         }
-        final Failures failures = new Failures();
-        final RunReport report = end(run, options, toShrink, failures);
-        failures.throwIfAny();
+        final Cleanup cleanup = new Cleanup();
+        final RunReport report = end(run, options, toShrink, cleanup);
+        cleanup.throwIfAny();
         return report;
-    }
-
-    private List<ManagedArena> arenas() {
-        return allocators.values().stream()
-                .flatMap(allocator -> allocator.asArena().stream())
-                .toList();
     }
 
     private Run begin() {
         lock.lock();
         try {
-            requireOpenUnderLock();
+            requireOpen();
             activeRuns++;
             return new Run(this);
         } finally {
@@ -294,26 +213,17 @@ public final class Session implements AutoCloseable {
     }
 
     private void requireOpen() {
-        lock.lock();
-        try {
-            requireOpenUnderLock();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void requireOpenUnderLock() {
-        if (isClosed) {
+        if (isClosed()) {
             throw new AllocatorClosedException(name + " is closed");
         }
     }
 
-    private RunReport end(Run run, RunOptions options, List<ManagedArena> toShrink, Failures failures) {
-        final int streams = run.end(options.isSynchronized(), failures);
+    private RunReport end(Run run, RunOptions options, List<ManagedArena> toShrink, Cleanup cleanup) {
+        final int streams = run.end(options.isSynchronized(), cleanup);
         final List<RunReport.Shrunk> shrunk = new ArrayList<>();
         toShrink.forEach(arena -> shrunk.add(shrink(arena)));
         if (isLastRunOfClosed()) {
-            failures.attempt(this::finish);
+            cleanup.attempt(this::finish);
         }
         return new RunReport(streams, shrunk);
     }
@@ -338,11 +248,11 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Returns unused memory of an arena to its device, at any time, while runs go on. Any memory of the session may be
-     * named, host-accessible memory included.
+     * Returns unused memory of an arena to its device. May be called at any time, also during runs, and for any memory
+     * of the session, host-accessible memory included.
      *
-     * @param location where the memory is
-     * @return what went back and what stays
+     * @param location the memory's location
+     * @return what was released and what is still held
      * @throws UnsupportedMemoryException if the session has no arena there
      * @throws AllocatorClosedException if the session is closed
      * @throws allocator.spi.DeviceException if the driver fails
@@ -360,35 +270,33 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Where the session's allocators come from, and which of its settings are in force. Of a closed session only what
-     * still waits for its last block is told.
+     * Reports where the session's allocators come from, and which of its settings are effective. For a closed session
+     * the report covers only the allocators that still have live blocks.
      *
      * @return the report
      */
     public SessionReport report() {
         return new SessionReport(
                 name,
-                all().filter(allocator -> !allocator.isReleased())
+                allocators
+                        .all()
+                        .filter(allocator -> !allocator.lease().isReleased())
                         .map(ManagedAllocator::report)
                         .toList(),
-                notes);
-    }
-
-    private Stream<ManagedAllocator> all() {
-        return Stream.concat(allocators.values().stream(), readOnly.values().stream());
+                plan.notes());
     }
 
     /**
-     * Blocks of this session that are live.
+     * Returns how many blocks of this session are live.
      *
-     * @return how many; exact while nobody allocates or frees
+     * @return the count; exact while no thread allocates or frees
      */
     public long liveBlocks() {
-        return all().mapToLong(ManagedAllocator::liveBlocks).sum();
+        return allocators.all().mapToLong(ManagedAllocator::liveBlocks).sum();
     }
 
     /**
-     * Whether the session was closed. Its allocators may still wait for their last blocks.
+     * Returns whether the session was closed. Its allocators may still have live blocks.
      *
      * @return whether {@link #close} was called
      */
@@ -402,12 +310,12 @@ public final class Session implements AutoCloseable {
     }
 
     /**
-     * Ends the session: nothing is allocated and no run begins any more. The providers' allocators are released at once
-     * if no run is in progress and no block is live, otherwise by the last run that ends or block that is freed. Blocks
-     * on the device to close streams and return memory. A second call does nothing.
+     * Closes the session: from here on, allocations and new runs are rejected. The providers' allocators are released
+     * at once if no run is in progress and no block is live, otherwise by the last run or free. May block on the device
+     * to close streams and return memory. A second call does nothing.
      *
-     * @throws AllocatorException if a provider failed to close a stream or to take its memory back; the session is
-     *     closed all the same
+     * @throws AllocatorException if a provider failed to close a stream or to release memory; the session is closed
+     *     nevertheless
      */
     @Override
     public void close() {
@@ -422,32 +330,32 @@ public final class Session implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        all().forEach(ManagedAllocator::refuseAllocations);
+        allocators.all().forEach(allocator -> allocator.lease().rejectAllocations());
         if (isIdle) {
             finish();
         }
     }
 
-    /** Streams first: closing one may still return memory to the arena that it is tied to. */
+    /** Closes the streams first: closing one may still return memory to the arena to which it is bound. */
     private void finish() {
-        final Failures failures = new Failures();
-        new ArrayList<>(pools.values()).reversed().forEach(pool -> failures.attempt(pool::close));
-        all().toList().reversed().forEach(allocator -> failures.attempt(allocator::close));
+        final Cleanup cleanup = new Cleanup();
+        new ArrayList<>(plan.streams().values()).reversed().forEach(idle -> cleanup.attempt(idle::close));
+        allocators.all().toList().reversed().forEach(allocator -> cleanup.attempt(allocator::close));
         onReleased();
-        failures.throwIfAny();
+        cleanup.throwIfAny();
     }
 
-    /** Releases allocators whose blocks were freed through others. */
+    /** Releases allocators whose blocks were freed through other owners. */
     void settle() {
-        all().forEach(ManagedAllocator::settleIfInstanceIdle);
+        allocators.all().forEach(allocator -> allocator.lease().settleIfInstanceIdle());
     }
 
-    /** Whether this session depends on a provider. */
+    /** Returns whether this session depends on a provider. */
     boolean uses(String provider) {
-        return providers.contains(provider);
+        return plan.providers().contains(provider);
     }
 
-    /** What keeps the session, for a message. */
+    /** Describes what keeps the session from being released, for a message. */
     String describe() {
         final List<String> parts = new ArrayList<>();
         lock.lock();
@@ -459,16 +367,20 @@ public final class Session implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        all().flatMap(allocator -> allocator.describeLiveBlocks().stream()).forEach(parts::add);
+        allocators
+                .all()
+                .flatMap(allocator -> allocator.describeLiveBlocks().stream())
+                .forEach(parts::add);
         return String.join(", ", parts);
     }
 
-    Optional<StreamPool> streamPool() {
-        return pools.values().stream().findFirst();
+    /** Returns the streams of the default device. */
+    Optional<SessionStreams> streams() {
+        return plan.streams().values().stream().findFirst();
     }
 
-    Optional<StreamPool> streamPool(MemoryLocation location) {
-        return Optional.ofNullable(pools.get(location));
+    Optional<SessionStreams> streams(MemoryLocation location) {
+        return Optional.ofNullable(plan.streams().get(location));
     }
 
     @Override

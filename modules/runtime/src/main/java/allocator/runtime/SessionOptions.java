@@ -1,5 +1,7 @@
 package allocator.runtime;
 
+import allocator.runtime.options.OptionPlace;
+import allocator.runtime.options.RuntimeKeys;
 import allocator.spi.Allocator;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
@@ -13,23 +15,20 @@ import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 
-/** Which devices a session uses and how its allocators are made. Immutable. */
+/** The devices of a session and the settings of its allocators. Immutable. */
 public final class SessionOptions {
-    /** {@code 1}: the environment's allocators are used wherever it has one, instead of the session's own. */
-    public static final OptionKey<Boolean> USE_ENV_ALLOCATORS = OptionKey.flag(
-            "session.use_env_allocators", false, "1: use the environment's allocators where it has them");
+    /** {@code 1}: the session uses the environment's allocators where it has them, instead of its own. */
+    public static final OptionKey<Boolean> USE_ENV_ALLOCATORS = RuntimeKeys.USE_ENV_ALLOCATORS;
 
-    /** {@code 1}: {@link Session#allocInitializer} reserves, outside the growth of an arena. */
-    public static final OptionKey<Boolean> USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS = OptionKey.flag(
-            "session.use_device_allocator_for_initializers", false, "1: initializers bypass the arena through reserve");
+    /** {@code 1}: {@link Session#allocInitializer} reserves memory, outside the growth of an arena. */
+    public static final OptionKey<Boolean> USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS =
+            RuntimeKeys.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS;
 
     /** The best device found, and no settings. */
     public static final SessionOptions DEFAULT = builder().build();
 
-    static final List<String> KEYS = List.of(USE_ENV_ALLOCATORS.name(), USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name());
-
-    /** A device as it was asked for: by itself, or by its provider's name and perhaps its number. */
-    record Wanted(String provider, OptionalInt ordinal, Optional<ProviderDevice> device) {
+    /** A device as it was requested: itself, or its provider's name and perhaps its ordinal. */
+    record RequestedDevice(String provider, OptionalInt ordinal, Optional<ProviderDevice> device) {
         boolean matches(ProviderDevice candidate) {
             return device.map(candidate::equals)
                     .orElseGet(() -> candidate.provider().equals(provider)
@@ -44,19 +43,23 @@ public final class SessionOptions {
     }
 
     private final String name;
-    private final List<Wanted> wanted;
+    private final List<RequestedDevice> requested;
     private final Map<String, String> settings;
     private final UnaryOperator<Allocator> decorator;
+    private final boolean usesEnvironmentAllocators;
+    private final boolean reservesInitializers;
 
     private SessionOptions(Builder builder) {
         name = builder.name;
-        wanted = List.copyOf(builder.wanted);
+        requested = List.copyOf(builder.requested);
         settings = Collections.unmodifiableMap(new TreeMap<>(builder.settings));
         decorator = builder.decorator;
+        usesEnvironmentAllocators = builder.usesEnvironmentAllocators;
+        reservesInitializers = builder.reservesInitializers;
     }
 
     /**
-     * Begins with the defaults.
+     * Returns a builder with the defaults.
      *
      * @return a builder
      */
@@ -64,17 +67,17 @@ public final class SessionOptions {
         return new Builder();
     }
 
-    /** The session's name, empty to have one made. */
+    /** Returns the session's name, empty if it is to be generated. */
     String name() {
         return name;
     }
 
-    List<Wanted> wanted() {
-        return wanted;
+    List<RequestedDevice> requestedDevices() {
+        return requested;
     }
 
     /**
-     * The settings by key.
+     * Returns the settings by key, as given.
      *
      * @return an unmodifiable map in key order
      */
@@ -86,17 +89,24 @@ public final class SessionOptions {
         return decorator;
     }
 
-    boolean isSet(OptionKey<Boolean> key) {
-        final String value = settings.get(key.name());
-        return value == null ? key.defaultValue() : key.parse(value, Settings.SESSION);
+    /** Returns the value of {@link #USE_ENV_ALLOCATORS}. */
+    boolean usesEnvironmentAllocators() {
+        return usesEnvironmentAllocators;
     }
 
-    /** Collects {@link SessionOptions}. Not for use by several threads. */
+    /** Returns the value of {@link #USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS}. */
+    boolean reservesInitializers() {
+        return reservesInitializers;
+    }
+
+    /** Builds {@link SessionOptions}. Not for use by several threads. */
     public static final class Builder {
         private String name = "";
-        private final List<Wanted> wanted = new ArrayList<>();
+        private final List<RequestedDevice> requested = new ArrayList<>();
         private final Map<String, String> settings = new TreeMap<>();
         private UnaryOperator<Allocator> decorator = UnaryOperator.identity();
+        private boolean usesEnvironmentAllocators = USE_ENV_ALLOCATORS.defaultValue();
+        private boolean reservesInitializers = USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.defaultValue();
 
         private Builder() {}
 
@@ -112,15 +122,15 @@ public final class SessionOptions {
         }
 
         /**
-         * Adds a device. The first one that is added is the session's default device; where two offer the same memory,
-         * the first one wins. Without any the session takes the best device found: a GPU, then an NPU, then a CPU, by
-         * provider name among equals.
+         * Adds a device. The first device added is the session's default device. If two devices have the same memory,
+         * the first one's is used. If none is added the session uses the best device found: a GPU, then an NPU, then a
+         * CPU, and among devices of one kind the first by provider name.
          *
          * @param device a device of the environment
          * @return this builder
          */
         public Builder device(ProviderDevice device) {
-            wanted.add(new Wanted(device.provider(), OptionalInt.empty(), Optional.of(device)));
+            requested.add(new RequestedDevice(device.provider(), OptionalInt.empty(), Optional.of(device)));
             return this;
         }
 
@@ -132,7 +142,7 @@ public final class SessionOptions {
          */
         public Builder provider(String provider) {
             Objects.requireNonNull(provider, "provider");
-            wanted.add(new Wanted(provider, OptionalInt.empty(), Optional.empty()));
+            requested.add(new RequestedDevice(provider, OptionalInt.empty(), Optional.empty()));
             return this;
         }
 
@@ -140,19 +150,19 @@ public final class SessionOptions {
          * Adds a device of a provider.
          *
          * @param provider its exact name
-         * @param ordinal the device's number, see {@link ProviderDevice#ordinal}
+         * @param ordinal the device's ordinal, see {@link ProviderDevice#ordinal}
          * @return this builder
          */
         public Builder provider(String provider, int ordinal) {
             Objects.requireNonNull(provider, "provider");
-            wanted.add(new Wanted(provider, OptionalInt.of(ordinal), Optional.empty()));
+            requested.add(new RequestedDevice(provider, OptionalInt.of(ordinal), Optional.empty()));
             return this;
         }
 
         /**
          * Sets an option: one of the keys of this class, or {@code ep.<provider name in lower case>.<key of the
-         * provider>}, such as {@code ep.cudaarena.arena.max_mem}. A session with keys of a provider gets instances of
-         * its own from it, so that they apply. Provider keys are checked when the session is opened.
+         * provider>}, such as {@code ep.cudaarena.arena.max_mem}. A session with settings for a provider gets instances
+         * of its own from it, so that the settings are effective. Provider keys are checked when the session is opened.
          *
          * @param key the key
          * @param value its value
@@ -162,22 +172,22 @@ public final class SessionOptions {
         public Builder option(String key, String value) {
             Objects.requireNonNull(value, "value");
             if (key.equals(USE_ENV_ALLOCATORS.name())) {
-                USE_ENV_ALLOCATORS.parse(value, Settings.SESSION);
+                usesEnvironmentAllocators = USE_ENV_ALLOCATORS.parse(value, OptionPlace.SESSION.origin());
             } else if (key.equals(USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name())) {
-                USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.parse(value, Settings.SESSION);
-            } else if (!key.startsWith("ep.")) {
-                throw OptionPlaces.unknown(key, value, Settings.SESSION, KEYS);
+                reservesInitializers = USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.parse(value, OptionPlace.SESSION.origin());
+            } else if (!OptionPlace.SESSION.isOfProvider(key)) {
+                throw OptionPlace.SESSION.unknown(key, value);
             }
             settings.put(key, value);
             return this;
         }
 
         /**
-         * Lays something between the session and its allocators, such as a recorder or a budget. It is asked once for
-         * each allocator when the session is opened, and answers with one of the same info. What it answers is not
-         * closed by the session.
+         * Wraps each of the session's allocators, for instance in a recorder or a budget. The function is called once
+         * for each allocator when the session is opened, and returns an allocator of the same info. The session does
+         * not close the wrapper.
          *
-         * @param value makes the decorated allocator from the provider's
+         * @param value returns the wrapper of a provider's allocator
          * @return this builder
          */
         public Builder decorator(UnaryOperator<Allocator> value) {
@@ -186,9 +196,9 @@ public final class SessionOptions {
         }
 
         /**
-         * Makes the options.
+         * Builds the options.
          *
-         * @return the options set so far
+         * @return the options
          */
         public SessionOptions build() {
             return new SessionOptions(this);

@@ -1,12 +1,16 @@
 package allocator.runtime;
 
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.lifetime.AllocatorInstances;
+import allocator.runtime.lifetime.AllocatorReference;
+import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.SpiLevel;
+import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -20,16 +24,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The environment's allocators: for each memory location at most one of a provider, and above it at most one that the
- * application registered. Location is the only identity (M-01).
+ * The environment's allocators. Each memory location has at most one of a provider and at most one that the application
+ * registered, which takes precedence. Location is the only identity (M-01).
  *
- * <p>Changes are made under the environment's lock, lookups without.
+ * <p>Changed under the environment's lock; looked up without it.
  */
 final class SharedAllocators {
     /**
      * A provider's allocator in its slot.
      *
-     * @param isExplicit whether the application made it by a call, rather than the registration of its provider
+     * @param isExplicit whether a call of the application created it, rather than the registration of its provider
      */
     record Owned(String provider, MemoryInfo info, ManagedAllocator allocator, boolean isExplicit) {}
 
@@ -44,7 +48,7 @@ final class SharedAllocators {
     private final AllocatorInstances instances;
     private volatile Map<MemoryLocation, Slot> slots = Map.of();
 
-    /** Allocators that were replaced or released while blocks of theirs were live. */
+    /** Allocators that were replaced or released while they had live blocks. */
     private final Set<ManagedAllocator> retired = ConcurrentHashMap.newKeySet();
 
     SharedAllocators(AllocatorInstances instances) {
@@ -73,12 +77,12 @@ final class SharedAllocators {
         return Optional.ofNullable(slot(location).owned());
     }
 
-    /** What lookups answer, one for each location, in order of creation. */
+    /** Returns what lookups find, one for each location, in order of creation. */
     List<ManagedAllocator> all() {
         return slots.values().stream().flatMap(slot -> slot.visible().stream()).toList();
     }
 
-    /** Every allocator of the environment that is not released, replaced ones included. */
+    /** Returns every allocator of the environment that is not released, replaced ones included. */
     List<ManagedAllocator> unreleased() {
         return Stream.concat(
                         slots.values().stream()
@@ -86,29 +90,62 @@ final class SharedAllocators {
                                         Optional.ofNullable(slot.owned()).map(Owned::allocator).stream(),
                                         Optional.ofNullable(slot.registered()).stream())),
                         retired.stream())
-                .filter(allocator -> !allocator.isReleased())
+                .filter(allocator -> !allocator.lease().isReleased())
                 .toList();
     }
 
-    /** Creates a provider's allocator and puts it in its slot, which is empty. */
-    ManagedAllocator create(RegisteredProvider provider, MemoryInfo info) {
-        return put(provider, info, provider.options(), false);
+    /** Creates the shared allocators of a provider, all or none, where no other provider has one. */
+    void share(RegisteredProvider provider) {
+        final List<ManagedAllocator> created = new ArrayList<>();
+        try {
+            provider.devices().stream()
+                    .flatMap(device -> device.memoryInfos().stream())
+                    .filter(info -> !info.isReadOnly())
+                    .forEach(info -> share(provider, info, created));
+        } catch (RuntimeException e) {
+            final Cleanup cleanup = new Cleanup();
+            cleanup.add(e);
+            end(created, cleanup);
+            throw e;
+        }
+    }
+
+    private void share(RegisteredProvider provider, MemoryInfo info, List<ManagedAllocator> created) {
+        final Optional<Owned> present = owned(info.location());
+        if (present.isPresent()) {
+            provider.addNote("A shared allocator is already registered for " + info + ", that of "
+                    + present.get().provider() + ": none is made");
+            return;
+        }
+        created.add(put(provider, info, provider.options(), false));
     }
 
     /**
-     * Creates a provider's allocator, puts it in its slot, and only then lets go of the one that was there.
+     * Creates a provider's allocator, puts it in its slot, and only then retires the one that was there.
      *
-     * @param explicit the settings of the call, which are stronger than the environment's
-     * @throws IllegalStateException if an allocator of the application covers the slot
+     * @param device a device of the provider
+     * @param explicit the settings of the call, which override the environment's
+     * @throws UnsupportedMemoryException if the device does not have the memory
+     * @throws IllegalArgumentException if the memory is read-only
+     * @throws IllegalStateException if the application registered an allocator there
      */
-    ManagedAllocator replace(RegisteredProvider provider, MemoryInfo info, AllocatorOptions explicit) {
+    ManagedAllocator replace(
+            RegisteredProvider provider, ProviderDevice device, MemoryInfo info, AllocatorOptions explicit) {
+        if (!device.device().memoryInfos().contains(info)) {
+            throw new UnsupportedMemoryException(
+                    device + " has no " + info + ", it has " + device.device().memoryInfos());
+        }
+        if (info.isReadOnly()) {
+            throw new IllegalArgumentException(info + " is read-only, and read-only memory is never shared");
+        }
+        explicit.requireValid(provider.keys());
         if (slot(info.location()).registered() != null) {
             throw new IllegalStateException("the application registered an allocator for " + info
                     + ": unregister it before an allocator of " + provider.name() + " takes its place");
         }
         final Owned old = slot(info.location()).owned();
-        final AllocatorOptions wanted = provider.exclusive(provider.options().overriddenBy(explicit));
-        final ManagedAllocator created = put(provider, info, wanted, true);
+        final AllocatorOptions requested = provider.exclusive(provider.options().overriddenBy(explicit));
+        final ManagedAllocator created = put(provider, info, requested, true);
         if (old != null) {
             retire(old.allocator());
         }
@@ -117,28 +154,28 @@ final class SharedAllocators {
 
     private static void logSettings(String provider, AllocatorReport report) {
         final String allocator = "shared allocator " + report.memory() + " of " + provider;
-        Log.info(allocator + ": settings in force "
+        Log.info(allocator + ": effective settings "
                 + report.settings().stream()
                         .filter(setting -> setting.effective() != null)
                         .map(setting -> setting.key() + "=" + setting.effective())
                         .toList());
         report.settings().stream()
-                .filter(setting -> !setting.isInForce())
+                .filter(setting -> !setting.isEffective())
                 .forEach(setting -> Log.warning(allocator + ": " + setting.key() + "=" + setting.requested()
-                        + " is not in force: " + setting.why()));
+                        + " is not effective: " + setting.why()));
     }
 
     private ManagedAllocator put(
-            RegisteredProvider provider, MemoryInfo info, AllocatorOptions wanted, boolean isExplicit) {
-        final AllocatorReference reference = provider.create(info, wanted);
-        final ManagedAllocator allocator = manage(reference, Source.CREATED, wanted);
+            RegisteredProvider provider, MemoryInfo info, AllocatorOptions requested, boolean isExplicit) {
+        final AllocatorReference reference = provider.create(info, requested);
+        final ManagedAllocator allocator = manage(reference, Source.CREATED, requested);
         try {
             requireNotElsewhere(provider, info, reference.instance());
             logSettings(provider.name(), allocator.report());
         } catch (RuntimeException e) {
-            final Failures failures = new Failures();
-            failures.onUndo(allocator::close);
-            throw failures.undo(e);
+            final Cleanup cleanup = new Cleanup();
+            cleanup.onUndo(allocator::close);
+            throw cleanup.undo(e);
         }
         final ManagedAllocator registered = slot(info.location()).registered();
         put(info.location(), new Slot(new Owned(provider.name(), info, allocator, isExplicit), registered));
@@ -154,26 +191,26 @@ final class SharedAllocators {
                     && other.allocator().reference().instance().equals(instance)) {
                 throw new ProviderException(
                         provider.name(),
-                        "returned an allocator that is already registered, for " + other.info() + ", when asked for "
-                                + info,
+                        "returned an allocator that is already registered, for " + other.info()
+                                + ", when requested for " + info,
                         null);
             }
         });
     }
 
-    private ManagedAllocator manage(AllocatorReference reference, Source source, AllocatorOptions wanted) {
+    private ManagedAllocator manage(AllocatorReference reference, Source source, AllocatorOptions requested) {
         final ManagedAllocator[] self = new ManagedAllocator[1];
         self[0] = new ManagedAllocator(
                 reference,
                 reference.allocator(),
                 AllocatorReport.ENVIRONMENT,
                 source,
-                wanted,
+                requested,
                 () -> retired.remove(self[0]));
         return self[0];
     }
 
-    /** Closes an allocator that is no longer in a slot. What the provider throws from its release is logged. */
+    /** Closes an allocator that is no longer in a slot. A failure of the provider to release it is logged. */
     private void retire(ManagedAllocator allocator) {
         retired.add(allocator);
         try {
@@ -183,7 +220,7 @@ final class SharedAllocators {
         }
     }
 
-    /** Takes a provider's allocator out of its slot. */
+    /** Removes a provider's allocator from its slot and retires it. */
     void release(MemoryLocation location) {
         final Owned owned = slot(location).owned();
         if (owned == null) {
@@ -194,7 +231,7 @@ final class SharedAllocators {
         retire(owned.allocator());
     }
 
-    /** Puts an allocator of the application above whatever is in its slot. */
+    /** Registers an allocator of the application, which hides the provider's in its slot. */
     ManagedAllocator register(Allocator allocator) {
         final MemoryInfo info =
                 ProviderCalls.call(AllocatorReport.APPLICATION, "the registered allocator's info", allocator::info);
@@ -226,7 +263,7 @@ final class SharedAllocators {
         return managed;
     }
 
-    /** Takes an allocator of the application away; what was there before is seen again. */
+    /** Removes an allocator of the application; the provider's in its slot is visible again. */
     void unregister(MemoryLocation location) {
         final Slot slot = slot(location);
         final ManagedAllocator registered = slot.registered();
@@ -239,23 +276,23 @@ final class SharedAllocators {
         put(location, new Slot(slot.owned(), null));
     }
 
-    /** The application may destroy its allocator afterwards, so nobody may depend on it any more. */
+    /** Requires that nothing uses the allocator, since the application may destroy it afterwards. */
     private static void endRegistered(ManagedAllocator allocator, String what) {
-        allocator.refuseAllocations();
+        allocator.lease().rejectAllocations();
         final List<String> users = new ArrayList<>();
         allocator.describeLiveBlocks().ifPresent(users::add);
         if (allocator.reference().users() > 1) {
             users.add("sessions use it");
         }
         if (!users.isEmpty()) {
-            allocator.acceptAllocations();
+            allocator.lease().acceptAllocations();
             throw new StillInUseException(
                     "the registered allocator of " + allocator.info() + " cannot be " + what, users);
         }
         allocator.close();
     }
 
-    /** Tells what lives in allocators of the environment. */
+    /** Describes the live blocks of allocators of the environment. */
     List<String> liveBlocks(Predicate<ManagedAllocator> which) {
         return unreleased().stream()
                 .filter(which)
@@ -263,8 +300,8 @@ final class SharedAllocators {
                 .toList();
     }
 
-    /** Ends the providers' allocators among those given; nobody uses them any more. */
-    void end(Collection<ManagedAllocator> ending, Failures failures) {
+    /** Empties the slots of allocators that nothing uses, and closes them, last one first. */
+    void end(Collection<ManagedAllocator> ending, Cleanup cleanup) {
         final List<ManagedAllocator> lastFirst = new ArrayList<>(ending).reversed();
         for (final ManagedAllocator allocator : lastFirst) {
             final Slot slot = slot(allocator.info().location());
@@ -274,12 +311,12 @@ final class SharedAllocators {
                     new Slot(
                             owned != null && owned.allocator() == allocator ? null : owned,
                             slot.registered() == allocator ? null : slot.registered()));
-            failures.attempt(allocator::close);
+            cleanup.attempt(allocator::close);
         }
     }
 
-    /** Releases retired allocators whose blocks were freed through others. */
+    /** Releases retired allocators whose blocks were freed through other owners. */
     void settle() {
-        retired.forEach(ManagedAllocator::settleIfInstanceIdle);
+        retired.forEach(allocator -> allocator.lease().settleIfInstanceIdle());
     }
 }

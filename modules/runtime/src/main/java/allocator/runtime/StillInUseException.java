@@ -14,8 +14,8 @@ public final class StillInUseException extends IllegalStateException {
     /**
      * Makes the exception.
      *
-     * @param what what was refused, such as {@code environment cannot be closed}
-     * @param users who depends on it, one line each
+     * @param what the operation that failed, such as {@code the environment cannot be closed}
+     * @param users what depends on it, one line each
      */
     StillInUseException(String what, List<String> users) {
         super(what + ": " + String.join("; ", users));
@@ -23,9 +23,9 @@ public final class StillInUseException extends IllegalStateException {
     }
 
     /**
-     * What is still in use, and by whom.
+     * Returns what is still in use, and what uses it.
      *
-     * @return at least one line, for a person
+     * @return at least one line, for a person to read
      */
     public List<String> users() {
         return List.of(users);

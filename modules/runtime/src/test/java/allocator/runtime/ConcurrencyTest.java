@@ -1,12 +1,14 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.location;
+import static allocator.testkit.FakeMemory.location;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryLocation;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,7 +19,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,7 +31,7 @@ class ConcurrencyTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
     private static final int THREADS = 8;
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("Cuda");
 
     ConcurrencyTest() {
@@ -99,7 +100,7 @@ class ConcurrencyTest {
                 if (random.nextInt(10) == 0) {
                     environment.createSharedAllocator(
                             environment.devices().getFirst(),
-                            gpu.created.getFirst().info,
+                            gpu.created().getFirst().info(),
                             AllocatorOptions.of(Map.of("arena.max_mem", "1000000")));
                 }
             }
@@ -108,8 +109,8 @@ class ConcurrencyTest {
         environment.close();
         assertThat(gpu.references()).isZero();
         assertThat(gpu.openStreams()).isZero();
-        assertThat(gpu.created)
-                .allSatisfy(allocator -> assertThat(allocator.live).isEmpty());
+        assertThat(gpu.created())
+                .allSatisfy(allocator -> assertThat(allocator.live()).isEmpty());
     }
 
     /** Closing against allocating: each allocation either fails as closed or is freed in a living allocator. */
@@ -120,8 +121,8 @@ class ConcurrencyTest {
             final Session session = environment.openSession(SessionOptions.builder()
                     .option("ep.cuda.arena.max_mem", "1000000")
                     .build());
-            final FakeAllocator target = gpu.created.get(gpu.created.size() - 3);
-            assertThat(target.info.name()).isEqualTo("Cuda");
+            final FakeAllocator target = gpu.created().get(gpu.created().size() - 3);
+            assertThat(target.info().name()).isEqualTo("Cuda");
             final CountDownLatch begin = new CountDownLatch(1);
             all(virtual, 4, number -> {
                 if (number == 0) {
@@ -142,8 +143,8 @@ class ConcurrencyTest {
                     blocks.forEach(session.allocator()::free);
                 }
             });
-            assertThat(target.isEnded).isTrue();
-            assertThat(target.live).isEmpty();
+            assertThat(target.isClosed()).isTrue();
+            assertThat(target.live()).isEmpty();
         }
         environment.close();
     }
@@ -169,60 +170,6 @@ class ConcurrencyTest {
         environment.close();
     }
 
-    /** Read while others move a block from one thread's stripe to another's, a single counter could read zero. */
-    @Test
-    void aLiveBlockIsNeverOverlooked() throws Exception {
-        final LiveBlocks blocks = new LiveBlocks();
-        final AtomicBoolean done = new AtomicBoolean();
-        final AtomicLong overlooked = new AtomicLong();
-        final CountDownLatch churning = new CountDownLatch(3);
-        blocks.begin();
-        all(false, 4, number -> {
-            if (number == 0) {
-                churning.await();
-                final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(200);
-                while (System.nanoTime() < end) {
-                    if (blocks.isNone()) {
-                        overlooked.incrementAndGet();
-                    }
-                }
-                done.set(true);
-                return;
-            }
-            churning.countDown();
-            while (!done.get()) {
-                blocks.begin();
-                blocks.end();
-            }
-        });
-        assertThat(overlooked).hasValue(0);
-        assertThat(blocks.count()).isOne();
-    }
-
-    /** The same without luck: a block begins and ends between the two reads. */
-    @Test
-    void aBlockThatComesAndGoesBetweenTheReadsHidesNoOther() {
-        final LiveBlocks blocks = new LiveBlocks() {
-            @Override
-            long begun() {
-                final long read = super.begun();
-                begin();
-                end();
-                return read;
-            }
-
-            @Override
-            long ended() {
-                final long read = super.ended();
-                begin();
-                end();
-                return read;
-            }
-        };
-        blocks.begin();
-        assertThat(blocks.isNone()).isFalse();
-    }
-
     /** Unregistering and closing race with opening: whoever wins, nothing is used after its end. */
     @Test
     void unregisteringRacesWithOpening() throws Exception {
@@ -246,10 +193,10 @@ class ConcurrencyTest {
                     refused.incrementAndGet();
                 }
             });
-            if (!cpu.isClosed) {
+            if (!cpu.isClosed()) {
                 environment.unregister("Cpu");
             }
-            assertThat(cpu.isClosed).isTrue();
+            assertThat(cpu.isClosed()).isTrue();
             assertThat(cpu.references()).isZero();
         }
         assertThat(opened.get() + refused.get()).isGreaterThanOrEqualTo(200);

@@ -10,6 +10,7 @@ import allocator.spi.DeviceType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
@@ -21,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Cases of ONNX Runtime's tests that need a real arena, on the CPU provider as it is found on the module path. */
 class CpuReferenceTest {
-    private static final MemoryLocation CPU = FakeFactory.location(DeviceType.CPU, 0);
+    private static final MemoryLocation CPU = FakeMemory.location(DeviceType.CPU, 0);
 
     private final Environment environment = Environment.builder().build();
     private final ProviderDevice device = environment.devices().getFirst();

@@ -6,6 +6,7 @@ import allocator.spi.DeviceDiscovery;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
+import allocator.testkit.FakeFactory;
 import java.util.List;
 
 /** A provider from before exclusive instances: it shares, and cannot do otherwise. */
@@ -18,7 +19,7 @@ final class FakeFactoryWithoutExclusive implements EpFactory {
 
     @Override
     public String name() {
-        return inner.name;
+        return inner.name();
     }
 
     @Override
@@ -43,14 +44,17 @@ final class FakeFactoryWithoutExclusive implements EpFactory {
 
     @Override
     public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
-        inner.keys = FakeFactory.KEYS;
+        inner.keys(FakeFactory.KEYS);
         final Allocator allocator = inner.createAllocator(info, options);
-        inner.created.forEach(created -> created.effective = created.effective.isEmpty()
-                ? created.effective
-                : AllocatorOptions.EMPTY.with(
-                        "arena.max_mem",
-                        String.valueOf(created.effective.value("arena.max_mem")),
-                        created.effective.origin("arena.max_mem")));
+        inner.created()
+                .forEach(created -> created.effectiveOptions(
+                        created.effectiveOptions().isEmpty()
+                                ? created.effectiveOptions()
+                                : AllocatorOptions.EMPTY.with(
+                                        "arena.max_mem",
+                                        String.valueOf(
+                                                created.effectiveOptions().value("arena.max_mem")),
+                                        created.effectiveOptions().origin("arena.max_mem"))));
         return allocator;
     }
 

@@ -14,7 +14,7 @@ class GettingStartedTest {
     }
 
     private static void sample() {
-        final Environment.Builder builder =
+        final EnvironmentBuilder builder =
                 Environment.builder().option("ep_factory.cpu-reference.arena.max_mem", "1073741824");
         try (Environment environment = builder.build()) {
             final SessionOptions options = SessionOptions.builder()

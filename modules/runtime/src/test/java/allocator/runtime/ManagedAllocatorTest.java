@@ -1,10 +1,12 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.memory;
+import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.lifetime.AllocatorInstances;
+import allocator.runtime.lifetime.AllocatorReference;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -18,8 +20,12 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
-import allocator.spi.SpiLevel;
 import allocator.spi.UnsupportedMemoryException;
+import allocator.testkit.ConstantAllocator;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeStream;
+import allocator.testkit.Faults;
+import allocator.testkit.HeapUse;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -64,24 +70,24 @@ class ManagedAllocatorTest {
             final long block = allocator.alloc(16);
             final long reserved = allocator.reserve(16);
             allocator.free(block);
-            assertThat(full.allocs).hasValue(1);
-            assertThat(full.reserves).hasValue(1);
-            assertThat(full.frees).hasValue(1);
+            assertThat(full.calls("alloc")).isEqualTo(1);
+            assertThat(full.calls("reserve")).isEqualTo(1);
+            assertThat(full.calls("free")).isEqualTo(1);
             allocator.free(reserved);
         }
 
         @Test
         void shrinkIsForwardedAndItsReportComesBack() {
             allocator.free(allocator.alloc(16));
-            assertThat(full.shrinks).hasValue(0);
+            assertThat(full.calls("shrink")).isEqualTo(0);
             final ShrinkReport report = allocator.asArena().orElseThrow().shrink();
-            assertThat(full.shrinks).hasValue(1);
+            assertThat(full.calls("shrink")).isEqualTo(1);
             assertThat(report.bytesReleased()).isEqualTo(100);
         }
 
         @Test
         void anErrorOfShrinkComesBack() {
-            full.before = Faults.on("shrink", new DeviceException("cuMemFree: CUDA_ERROR_UNKNOWN", null));
+            full.before(Faults.on("shrink", new DeviceException("cuMemFree: CUDA_ERROR_UNKNOWN", null)));
             assertThatThrownBy(() -> allocator.asArena().orElseThrow().shrink())
                     .isInstanceOf(DeviceException.class)
                     .hasMessageContaining("CUDA_ERROR_UNKNOWN");
@@ -102,8 +108,8 @@ class ManagedAllocatorTest {
         void reserveIsCalledFromLevel18(int level, boolean called) {
             final FakeAllocator.Full full = atLevel(level);
             manage(full).reserve(16);
-            assertThat(full.reserves.get() == 1).isEqualTo(called);
-            assertThat(full.allocs.get() == 1).isNotEqualTo(called);
+            assertThat(full.calls("reserve") == 1).isEqualTo(called);
+            assertThat(full.calls("alloc") == 1).isNotEqualTo(called);
         }
 
         @ParameterizedTest
@@ -113,11 +119,11 @@ class ManagedAllocatorTest {
             final ManagedAllocator allocator = manage(full);
             allocator.alloc(16);
             assertThat(allocator.stats().equals(AllocatorStats.NONE)).isNotEqualTo(called);
-            assertThat(full.statsCalls.get() == 1).isEqualTo(called);
+            assertThat(full.calls("stats") == 1).isEqualTo(called);
             assertThat(allocator.isStreamAware()).isEqualTo(called);
-            allocator.allocOnStream(16, new FakeStream(CPU, new FakeFactory("f")));
-            assertThat(full.streamAllocs.get() == 1).isEqualTo(called);
-            assertThat(full.live).hasSize(2);
+            allocator.allocOnStream(16, new FakeStream(CPU));
+            assertThat(full.calls("allocOnStream") == 1).isEqualTo(called);
+            assertThat(full.live()).hasSize(2);
         }
 
         @ParameterizedTest
@@ -125,7 +131,7 @@ class ManagedAllocatorTest {
         void theDevicesOrderIsToldFromLevel23(int level, boolean told) {
             final FakeAllocator.Full full = atLevel(level);
             assertThat(manage(full).isOrderedByDevice()).isFalse();
-            full.isOrderedByDevice = true;
+            full.orderedByDevice(true);
             assertThat(manage(full).isOrderedByDevice()).isEqualTo(told);
             assertThat(manage(new FakeAllocator(CPU)).isOrderedByDevice()).isFalse();
         }
@@ -138,7 +144,7 @@ class ManagedAllocatorTest {
 
         private FakeAllocator.Full atLevel(int level) {
             final FakeAllocator.Full full = new FakeAllocator.Full(CPU);
-            full.level = level;
+            full.spiLevel(level);
             return full;
         }
     }
@@ -147,20 +153,19 @@ class ManagedAllocatorTest {
     void allocOnStreamFallsBackToAllocWhereThereAreNoStreams() {
         final FakeAllocator plain = new FakeAllocator(CPU);
         final ManagedAllocator allocator = manage(plain);
-        allocator.allocOnStream(16, new FakeStream(CPU, new FakeFactory("f")));
-        assertThat(plain.allocs).hasValue(1);
+        allocator.allocOnStream(16, new FakeStream(CPU));
+        assertThat(plain.calls("alloc")).isEqualTo(1);
         assertThatThrownBy(() -> allocator.allocOnStream(16, null)).isInstanceOf(NullPointerException.class);
     }
 
     @Test
     void theEmptyAllocationNeverReachesTheProvider() {
         final FakeAllocator.Full full = new FakeAllocator.Full(CPU);
-        full.before = Faults.on("", new AssertionError("called"));
+        full.before(Faults.on("", new AssertionError("called")));
         final ManagedAllocator allocator = manage(full);
         assertThat(allocator.alloc(0)).isZero();
         assertThat(allocator.reserve(0)).isZero();
-        assertThat(allocator.allocOnStream(0, new FakeStream(CPU, new FakeFactory("f"))))
-                .isZero();
+        assertThat(allocator.allocOnStream(0, new FakeStream(CPU))).isZero();
         allocator.free(0);
         assertThat(allocator.liveBlocks()).isZero();
     }
@@ -169,7 +174,7 @@ class ManagedAllocatorTest {
     @ValueSource(longs = {-1, Long.MIN_VALUE})
     void negativeSizesAreRefused(long byteSize) {
         final ManagedAllocator allocator = manage(new FakeAllocator.Full(CPU));
-        final FakeStream stream = new FakeStream(CPU, new FakeFactory("f"));
+        final FakeStream stream = new FakeStream(CPU);
         assertThatThrownBy(() -> allocator.alloc(byteSize)).isInstanceOf(InvalidSizeException.class);
         assertThatThrownBy(() -> allocator.reserve(byteSize)).isInstanceOf(InvalidSizeException.class);
         assertThatThrownBy(() -> allocator.allocOnStream(byteSize, stream)).isInstanceOf(InvalidSizeException.class);
@@ -179,13 +184,13 @@ class ManagedAllocatorTest {
     class ProviderFaults {
         private final FakeAllocator.Full full = new FakeAllocator.Full(CPU);
         private final ManagedAllocator allocator = manage(full);
-        private final FakeStream stream = new FakeStream(CPU, new FakeFactory("f"));
+        private final FakeStream stream = new FakeStream(CPU);
 
         @Test
         void exceptionsOfTheContractComeThroughAsTheyAre() {
             final OutOfMemoryException exhausted =
                     new OutOfMemoryException("no", OutOfMemoryException.Shortage.ofDevice(CPU, 1, 2));
-            full.before = Faults.on("", exhausted);
+            full.before(Faults.on("", exhausted));
             assertThatThrownBy(() -> allocator.alloc(1)).isSameAs(exhausted);
             assertThatThrownBy(() -> allocator.reserve(1)).isSameAs(exhausted);
             assertThatThrownBy(() -> allocator.allocOnStream(1, stream)).isSameAs(exhausted);
@@ -202,7 +207,7 @@ class ManagedAllocatorTest {
         @Test
         void anythingElseIsNamedAsTheProvidersFault() {
             final IllegalArgumentException odd = new IllegalArgumentException("odd");
-            full.before = Faults.on("", odd);
+            full.before(Faults.on("", odd));
             final long nothing = 77;
             assertThatThrownBy(() -> allocator.alloc(1))
                     .isInstanceOf(ProviderException.class)
@@ -217,9 +222,9 @@ class ManagedAllocatorTest {
 
         @Test
         void missingNativeSymbolsAreTheProvidersFault() {
-            full.before = operation -> {
+            full.before(operation -> {
                 throw new UnsatisfiedLinkError("cuMemAlloc");
-            };
+            });
             assertThatThrownBy(() -> allocator.alloc(1))
                     .isInstanceOf(ProviderException.class)
                     .hasMessageContaining("cuMemAlloc");
@@ -227,15 +232,15 @@ class ManagedAllocatorTest {
 
         @Test
         void theJvmsOwnDistressIsNotHidden() {
-            full.before = operation -> {
+            full.before(operation -> {
                 throw new OutOfMemoryError("heap");
-            };
+            });
             assertThatThrownBy(() -> allocator.alloc(1)).isInstanceOf(OutOfMemoryError.class);
         }
 
         @Test
         void misuseOfAStreamIsTheCallersFault() {
-            full.before = Faults.on("allocOnStream", new IllegalStateException("stream is closed"));
+            full.before(Faults.on("allocOnStream", new IllegalStateException("stream is closed")));
             assertThatThrownBy(() -> allocator.allocOnStream(1, stream))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessage("stream is closed");
@@ -259,7 +264,7 @@ class ManagedAllocatorTest {
         @Test
         void afterADeviceFailureOfFreeTheBlockIsDead() {
             final long block = allocator.alloc(8);
-            full.before = Faults.on("free", new DeviceException("cuMemFree", null));
+            full.before(Faults.on("free", new DeviceException("cuMemFree", null)));
             assertThatThrownBy(() -> allocator.free(block)).isInstanceOf(DeviceException.class);
             assertThat(allocator.liveBlocks()).isZero();
         }
@@ -301,11 +306,11 @@ class ManagedAllocatorTest {
 
         @Test
         void aCloseDuringAnAllocationWaitsForItsBlock() {
-            full.before = operation -> {
+            full.before(operation -> {
                 if (operation.equals("alloc")) {
                     allocator.close();
                 }
-            };
+            });
             final long block = allocator.alloc(1);
             assertThat(releases).hasValue(0);
             allocator.free(block);
@@ -315,7 +320,7 @@ class ManagedAllocatorTest {
         @Test
         void aRefusedAllocationDoesNotKeepIt() {
             final long block = allocator.alloc(1);
-            allocator.refuseAllocations();
+            allocator.lease().rejectAllocations();
             assertThatThrownBy(() -> allocator.alloc(1)).isInstanceOf(AllocatorClosedException.class);
             allocator.free(block);
             assertThat(releases).hasValue(0);
@@ -325,8 +330,8 @@ class ManagedAllocatorTest {
 
         @Test
         void acceptingAgainUndoesTheRefusal() {
-            allocator.refuseAllocations();
-            allocator.acceptAllocations();
+            allocator.lease().rejectAllocations();
+            allocator.lease().acceptAllocations();
             allocator.free(allocator.alloc(1));
             assertThat(releases).hasValue(0);
         }
@@ -346,7 +351,7 @@ class ManagedAllocatorTest {
             allocator.close();
             other.free(mine);
             assertThat(releases).hasValue(0);
-            allocator.settleIfInstanceIdle();
+            allocator.lease().settleIfInstanceIdle();
             assertThat(releases).hasValue(1);
         }
 
@@ -356,14 +361,14 @@ class ManagedAllocatorTest {
             other.free(allocator.alloc(1));
             final long others = other.alloc(1);
             allocator.close();
-            allocator.settleIfInstanceIdle();
+            allocator.lease().settleIfInstanceIdle();
             assertThat(releases).hasValue(0);
             other.free(others);
-            allocator.settleIfInstanceIdle();
+            allocator.lease().settleIfInstanceIdle();
             assertThat(releases).hasValue(1);
             final long later = other.alloc(1);
             other.close();
-            other.settleIfInstanceIdle();
+            other.lease().settleIfInstanceIdle();
             assertThat(releases)
                     .as("a block is live, although the other owner freed one too many")
                     .hasValue(1);
@@ -395,8 +400,8 @@ class ManagedAllocatorTest {
     /** A pair that made one object of 16 bytes each would show as 320,000 bytes. */
     @Test
     void allocAndFreeMakeNoJavaObjects() {
-        final ManagedAllocator allocator = manage(new ConstantAllocator());
-        final FakeStream stream = new FakeStream(CPU, new FakeFactory("f"));
+        final ManagedAllocator allocator = manage(new ConstantAllocator(CPU));
+        final FakeStream stream = new FakeStream(CPU);
         churn(allocator, stream);
         final long before = HeapUse.ofThisThread();
         churn(allocator, stream);
@@ -407,26 +412,6 @@ class ManagedAllocatorTest {
         for (int i = 0; i < 10_000; i++) {
             allocator.free(allocator.alloc(8));
             allocator.free(allocator.allocOnStream(8, stream));
-        }
-    }
-
-    private static final class ConstantAllocator implements Allocator {
-        @Override
-        public long alloc(long byteSize) {
-            return 4096;
-        }
-
-        @Override
-        public void free(long address) {}
-
-        @Override
-        public MemoryInfo info() {
-            return CPU;
-        }
-
-        @Override
-        public int spiLevel() {
-            return SpiLevel.CURRENT;
         }
     }
 }

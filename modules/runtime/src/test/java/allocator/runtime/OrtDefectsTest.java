@@ -1,7 +1,7 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.location;
-import static allocator.runtime.FakeFactory.memory;
+import static allocator.testkit.FakeMemory.location;
+import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -14,6 +14,8 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -34,7 +36,7 @@ class OrtDefectsTest {
     private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
     private static final MemoryInfo CUDA = memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("Cuda");
 
     OrtDefectsTest() {
@@ -78,7 +80,7 @@ class OrtDefectsTest {
                         .isInstanceOf(InvalidOptionException.class)
                         .hasMessageContaining("cpu:0; there are: Cuda (gpu:0)");
             }
-            assertThat(gpu.shared(CUDA).shrinks).hasValue(0);
+            assertThat(gpu.shared(CUDA).calls("shrink")).isEqualTo(0);
         }
     }
 
@@ -121,11 +123,11 @@ class OrtDefectsTest {
     /** 7: nobody compares what a factory returns with what it was asked for. */
     @Test
     void defect7_anAllocatorOfOtherMemoryIsRefusedForSessionsToo() {
-        gpu.returned = allocator -> {
-            ((FakeAllocator) allocator).info = memory("Cuda", DeviceType.GPU, 3, MemoryType.DEFAULT);
+        gpu.returned(allocator -> {
+            ((FakeAllocator) allocator).info(memory("Cuda", DeviceType.GPU, 3, MemoryType.DEFAULT));
             return allocator;
-        };
-        gpu.isSharing = false;
+        });
+        gpu.sharing(false);
         assertThatThrownBy(this::open)
                 .isInstanceOf(ProviderException.class)
                 .hasMessageContaining("location gpu:3 of vendor 0 instead of gpu:0");
@@ -150,7 +152,7 @@ class OrtDefectsTest {
         try (Session session = open("session.use_env_allocators", "1")) {
             session.run(RunOptions.builder().shrink("gpu:0").build(), run -> {});
         }
-        assertThat(own.shrinks).hasValue(1);
+        assertThat(own.calls("shrink")).isEqualTo(1);
         environment.unregisterAllocator(GPU);
     }
 
@@ -186,20 +188,21 @@ class OrtDefectsTest {
     @Timeout(value = 30, unit = TimeUnit.SECONDS)
     void defect14_aProviderThatBlocksInOneSessionStopsNoOther() throws Exception {
         final Session slow = open("ep.cuda.arena.max_mem", "4096");
-        final FakeAllocator target = gpu.created.stream()
-                .filter(allocator -> allocator.effective.value("arena.max_mem").equals("4096"))
+        final FakeAllocator target = gpu.created().stream()
+                .filter(allocator ->
+                        allocator.effectiveOptions().value("arena.max_mem").equals("4096"))
                 .findFirst()
                 .orElseThrow();
         final CountDownLatch blocked = new CountDownLatch(1);
         final CountDownLatch release = new CountDownLatch(1);
-        target.before = operation -> {
+        target.before(operation -> {
             blocked.countDown();
             try {
                 release.await();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
-        };
+        });
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             final Future<Long> waiting = threads.submit(() -> slow.allocator().alloc(8));
             blocked.await();
@@ -275,8 +278,8 @@ class OrtDefectsTest {
                         .isEqualTo(AllocatorReport.Source.REGISTERED);
             }
         }
-        assertThat(custom.allocs).hasValue(6);
-        assertThat(custom.live).isEmpty();
+        assertThat(custom.calls("alloc")).isEqualTo(6);
+        assertThat(custom.live()).isEmpty();
         environment.unregisterAllocator(GPU);
     }
 

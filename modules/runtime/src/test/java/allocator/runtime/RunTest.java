@@ -1,6 +1,6 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.location;
+import static allocator.testkit.FakeMemory.location;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,6 +12,10 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
+import allocator.testkit.FakeMemory;
+import allocator.testkit.Faults;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +34,7 @@ class RunTest {
             .option("disable_synchronize_execution_providers", "1")
             .build();
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("Cuda");
     private final Session session;
 
@@ -71,9 +75,9 @@ class RunTest {
         void theyAreMadeOnDemandAndStayTheSameInARun() {
             final RunReport report = session.run(RunOptions.DEFAULT, run -> {
                 assertThat(run.hasStreams()).isTrue();
-                assertThat(gpu.streams).isEmpty();
+                assertThat(gpu.streams()).isEmpty();
                 final SyncStream third = run.stream(2);
-                assertThat(gpu.streams).hasSize(1);
+                assertThat(gpu.streams()).hasSize(1);
                 final SyncStream first = run.stream(0);
                 assertThat(first).isNotSameAs(third);
                 assertThat(run.stream(2)).isSameAs(third);
@@ -100,7 +104,7 @@ class RunTest {
                 session.run(
                         RunOptions.DEFAULT, inner -> assertThat(inner.stream(0)).isNotSameAs(stream));
             });
-            assertThat(gpu.streams).hasSize(2);
+            assertThat(gpu.streams()).hasSize(2);
         }
 
         /** Issue 29351: each run on another thread took memory of its own until there was none. */
@@ -115,8 +119,8 @@ class RunTest {
                             .get();
                 }
             }
-            assertThat(gpu.streams).hasSize(1);
-            assertThat(gpu.streams.getFirst().runEnds).hasValue(20);
+            assertThat(gpu.streams()).hasSize(1);
+            assertThat(gpu.streams().getFirst().runEnds()).isEqualTo(20);
         }
 
         @Test
@@ -136,14 +140,14 @@ class RunTest {
             session.run(RunOptions.DEFAULT, run -> {
                 assertThatThrownBy(() -> run.stream(-1)).isInstanceOf(IndexOutOfBoundsException.class);
                 assertThatThrownBy(
-                                () -> run.stream(FakeFactory.memory("Cuda", DeviceType.GPU, 5, MemoryType.DEFAULT), 0))
+                                () -> run.stream(FakeMemory.memory("Cuda", DeviceType.GPU, 5, MemoryType.DEFAULT), 0))
                         .isInstanceOf(UnsupportedMemoryException.class);
             });
         }
 
         @Test
         void aDeviceWithoutStreamsSaysSo() {
-            gpu.isStreamAware = false;
+            gpu.streamAware(false);
             session.run(RunOptions.DEFAULT, run -> {
                 assertThat(run.hasStreams()).isFalse();
                 assertThatThrownBy(() -> run.stream(0)).isInstanceOf(UnsupportedMemoryException.class);
@@ -159,8 +163,8 @@ class RunTest {
                 run.stream(0);
                 run.stream(1);
             });
-            assertThat(gpu.streams)
-                    .allSatisfy(stream -> assertThat(stream.runEnds).hasValue(1));
+            assertThat(gpu.streams())
+                    .allSatisfy(stream -> assertThat(stream.runEnds()).isEqualTo(1));
         }
 
         @Test
@@ -168,8 +172,8 @@ class RunTest {
             final List<SyncStream> seen = new ArrayList<>();
             session.run(UNSYNCHRONIZED, run -> seen.add(run.stream(0)));
             session.run(UNSYNCHRONIZED, run -> seen.add(run.stream(0)));
-            assertThat(gpu.streams).hasSize(1);
-            assertThat(gpu.streams.getFirst().runEnds).hasValue(0);
+            assertThat(gpu.streams()).hasSize(1);
+            assertThat(gpu.streams().getFirst().runEnds()).isEqualTo(0);
             assertThat(seen.get(1))
                     .as("reuse is ordered behind the queued work")
                     .isSameAs(seen.get(0));
@@ -184,17 +188,17 @@ class RunTest {
                             }))
                     .isInstanceOf(IOException.class)
                     .hasMessage("model file");
-            assertThat(gpu.streams.getFirst().runEnds).hasValue(1);
-            assertThat(target().shrinks)
+            assertThat(gpu.streams().getFirst().runEnds()).isEqualTo(1);
+            assertThat(target().calls("shrink"))
                     .as("ONNX Runtime shrinks after a failed run too")
-                    .hasValue(1);
+                    .isEqualTo(1);
         }
 
         @Test
         void failuresOfTheEndAreSuppressedInWhatTheWorkThrows() {
             assertThatThrownBy(() -> session.run(RunOptions.DEFAULT, run -> {
                         run.stream(0);
-                        gpu.streams.getFirst().before = Faults.on("on", new DeviceException("error 700", null));
+                        gpu.streams().getFirst().before(Faults.on("on", new DeviceException("error 700", null)));
                         throw new IOException("model file");
                     }))
                     .isInstanceOf(IOException.class)
@@ -210,23 +214,24 @@ class RunTest {
                                 run.stream(0);
                                 run.stream(1);
                                 run.stream(2);
-                                gpu.streams.get(1).before = Faults.on("on", new DeviceException("error 700", null));
+                                gpu.streams().get(1).before(Faults.on("on", new DeviceException("error 700", null)));
                             }))
                     .isInstanceOf(DeviceException.class)
                     .hasMessage("error 700");
-            assertThat(gpu.streams).extracting(stream -> stream.isClosed).containsExactly(false, true, false);
-            assertThat(gpu.streams).extracting(stream -> stream.runEnds.get()).containsExactly(1, 0, 1);
-            assertThat(target().shrinks).hasValue(1);
+            assertThat(gpu.streams()).extracting(stream -> stream.isClosed()).containsExactly(false, true, false);
+            assertThat(gpu.streams()).extracting(stream -> stream.runEnds()).containsExactly(1, 0, 1);
+            assertThat(target().calls("shrink")).isEqualTo(1);
             session.run(
                     RunOptions.DEFAULT,
-                    run -> assertThat(List.of(run.stream(0), run.stream(1))).doesNotContain(gpu.streams.get(1)));
+                    run -> assertThat(List.of(run.stream(0), run.stream(1)))
+                            .doesNotContain(gpu.streams().get(1)));
         }
 
         @Test
         void aFailureThatIsNotOfTheContractIsNamed() {
             assertThatThrownBy(() -> session.run(RunOptions.DEFAULT, run -> {
                         run.stream(0);
-                        gpu.streams.getFirst().before = Faults.on("on", new IllegalStateException("odd"));
+                        gpu.streams().getFirst().before(Faults.on("on", new IllegalStateException("odd")));
                     }))
                     .isInstanceOf(ProviderException.class)
                     .hasMessageContaining("provider Cuda threw from onSessionRunEnd of stream");
@@ -240,9 +245,9 @@ class RunTest {
             final RunReport report =
                     session.run(RunOptions.builder().shrink("gpu:0").build(), run -> {
                         run.allocator().free(run.allocator().alloc(8));
-                        assertThat(target().shrinks).hasValue(0);
+                        assertThat(target().calls("shrink")).isEqualTo(0);
                     });
-            assertThat(target().shrinks).hasValue(1);
+            assertThat(target().calls("shrink")).isEqualTo(1);
             assertThat(report.shrunk()).singleElement().satisfies(shrunk -> {
                 assertThat(shrunk.memory()).isEqualTo(session.allocator().info());
                 assertThat(shrunk.report().bytesReleased()).isEqualTo(100);
@@ -252,9 +257,9 @@ class RunTest {
 
         @Test
         void itHappensAfterTheStreamsAreSynchronized() {
-            target().before = operation -> gpu.log.add(operation);
+            target().before(operation -> gpu.log().add(operation));
             session.run(RunOptions.builder().shrink("gpu:0").build(), run -> run.stream(0));
-            assertThat(gpu.log.subList(gpu.log.indexOf("run end"), gpu.log.size()))
+            assertThat(gpu.log().subList(gpu.log().indexOf("run end"), gpu.log().size()))
                     .containsExactly("run end", "shrink");
         }
 
@@ -266,12 +271,12 @@ class RunTest {
                     .isInstanceOf(InvalidOptionException.class)
                     .hasMessageContaining("Did not find an arena based allocator");
             assertThat(worked[0]).isFalse();
-            assertThat(target().shrinks).hasValue(0);
+            assertThat(target().calls("shrink")).isEqualTo(0);
         }
 
         @Test
         void aShrinkThatFailsIsReportedAndLeavesTheWorkAlone() {
-            target().before = Faults.on("shrink", new DeviceException("cuMemFree", null));
+            target().before(Faults.on("shrink", new DeviceException("cuMemFree", null)));
             final RunReport report = session.run(
                     RunOptions.builder().shrink("gpu:0").build(),
                     run -> run.allocator().free(run.allocator().alloc(8)));
@@ -279,7 +284,7 @@ class RunTest {
                 assertThat(shrunk.report()).isNull();
                 assertThat(shrunk.failure()).hasMessage("cuMemFree");
             });
-            target().before = operation -> {};
+            target().before(operation -> {});
             assertThat(session.shrink(location(DeviceType.GPU, 0)).bytesReleased())
                     .as("works again later")
                     .isEqualTo(100);
@@ -290,8 +295,8 @@ class RunTest {
             final MemoryLocation pinned = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
             session.shrink(pinned);
             environment.shrink(pinned);
-            assertThat(gpu.created.get(1).info.name()).isEqualTo("CudaPinned");
-            assertThat(gpu.created.get(1).shrinks).hasValue(2);
+            assertThat(gpu.created().get(1).info().name()).isEqualTo("CudaPinned");
+            assertThat(gpu.created().get(1).calls("shrink")).isEqualTo(2);
         }
 
         @Test
@@ -329,11 +334,11 @@ class RunTest {
                         .isInstanceOf(StillInUseException.class)
                         .hasMessageContaining("s is closed, 1 runs in progress, s has 1 live blocks in Cuda (gpu:0)");
                 run.allocator().free(block);
-                assertThat(gpu.streams.getFirst().isClosed).isFalse();
+                assertThat(gpu.streams().getFirst().isClosed()).isFalse();
                 assertThat(gpu.references()).isGreaterThan(2);
             });
-            assertThat(gpu.streams.getFirst().runEnds).hasValue(1);
-            assertThat(gpu.streams.getFirst().isClosed).isTrue();
+            assertThat(gpu.streams().getFirst().runEnds()).isEqualTo(1);
+            assertThat(gpu.streams().getFirst().isClosed()).isTrue();
             assertThat(gpu.references()).isEqualTo(2);
         }
 
@@ -360,16 +365,16 @@ class RunTest {
         @Test
         void streamsAreClosedBeforeAllocatorsAreReleased() {
             session.run(RunOptions.DEFAULT, run -> run.stream(0));
-            gpu.log.clear();
+            gpu.log().clear();
             session.close();
-            assertThat(gpu.log.getFirst()).isEqualTo("close stream");
-            assertThat(gpu.log).filteredOn(call -> call.startsWith("release")).hasSize(3);
+            assertThat(gpu.log().getFirst()).isEqualTo("close stream");
+            assertThat(gpu.log()).filteredOn(call -> call.startsWith("release")).hasSize(3);
         }
 
         @Test
         void aStreamThatCannotBeClosedDoesNotKeepTheRest() {
             session.run(RunOptions.DEFAULT, run -> run.stream(0));
-            gpu.streams.getFirst().before = Faults.on("close", new DeviceException("cuStreamDestroy", null));
+            gpu.streams().getFirst().before(Faults.on("close", new DeviceException("cuStreamDestroy", null)));
             assertThatThrownBy(session::close)
                     .isInstanceOf(DeviceException.class)
                     .hasMessage("cuStreamDestroy");
@@ -394,7 +399,7 @@ class RunTest {
     }
 
     private FakeAllocator target() {
-        return gpu.created.getFirst();
+        return gpu.created().getFirst();
     }
 
     @Test
@@ -411,6 +416,6 @@ class RunTest {
                 assertThat(seen.get(i).get()).isSameAs(run.stream(i % 10));
             }
         });
-        assertThat(gpu.streams).hasSize(10);
+        assertThat(gpu.streams()).hasSize(10);
     }
 }

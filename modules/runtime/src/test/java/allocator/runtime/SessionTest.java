@@ -1,8 +1,8 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.location;
-import static allocator.runtime.FakeFactory.memory;
-import static allocator.runtime.FakeFactory.readOnly;
+import static allocator.testkit.FakeMemory.location;
+import static allocator.testkit.FakeMemory.memory;
+import static allocator.testkit.FakeMemory.readOnly;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -17,6 +17,9 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OptionKey;
 import allocator.spi.UnsupportedMemoryException;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
+import allocator.testkit.Faults;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -34,7 +37,7 @@ class SessionTest {
     private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
     private static final MemoryInfo CUDA = memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
 
-    private Environment environment = RegistrationTest.empty();
+    private Environment environment = Environments.empty();
     private final FakeFactory gpu = FakeFactory.gpu("CudaArena");
     private final FakeFactory cpu = FakeFactory.cpu("Cpu");
 
@@ -76,17 +79,18 @@ class SessionTest {
             assertThatThrownBy(() -> environment.openSession(
                             SessionOptions.builder().provider("Cuda").build()))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("no device Cuda; there are: [Cpu on Cpu cpu 0 [Cpu (cpu:0)]]");
+                    .hasMessageContaining("no provider named \"Cuda\"; the providers are: Cpu (cpu:0)");
             assertThatThrownBy(() -> environment.openSession(
                             SessionOptions.builder().provider("Cpu", 3).build()))
-                    .hasMessageContaining("no device Cpu device 3");
+                    .hasMessageContaining("provider \"Cpu\" has no device 3; its devices are: cpu:0");
         }
 
         @Test
         void withoutAnyProviderTheErrorSaysSo() {
             assertThatThrownBy(SessionTest.this::open)
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessage("no device was found: no provider was found");
+                    .hasMessageStartingWith("no device was found: no provider was found: no place was searched")
+                    .hasMessageEndingWith("such as java-allocator-cpu-reference");
         }
 
         @Test
@@ -94,7 +98,7 @@ class SessionTest {
             final FakeFactory pool = FakeFactory.gpu("CudaPool");
             environment.register(gpu);
             environment.register(pool);
-            final int before = gpu.created.size();
+            final int before = gpu.created().size();
             try (Session session = environment.openSession(SessionOptions.builder()
                     .provider("CudaPool")
                     .provider("CudaArena")
@@ -103,7 +107,7 @@ class SessionTest {
                         .allSatisfy(allocator ->
                                 assertThat(allocator.report().provider()).isEqualTo("CudaPool"));
                 assertThat(session.allocators()).hasSize(2);
-                assertThat(gpu.created).hasSize(before);
+                assertThat(gpu.created()).hasSize(before);
             }
         }
 
@@ -134,10 +138,10 @@ class SessionTest {
         @Test
         void aShrinkableAllocatorIsAnArenaAndAnotherIsNot() {
             environment.register(cpu);
-            cpu.returned = allocator -> {
-                ((FakeAllocator) allocator).level = 24;
+            cpu.returned(allocator -> {
+                ((FakeAllocator) allocator).spiLevel(24);
                 return allocator;
-            };
+            });
             environment.register(gpu);
             try (Session arena = open();
                     Session plain = environment.openSession(
@@ -179,8 +183,8 @@ class SessionTest {
             environment.register(cpu);
             try (Session session = open("session.use_device_allocator_for_initializers", value)) {
                 session.allocator().free(session.allocInitializer(24));
-                assertThat(cpu.last().reserves).hasValue(reserves);
-                assertThat(cpu.last().allocs).hasValue(allocs);
+                assertThat(cpu.last().calls("reserve")).isEqualTo(reserves);
+                assertThat(cpu.last().calls("alloc")).isEqualTo(allocs);
             }
         }
     }
@@ -205,7 +209,7 @@ class SessionTest {
         @ParameterizedTest
         @CsvSource({"0, false", "1, true"})
         void withEnvironmentAllocatorsSessionsUseTheSame(String value, boolean same) {
-            gpu.isSharing = false;
+            gpu.sharing(false);
             environment.register(gpu);
             try (Session first = open("session.use_env_allocators", value);
                     Session second = open("session.use_env_allocators", value)) {
@@ -222,11 +226,11 @@ class SessionTest {
         void environmentAllocatorsOfOtherDevicesComeAlong() {
             environment.register(gpu);
             environment.register(cpu);
-            final int created = gpu.created.size() + cpu.created.size();
+            final int created = gpu.created().size() + cpu.created().size();
             try (Session session = open("session.use_env_allocators", "1")) {
                 assertThat(session.allocator(CPU)).isPresent();
                 assertThat(session.allocator().info()).isEqualTo(CUDA);
-                assertThat(gpu.created.size() + cpu.created.size())
+                assertThat(gpu.created().size() + cpu.created().size())
                         .as("only the read-only one is made")
                         .isEqualTo(created + 1);
                 assertThatThrownBy(() -> environment.unregister("Cpu"))
@@ -244,9 +248,9 @@ class SessionTest {
             environment.createSharedAllocator(environment.devices().getFirst(), CUDA, AllocatorOptions.EMPTY);
             session.allocator().free(session.allocator().alloc(9));
             session.allocator().free(block);
-            assertThat(target.isEnded).isFalse();
+            assertThat(target.isClosed()).isFalse();
             session.close();
-            assertThat(target.isEnded).isTrue();
+            assertThat(target.isClosed()).isTrue();
         }
     }
 
@@ -256,7 +260,8 @@ class SessionTest {
         private static final String ENV = "ep_factory.CudaArena.arena.max_mem";
         private static final String SESSION = "ep.cudaarena.arena.max_mem";
 
-        @ParameterizedTest(name = "environment {0}, explicit {1}, session {2}, use_env {3}: {4} from {5}, in force {6}")
+        @ParameterizedTest(
+                name = "environment {0}, explicit {1}, session {2}, use_env {3}: {4} from {5}, effective {6}")
         @CsvSource(
                 nullValues = "-",
                 value = {
@@ -281,7 +286,7 @@ class SessionTest {
                 String effective,
                 Source source) {
             environment.close();
-            final Environment.Builder builder = Environment.builder().modulePathProviders(false);
+            final EnvironmentBuilder builder = Environment.builder().modulePathProviders(false);
             if (fromEnvironment != null) {
                 builder.option(ENV, fromEnvironment);
             }
@@ -307,7 +312,7 @@ class SessionTest {
                 assertThat(setting.requested()).isEqualTo(requested);
                 assertThat(setting.origin()).isEqualTo(origin);
                 assertThat(setting.effective()).isEqualTo(effective);
-                assertThat(setting.isInForce()).isEqualTo(requested.equals(effective));
+                assertThat(setting.isEffective()).isEqualTo(requested.equals(effective));
             }
         }
 
@@ -316,7 +321,7 @@ class SessionTest {
             environment.register(gpu);
             try (Session session = open("session.use_env_allocators", "1", SESSION, "2000")) {
                 assertThat(session.report().allocators().getFirst().settings())
-                        .filteredOn(setting -> !setting.isInForce())
+                        .filteredOn(setting -> !setting.isEffective())
                         .singleElement()
                         .satisfies(setting -> assertThat(setting.why())
                                 .isEqualTo("the environment's allocator is used; its value is from default"));
@@ -353,7 +358,7 @@ class SessionTest {
                 final AllocatorReport report = session.report().allocators().getFirst();
                 assertThat(report.source()).isEqualTo(Source.CREATED);
                 assertThat(report.settings())
-                        .filteredOn(setting -> !setting.isInForce())
+                        .filteredOn(setting -> !setting.isEffective())
                         .extracting(Setting::key)
                         .containsExactly("arena.max_mem");
             }
@@ -362,17 +367,17 @@ class SessionTest {
         @Test
         void aProviderThatDoesNotTellIsReportedAsThat() {
             environment.register(gpu);
-            gpu.returned = allocator -> {
-                ((FakeAllocator) allocator).effective = AllocatorOptions.EMPTY;
+            gpu.returned(allocator -> {
+                ((FakeAllocator) allocator).effectiveOptions(AllocatorOptions.EMPTY);
                 return allocator;
-            };
+            });
             try (Session session = open(SESSION, "2000")) {
                 assertThat(session.report().allocators().getFirst().settings())
                         .filteredOn(setting -> setting.key().equals("arena.max_mem"))
                         .singleElement()
                         .satisfies(setting -> {
                             assertThat(setting.effective()).isNull();
-                            assertThat(setting.why()).isEqualTo("the provider tells no settings of this memory");
+                            assertThat(setting.why()).isEqualTo("the provider reports no settings of this memory");
                         });
             }
         }
@@ -437,18 +442,18 @@ class SessionTest {
             environment.register(gpu);
             environment.register(cpu);
             final int references = gpu.references();
-            gpu.log.clear();
+            gpu.log().clear();
             open().close();
-            final int calls = gpu.log.size();
+            final int calls = gpu.log().size();
             int refused = 0;
             for (int n = 1; n <= calls; n++) {
-                gpu.before = Faults.atCall(n, new AtomicInteger(), () -> new DeviceException("injected", null));
+                gpu.before(Faults.atCall(n, new AtomicInteger(), () -> new DeviceException("injected", null)));
                 try {
                     open("session.use_env_allocators", n % 2 == 0 ? "1" : "0").close();
                 } catch (DeviceException e) {
                     refused++;
                 }
-                gpu.before = operation -> {};
+                gpu.before(operation -> {});
                 assertThat(gpu.references()).as("after a fault at call " + n).isEqualTo(references);
             }
             assertThat(refused).isGreaterThan(2);
@@ -457,11 +462,11 @@ class SessionTest {
         @Test
         void aSessionThatCannotReportItsSettingsIsNotOpened() {
             environment.register(gpu);
-            gpu.returned = allocator -> {
-                ((FakeAllocator) allocator).before =
-                        Faults.on("effectiveOptions", new DeviceException("no answer", null));
+            gpu.returned(allocator -> {
+                ((FakeAllocator) allocator)
+                        .before(Faults.on("effectiveOptions", new DeviceException("no answer", null)));
                 return allocator;
-            };
+            });
             assertThatThrownBy(SessionTest.this::open).hasMessage("no answer");
             assertThat(gpu.references()).isEqualTo(2);
         }
@@ -476,7 +481,7 @@ class SessionTest {
             final Session session = environment.openSession(SessionOptions.builder()
                     .decorator(allocator -> {
                         final FakeAllocator.Full counting = new FakeAllocator.Full(allocator.info());
-                        counting.before = operation -> allocs.incrementAndGet();
+                        counting.before(operation -> allocs.incrementAndGet());
                         return counting;
                     })
                     .build());

@@ -1,7 +1,7 @@
 package allocator.runtime;
 
-import static allocator.runtime.FakeFactory.location;
-import static allocator.runtime.FakeFactory.memory;
+import static allocator.testkit.FakeMemory.location;
+import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -16,6 +16,10 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OptionKey;
 import allocator.spi.UnsupportedMemoryException;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
+import allocator.testkit.FakeMemory;
+import allocator.testkit.Faults;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -28,7 +32,7 @@ class SharedAllocatorsTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
     private static final MemoryInfo CUDA = memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
 
-    private final Environment environment = RegistrationTest.empty();
+    private final Environment environment = Environments.empty();
     private final FakeFactory factory = FakeFactory.gpu("Cuda");
     private final ProviderDevice device;
 
@@ -63,9 +67,9 @@ class SharedAllocatorsTest {
 
         @Test
         void theNewOneIsMadeBeforeTheOldOneIsReleased() {
-            factory.log.clear();
+            factory.log().clear();
             replace("4096");
-            assertThat(factory.log).containsExactly("create Cuda (gpu:0)", "release Cuda (gpu:0)");
+            assertThat(factory.log()).containsExactly("create Cuda (gpu:0)", "release Cuda (gpu:0)");
         }
 
         /** Defect 5 of ONNX Runtime: the old allocator is gone when the new one cannot be made. */
@@ -76,22 +80,22 @@ class SharedAllocatorsTest {
             assertThatThrownBy(() -> replace("not_a_number")).isInstanceOf(InvalidOptionException.class);
             assertThatThrownBy(() -> replace("-100")).isInstanceOf(InvalidOptionException.class);
             final AtomicInteger calls = new AtomicInteger();
-            factory.before = Faults.atCall(1, calls, () -> new DeviceException("injected", null));
+            factory.before(Faults.atCall(1, calls, () -> new DeviceException("injected", null)));
             assertThatThrownBy(() -> replace("4096")).isInstanceOf(DeviceException.class);
-            factory.before = operation -> {};
-            factory.returned = allocator -> {
-                ((FakeAllocator) allocator).before = Faults.on("effectiveOptions", new DeviceException("late", null));
+            factory.before(operation -> {});
+            factory.returned(allocator -> {
+                ((FakeAllocator) allocator).before(Faults.on("effectiveOptions", new DeviceException("late", null)));
                 return allocator;
-            };
+            });
             assertThatThrownBy(() -> replace("4096")).hasMessage("late");
-            factory.returned = allocator -> null;
+            factory.returned(allocator -> null);
             assertThatThrownBy(() -> replace("4096")).isInstanceOf(ProviderException.class);
-            factory.returned = allocator -> {
-                ((FakeAllocator) allocator).info = new MemoryInfo("Cuda", CUDA.location(), 256, AllocatorType.ARENA);
+            factory.returned(allocator -> {
+                ((FakeAllocator) allocator).info(new MemoryInfo("Cuda", CUDA.location(), 256, AllocatorType.ARENA));
                 return allocator;
-            };
+            });
             assertThatThrownBy(() -> replace("4096")).isInstanceOf(ProviderException.class);
-            factory.returned = allocator -> allocator;
+            factory.returned(allocator -> allocator);
             assertThat(environment.sharedAllocator(GPU)).containsSame(old);
             assertThat(factory.references()).isEqualTo(2);
             old.free(block);
@@ -104,23 +108,23 @@ class SharedAllocatorsTest {
             final FakeAllocator oldTarget = factory.shared(CUDA);
             final long block = old.alloc(10);
             replace("4096");
-            assertThat(oldTarget.isEnded).isFalse();
+            assertThat(oldTarget.isClosed()).isFalse();
             assertThat(old.stats().bytesInUse()).isEqualTo(10);
             assertThatThrownBy(environment::close)
                     .isInstanceOf(StillInUseException.class)
                     .hasMessageContaining("1 live blocks in Cuda (gpu:0)");
             old.free(block);
-            assertThat(oldTarget.isEnded).isTrue();
+            assertThat(oldTarget.isClosed()).isTrue();
         }
 
         @Test
         void aFailureToReleaseTheOldOneDoesNotUndoTheReplacement() {
             final AtomicInteger failures = new AtomicInteger();
-            factory.before = operation -> {
+            factory.before(operation -> {
                 if (operation.startsWith("release") && failures.incrementAndGet() == 1) {
                     throw new DeviceException("cuMemFree", null);
                 }
-            };
+            });
             final ManagedAllocator replaced = replace("4096");
             assertThat(environment.sharedAllocator(GPU)).containsSame(replaced);
             assertThat(failures).hasValue(1);
@@ -128,32 +132,32 @@ class SharedAllocatorsTest {
 
         @Test
         void aProviderThatIgnoresExclusiveIsFoundOut() {
-            factory.returned = allocator -> factory.created.getFirst();
+            factory.returned(allocator -> factory.created().getFirst());
             assertThatThrownBy(() -> replace("4096"))
                     .isInstanceOf(ProviderException.class)
-                    .hasMessageContaining("arena.exclusive=1 asked for one of its own");
+                    .hasMessageContaining("arena.exclusive=1 requests one of its own");
             assertThat(factory.references()).isEqualTo(2);
         }
 
         @Test
         void aProviderThatCannotMakeASecondInstanceIsReported() {
             final FakeFactory simple = FakeFactory.cpu("Simple");
-            simple.keys = List.of(FakeFactory.MAX_MEM);
-            final Environment other = RegistrationTest.empty();
-            simple.returned = allocator -> simple.created.getFirst();
+            simple.keys(List.of(FakeFactory.MAX_MEM));
+            final Environment other = Environments.empty();
+            simple.returned(allocator -> simple.created().getFirst());
             other.register(new FakeFactoryWithoutExclusive(simple));
             final ProviderDevice cpu = other.devices().getFirst();
             final ManagedAllocator replaced = other.createSharedAllocator(
                     cpu, cpu.device().memoryInfos().getFirst(), AllocatorOptions.of(Map.of("arena.max_mem", "4096")));
             assertThat(replaced.report().settings())
-                    .filteredOn(setting -> !setting.isInForce())
+                    .filteredOn(setting -> !setting.isEffective())
                     .singleElement()
                     .satisfies(setting -> {
                         assertThat(setting.key()).isEqualTo("arena.max_mem");
                         assertThat(setting.requested()).isEqualTo("4096");
                         assertThat(setting.effective()).isEqualTo("0");
                         assertThat(setting.origin()).isEqualTo("explicit call");
-                        assertThat(setting.why()).contains("shares an instance", "default");
+                        assertThat(setting.why()).contains("shares an existing instance", "default");
                     });
             other.close();
         }
@@ -180,7 +184,7 @@ class SharedAllocatorsTest {
                             device, memory("Cuda", DeviceType.GPU, 7, MemoryType.DEFAULT), AllocatorOptions.EMPTY))
                     .isInstanceOf(UnsupportedMemoryException.class);
             assertThatThrownBy(() -> environment.createSharedAllocator(
-                            device, FakeFactory.readOnly("CudaReadOnly", DeviceType.GPU, 0), AllocatorOptions.EMPTY))
+                            device, FakeMemory.readOnly("CudaReadOnly", DeviceType.GPU, 0), AllocatorOptions.EMPTY))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("never shared");
             assertThatThrownBy(() -> environment.createSharedAllocator(
@@ -210,7 +214,7 @@ class SharedAllocatorsTest {
         @Test
         void itIsFoundByLocationWhateverItsName() {
             assertThat(environment
-                            .sharedAllocator(own.info)
+                            .sharedAllocator(own.info())
                             .orElseThrow()
                             .info()
                             .name())
@@ -220,7 +224,7 @@ class SharedAllocatorsTest {
                     .isEqualTo("dummy");
             environment.unregisterAllocator(GPU);
             assertThat(environment
-                            .sharedAllocator(own.info)
+                            .sharedAllocator(own.info())
                             .orElseThrow()
                             .info()
                             .name())
@@ -245,7 +249,7 @@ class SharedAllocatorsTest {
         void itIsAnArenaIfItShrinks() {
             environment.registerAllocator(own);
             environment.shrink(GPU);
-            assertThat(own.shrinks).hasValue(1);
+            assertThat(own.calls("shrink")).isEqualTo(1);
         }
 
         @Test
@@ -255,7 +259,7 @@ class SharedAllocatorsTest {
             assertThatThrownBy(() -> environment.unregisterAllocator(GPU))
                     .isInstanceOf(StillInUseException.class)
                     .hasMessageContaining("1 live blocks");
-            assertThatThrownBy(() -> environment.registerAllocator(new FakeAllocator(own.info)))
+            assertThatThrownBy(() -> environment.registerAllocator(new FakeAllocator(own.info())))
                     .isInstanceOf(StillInUseException.class);
             managed.free(managed.alloc(8));
             managed.free(block);
@@ -291,11 +295,11 @@ class SharedAllocatorsTest {
 
         @Test
         void theReservedTypeAndReadOnlyMemoryAreRefused() {
-            own.info = new MemoryInfo("x", GPU, 256, AllocatorType.ARENA);
+            own.info(new MemoryInfo("x", GPU, 256, AllocatorType.ARENA));
             assertThatThrownBy(() -> environment.registerAllocator(own))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("register it as DEVICE");
-            own.info = new MemoryInfo("x", GPU, 256, AllocatorType.READ_ONLY);
+            own.info(new MemoryInfo("x", GPU, 256, AllocatorType.READ_ONLY));
             assertThatThrownBy(() -> environment.registerAllocator(own)).isInstanceOf(IllegalArgumentException.class);
             assertThatThrownBy(() -> environment.unregisterAllocator(GPU))
                     .isInstanceOf(IllegalStateException.class)
@@ -304,11 +308,11 @@ class SharedAllocatorsTest {
 
         @Test
         void closingTheEnvironmentLeavesItToTheApplication() {
-            final Environment other = RegistrationTest.empty();
+            final Environment other = Environments.empty();
             final ManagedAllocator managed = other.registerAllocator(own);
             managed.free(managed.alloc(1));
             other.close();
-            assertThat(own.isEnded).isFalse();
+            assertThat(own.isClosed()).isFalse();
         }
     }
 

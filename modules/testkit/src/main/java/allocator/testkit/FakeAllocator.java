@@ -146,7 +146,7 @@ public class FakeAllocator implements Allocator {
      * Returns how often a method was called.
      *
      * @param operation the name of the method, as the hook sees it
-     * @return the calls that passed the hook and found the allocator open
+     * @return the calls that the hook let pass, without those that failed because the allocator was closed
      */
     public final int calls(String operation) {
         final AtomicInteger count = calls.get(operation);
@@ -158,6 +158,10 @@ public class FakeAllocator implements Allocator {
         if (isClosed) {
             throw new AllocatorClosedException(operation + " on the released " + info);
         }
+        count(operation);
+    }
+
+    private void count(String operation) {
         calls.computeIfAbsent(operation, ignored -> new AtomicInteger()).incrementAndGet();
     }
 
@@ -221,7 +225,8 @@ public class FakeAllocator implements Allocator {
 
     @Override
     public AllocatorOptions effectiveOptions() {
-        enter("effectiveOptions");
+        before.accept("effectiveOptions");
+        count("effectiveOptions");
         return effectiveOptions;
     }
 
@@ -269,6 +274,7 @@ public class FakeAllocator implements Allocator {
         @Override
         public boolean isOrderedByDevice() {
             super.before.accept("isOrderedByDevice");
+            super.count("isOrderedByDevice");
             return isOrderedByDevice;
         }
 

@@ -9,9 +9,9 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
 /**
- * A file that appears whole or not at all: the bytes go to a temporary file beside it, which takes its name once
- * everything is written. A process that is killed leaves the temporary file, named after the target and ending in
- * {@code .part}, and the target as it was.
+ * A file that is replaced atomically: the bytes go to a temporary file beside it, which is renamed once everything is
+ * written. A process that is killed leaves the temporary file, named after the target and ending in {@code .part}, and
+ * does not change the target.
  */
 final class AtomicFile {
     private final Path target;
@@ -32,7 +32,7 @@ final class AtomicFile {
         return out;
     }
 
-    /** Gives the file its name; the stream must be closed. */
+    /** Renames the temporary file to the target; the stream must be closed. */
     void commit() throws IOException {
         try {
             Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
@@ -42,7 +42,7 @@ final class AtomicFile {
         }
     }
 
-    /** Leaves no trace of the file. */
+    /** Deletes the temporary file. */
     void discard() throws IOException {
         try {
             out.close();

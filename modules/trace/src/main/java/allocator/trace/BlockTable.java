@@ -3,15 +3,15 @@ package allocator.trace;
 import java.util.Arrays;
 
 /**
- * The blocks that live at one moment, each in a slot that is used again after the free, with what is known of them. Not
- * safe for use by several threads.
+ * The live blocks with their ids, sizes and streams, each in a slot that is reused after the free. Not safe for use by
+ * several threads.
  */
 final class BlockTable {
     private long[] ids = new long[256];
     private long[] byteSizes = new long[256];
     private int[] streams = new int[256];
 
-    /** Slots to use again, last freed first, so that the table stays as small as the live blocks allow. */
+    /** Free slots, last freed first, so that the table does not grow beyond the peak of live blocks. */
     private int[] freed = new int[256];
 
     private int freedCount;
@@ -56,7 +56,7 @@ final class BlockTable {
         return slotCount - freedCount;
     }
 
-    /** The most blocks that have lived at once. */
+    /** Returns the peak number of live blocks. */
     int slotCount() {
         return slotCount;
     }

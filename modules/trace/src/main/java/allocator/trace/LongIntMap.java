@@ -4,10 +4,10 @@ import java.util.Arrays;
 
 /**
  * A map from {@code long} to {@code int} without an object per entry: open addressing with linear probing, at most half
- * full. {@link #NONE} is neither a key nor a value that can be found. Not safe for use by several threads.
+ * full. {@link #NONE} cannot be a key or a value. Not safe for use by several threads.
  */
 final class LongIntMap {
-    /** The key of an empty cell, and the answer for a key that is not there. */
+    /** The key of an empty cell, and the result for a key that is absent. */
     static final int NONE = -1;
 
     private long[] keys = emptyKeys(1 << 10);
@@ -42,7 +42,7 @@ final class LongIntMap {
         values[cell] = value;
     }
 
-    /** Removes a key; returns its value, or {@link #NONE} if it was not there. */
+    /** Removes a key; returns its value, or {@link #NONE} if it was absent. */
     int remove(long key) {
         int hole = cell(key);
         if (keys[hole] != key) {
@@ -78,7 +78,7 @@ final class LongIntMap {
         }
     }
 
-    /** The cell that has the key, or else the empty one where it belongs. */
+    /** Returns the cell of the key, or the empty cell where it belongs. */
     private int cell(long key) {
         final int mask = keys.length - 1;
         int cell = home(key);

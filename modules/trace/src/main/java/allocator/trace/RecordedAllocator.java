@@ -12,14 +12,14 @@ import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
 
 /**
- * An allocator whose allocations and frees a {@link Recorder} writes down. It can do what the allocator beneath can:
- * for each set of abilities there is a class of its own, so that its type tells the truth.
+ * An allocator whose allocations and frees a {@link Recorder} records. It implements the same optional interfaces as
+ * the wrapped allocator: there is one subclass for each combination of them.
  */
 class RecordedAllocator implements Allocator {
     private final Recorder recorder;
     private final Allocator target;
 
-    /** The slot of each live block by its address; the recorder's lock guards it. */
+    /** The slot of each live block by its address; guarded by the recorder's lock. */
     private final LongIntMap slots = new LongIntMap();
 
     RecordedAllocator(Recorder recorder, Allocator target) {
@@ -43,7 +43,7 @@ class RecordedAllocator implements Allocator {
         };
     }
 
-    /** Allocates on streams as the allocator beneath does. */
+    /** Forwards allocations on streams. */
     private interface OnStreams extends StreamAwareAllocator {
         RecordedAllocator recorded();
 
@@ -59,7 +59,7 @@ class RecordedAllocator implements Allocator {
         }
     }
 
-    /** Shrinks as the allocator beneath does. */
+    /** Forwards shrinks. */
     private interface Shrinkable extends ShrinkableAllocator {
         RecordedAllocator recorded();
 
@@ -69,7 +69,7 @@ class RecordedAllocator implements Allocator {
         }
     }
 
-    /** Shows memory as the allocator beneath does. */
+    /** Forwards memory segments. */
     private interface Accessible extends HostAccessibleAllocator {
         RecordedAllocator recorded();
 
@@ -122,7 +122,7 @@ class RecordedAllocator implements Allocator {
         }
     }
 
-    /** This object, for the interfaces that add abilities to it. */
+    /** Returns this object, for the interfaces that forward operations. */
     public RecordedAllocator recorded() {
         return this;
     }

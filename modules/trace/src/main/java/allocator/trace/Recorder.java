@@ -6,26 +6,32 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records what goes through allocators as a {@linkplain allocator.trace trace}, while they are used. To record a
- * session, give it the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the
- * work itself does not change:
+ * Records the allocations and frees of allocators as a {@linkplain allocator.trace trace}. To record a session, pass
+ * the recorder as its {@linkplain allocator.runtime.SessionOptions.Builder#decorator decorator}; the work does not
+ * change:
  *
- * <p>{@snippet lang="java" : try (Recorder recorder = new Recorder(Path.of("model.csv.gz")); Session session =
- * environment.openSession( SessionOptions.builder().decorator(recorder::wrap).build())) {
- * session.run(RunOptions.DEFAULT, run -> { final long activations = run.allocator().allocOnStream(1 << 20,
- * run.stream(0)); run.allocator().free(activations); }); } }
+ * <pre>{@code
+ * try (Recorder recorder = new Recorder(Path.of("model.csv.gz"));
+ *         Session session = environment.openSession(
+ *                 SessionOptions.builder().decorator(recorder::wrap).build())) {
+ *     session.run(RunOptions.DEFAULT, run -> {
+ *         final long activations = run.allocator().allocOnStream(1 << 20, run.stream(0));
+ *         run.allocator().free(activations);
+ *     });
+ * }
+ * }</pre>
  *
- * <p>Only what goes through the {@linkplain #wrap wrapped} form of an allocator is recorded. Blocks of all wrapped
- * allocators share one file; their ids count up from 0. Memory that is allocated without a stream is on stream 0; the
- * streams are numbered from 1 in order of appearance. A reserve is recorded as an allocation; a request that fails or
- * has no bytes is not recorded, and neither is the free of a block that was not allocated through the recorder.
+ * <p>Only calls of the {@linkplain #wrap wrapper} are recorded. All wrapped allocators share one file; block ids count
+ * up from 0. An allocation without a stream is on stream 0; streams are numbered from 1 in order of appearance. A
+ * reserve is recorded as an allocation. A request that fails or has no bytes is not recorded, and neither is the free
+ * of a block that was not allocated through the recorder.
  *
- * <p>Recording never makes an allocation or a free fail. If the file cannot be written any more, recording stops, and
- * {@link #close} says so.
+ * <p>Recording never fails an allocation or a free. If the file cannot be written, recording stops, and {@link #close}
+ * throws.
  *
- * <p>Safe for use by any thread: a free is written before the memory can be handed out again and an allocation after it
- * was, so that the file's order of events is one that can be replayed. One lock is held while an event is written,
- * which now and then waits for the file. It needs memory for the blocks that live, not for those that have lived.
+ * <p>Safe for use by any thread. A free is recorded before the memory can be allocated again, and an allocation after
+ * it succeeded, so the order of events in the file can be replayed. Each event is written under one lock, which
+ * sometimes waits for the file. The memory needed grows with the live blocks, not with the number of events.
  */
 public final class Recorder implements AutoCloseable {
     private final Object lock = new Object();
@@ -37,9 +43,9 @@ public final class Recorder implements AutoCloseable {
     private @Nullable IOException failure;
 
     /**
-     * Begins to record.
+     * Starts recording.
      *
-     * @param file where the trace shall be once the recorder is closed; gzip if its name ends in {@code .gz}
+     * @param file the trace, which exists once the recorder is closed; gzip if its name ends in {@code .gz}
      * @throws IOException if the folder is missing or cannot be written
      */
     public Recorder(Path file) throws IOException {
@@ -47,22 +53,23 @@ public final class Recorder implements AutoCloseable {
     }
 
     /**
-     * An allocator that does what another one does, and records it. It has the same abilities, told by its type.
+     * Returns an allocator that forwards to another one and records its allocations and frees. It implements the same
+     * interfaces of the SPI.
      *
-     * @param allocator the allocator; wrap it once only
-     * @return the recorded form
+     * @param allocator the allocator; wrap it only once
+     * @return the wrapper
      */
     public Allocator wrap(Allocator allocator) {
         return RecordedAllocator.of(this, allocator);
     }
 
-    /** Notes a block that was just allocated; {@code streamId} is 0 for none. */
+    /** Records a block that was just allocated; {@code streamId} is 0 for none. */
     void allocated(LongIntMap slots, long address, long byteSize, long streamId) {
         synchronized (lock) {
             if (!isRecording()) {
                 return;
             }
-            // Whoever has the address now, the block that had it before is gone.
+            // The address was allocated again, so the block that had it before is gone.
             free(slots, address);
             final int slot = blocks.add(nextId++, byteSize, streamNumber(streamId));
             slots.put(address, slot);
@@ -74,7 +81,7 @@ public final class Recorder implements AutoCloseable {
         }
     }
 
-    /** Notes that a block is about to be freed. */
+    /** Records a block that is about to be freed. */
     void freeing(LongIntMap slots, long address) {
         synchronized (lock) {
             if (isRecording()) {
@@ -113,10 +120,9 @@ public final class Recorder implements AutoCloseable {
     }
 
     /**
-     * Ends the recording and gives the file its name. The wrapped allocators work on, unrecorded. A second call does
-     * nothing.
+     * Stops recording and completes the file. The wrapped allocators work on, unrecorded. A second call does nothing.
      *
-     * @throws IOException if an event or the end of the file could not be written; there is no file then
+     * @throws IOException if an event or the end of the file could not be written; no file exists then
      */
     @Override
     public void close() throws IOException {

@@ -19,39 +19,39 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 
 /**
- * Replays traces through sessions on one device, and measures what that takes.
+ * Replays traces through sessions on one device, and measures memory and time.
  *
  * <p>Every event is the call that a user of a session makes: {@link ManagedAllocator#allocOnStream} with the run's
  * stream of that number where the allocator orders memory on streams, {@link ManagedAllocator#alloc} elsewhere, and
  * {@link ManagedAllocator#free}. Memory is not touched. The session has an allocator instance of its own (option
- * {@code arena.exclusive}) where the provider can make one, so that the counts are those of a fresh allocator whoever
- * else uses the provider.
+ * {@code arena.exclusive}) if the provider can create one, so that the counts are those of a new allocator, independent
+ * of other users of the provider.
  *
- * <p>An allocation that fails for lack of memory is counted and its free skipped. Any other failure ends the replay;
- * what it had allocated is freed then.
+ * <p>An allocation that fails for lack of memory is counted and its free skipped. Any other failure ends the replay and
+ * frees its blocks.
  *
- * <p>{@link ReplayResult} defines what is measured. Safe for use by any thread, but replays that go on at one time
- * disturb one another's timing.
+ * <p>{@link ReplayResult} defines what is measured. Safe for use by any thread, but concurrent replays disturb one
+ * another's timing.
  */
 public final class Replay {
-    /** Code counts as warmed up after so many events, or so much time. */
+    /** Code counts as warmed up after this many events, or this much time. */
     private static final long WARM_UP_EVENTS = 3_000_000;
 
     private static final long WARM_UP_NANOS = TimeUnit.MILLISECONDS.toNanos(1500);
 
-    /** Replays whose median is taken, if they do not take too long together. */
+    /** Replays of which the median is taken, unless they take longer than {@link #ROUNDS_NANOS}. */
     private static final int ROUNDS = 11;
 
     private static final int FEWEST_ROUNDS = 3;
     private static final long ROUNDS_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-    /** Where each part of a measurement begins, as a part of the whole; for progress only. */
+    /** Where each part of a measurement begins, as a fraction of the whole; for progress only. */
     private static final double WARM_UP_BEGINS = 0.1;
 
     private static final double COLD_BEGINS = 0.5;
     private static final double WARM_BEGINS = 0.8;
 
-    /** The origin of what a replay sets by itself. */
+    /** The origin of settings that a replay adds. */
     private static final String ORIGIN = "replay";
 
     private final Environment environment;
@@ -85,8 +85,8 @@ public final class Replay {
      * Replays a trace once.
      *
      * @param trace the trace
-     * @param listener hears how far it is
-     * @return what happened; {@link ReplayResult#nsPerEventCold} and {@link ReplayResult#nsPerEventWarm} are
+     * @param listener receives the progress
+     * @return the result; {@link ReplayResult#nsPerEventCold} and {@link ReplayResult#nsPerEventWarm} are
      *     {@link Double#NaN}
      * @throws AllocatorException if the settings are not understood or the device fails
      */
@@ -129,7 +129,7 @@ public final class Replay {
                 Double.NaN);
     }
 
-    /** A session knows settings as its own; here is where they came from before. */
+    /** Replaces the origin "session" of the given settings by where they were given to the replay. */
     private AllocatorReport withOrigins(AllocatorReport report) {
         final List<Setting> origins = report.settings().stream()
                 .map(setting -> settings.keys().contains(setting.key())
@@ -148,8 +148,8 @@ public final class Replay {
      * Replays a trace as often as it takes to measure all of {@link ReplayResult}: a few dozen times, a few seconds.
      *
      * @param trace the trace
-     * @param listener hears how far it is
-     * @return what happened
+     * @param listener receives the progress
+     * @return the result
      * @throws AllocatorException if the settings are not understood or the device fails
      */
     public ReplayResult measure(Trace trace, ReplayListener listener) {
@@ -174,7 +174,7 @@ public final class Replay {
             try (Session session = environment.openSession(options)) {
                 // Several runs in a session: on a small trace, opening one would take most of the time.
                 for (int i = 0; i < 4 && done < 1; i++) {
-                    session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::unheard));
+                    session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::ignore));
                     events += Math.max(1, trace.eventCount());
                     final long nanos = System.nanoTime() - begin;
                     done = Math.max((double) events / WARM_UP_EVENTS, (double) nanos / WARM_UP_NANOS);
@@ -184,30 +184,30 @@ public final class Replay {
         }
     }
 
-    /** Every round in a session, and so an arena, of its own. */
+    /** Measures rounds that each have a new session, and so an empty arena. */
     private double cold(Trace trace, ReplayListener listener) {
         final ReplayPass pass = new ReplayPass(trace);
         return median("measuring cold", listener, () -> {
             try (Session session = environment.openSession(options)) {
-                session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::unheard));
+                session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::ignore));
             }
             return pass.nanosPerEvent();
         });
     }
 
-    /** All rounds in one session; the first fills the arena and does not count. */
+    /** Measures rounds in one session; the first fills the arena and does not count. */
     private double warm(Trace trace, ReplayListener listener) {
         final ReplayPass pass = new ReplayPass(trace);
         try (Session session = environment.openSession(options)) {
-            session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::unheard));
+            session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::ignore));
             return median("measuring warm", listener, () -> {
-                session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::unheard));
+                session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::ignore));
                 return pass.nanosPerEvent();
             });
         }
     }
 
-    private static void unheard(double done) {}
+    private static void ignore(double done) {}
 
     private static double median(String step, ReplayListener listener, DoubleSupplier round) {
         final long begin = System.nanoTime();

@@ -1,16 +1,16 @@
 package allocator.trace;
 
-/** Hears how far a replay is. It is called between timed pieces of work, on the thread that replays. */
+/** Receives the progress of a replay. Called between timed slices, on the thread that replays. */
 @FunctionalInterface
 public interface ReplayListener {
-    /** Hears nothing. */
+    /** Ignores the progress. */
     ReplayListener NONE = (done, step) -> {};
 
     /**
-     * Some work is done.
+     * Reports progress.
      *
-     * @param done how much of all, from 0 to 1; never less than before
-     * @param step what comes now, in a few words for a person
+     * @param done the fraction done, from 0 to 1; never falls
+     * @param step the current step, in a few words for a person to read
      */
     void progress(double done, String step);
 }

@@ -10,15 +10,15 @@ import java.util.function.DoubleConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One pass over the events of a trace, in one run of a session. Afterwards it has the pass's own counts.
+ * One pass over the events of a trace, in one run of a session, and its counts. May be executed several times.
  *
- * <p>No Java object is made per event, so that what is timed is allocation and not garbage collection. Time is taken
- * around slices of events, so that a listener is heard between them at nobody's cost.
+ * <p>No Java object is created per event, so the time measured is that of allocation, without garbage collection.
+ * Slices of events are timed, and listeners are called between them, outside the timed code.
  */
 final class ReplayPass {
     private static final int SLICES = 100;
 
-    /** In {@link #addresses}: the allocation failed, the free is to be skipped. No block starts there. */
+    /** In {@link #addresses}: the allocation failed, and its free is skipped. No block has this address. */
     private static final long FAILED = -1;
 
     private final Trace trace;
@@ -40,9 +40,9 @@ final class ReplayPass {
     }
 
     /**
-     * Replays all events, takes the statistics, and frees what still lives; that also after a failure.
+     * Replays all events, reads the statistics, and frees the blocks that are still live, also after a failure.
      *
-     * @param onSlice is told how much of the trace is done, from 0 to 1
+     * @param onSlice receives the fraction of the trace that is done, from 0 to 1
      */
     void execute(Run run, DoubleConsumer onSlice) {
         final ManagedAllocator allocator = run.allocator();
@@ -78,7 +78,7 @@ final class ReplayPass {
         }
     }
 
-    /** The run's streams that the trace needs; none if its allocator does not order memory on streams. */
+    /** Returns the streams that the trace needs; none if the allocator does not order memory on streams. */
     private SyncStream[] streams(Run run, ManagedAllocator allocator) {
         if (!allocator.isStreamAware() || !run.hasStreams()) {
             return new SyncStream[0];
@@ -120,7 +120,7 @@ final class ReplayPass {
         }
     }
 
-    /** Frees what lives. Tries all of it, and then throws the first failure. */
+    /** Frees all live blocks, and then throws the first failure. */
     private void freeRest(ManagedAllocator allocator) {
         RuntimeException failure = null;
         for (int slot = 0; slot < addresses.length; slot++) {
@@ -144,12 +144,12 @@ final class ReplayPass {
         return trace.eventCount() == 0 ? 0 : (double) nanos / trace.eventCount();
     }
 
-    /** The allocator's counters after the last event, before what still lived was freed. */
+    /** Returns the allocator's statistics after the last event, before the remaining blocks were freed. */
     AllocatorStats statsAtEnd() {
         return statsAtEnd;
     }
 
-    /** The largest sum of sizes of granted blocks that lived at once. */
+    /** Returns the peak of the requested sizes of all live blocks. */
     long peakRequestedBytes() {
         return peakRequestedBytes;
     }
@@ -158,7 +158,7 @@ final class ReplayPass {
         return failedAllocations;
     }
 
-    /** Granted blocks that lived after the last event. */
+    /** Returns how many blocks were live after the last event. */
     int liveBlocks() {
         return liveBlocks;
     }

@@ -3,35 +3,34 @@ package allocator.trace;
 import allocator.runtime.AllocatorReport;
 
 /**
- * What a replay of a trace did and took. Counts and bytes are those of the first replay, which began with an arena of
- * its own that held nothing, so that they depend on the trace and the options only. Bytes and blocks {@code AtEnd} are
- * taken after the last event, before what still lives is freed.
+ * The counts, bytes and times of a replay. Counts and bytes are those of the first replay, which began with an empty
+ * arena of its own, so they depend only on the trace and the options. Bytes and blocks {@code AtEnd} are read after the
+ * last event, before the remaining blocks are freed.
  *
  * @param trace the trace's name
  * @param provider name of the provider
  * @param device kind and number of the device, such as {@code gpu:0}
- * @param allocator the allocator that served the replay, with its settings in force and where they come from
+ * @param allocator the allocator that served the replay, with its effective settings and their origins
  * @param events events of the trace: {@code allocations + frees}
  * @param allocations events that allocate, failed ones included
  * @param frees events that free, those of blocks whose allocation failed included
  * @param failedAllocations allocations that failed for lack of memory; the frees of their blocks are skipped
- * @param peakRequestedBytes the largest sum of the sizes, as asked for, of the blocks that lived at once; failed
- *     allocations do not count
- * @param peakInUseBytes the most that was handed out at once, padding included
- * @param peakHeldBytes the most that was taken from the device at once
- * @param inUseAtEndBytes handed out at the end, padding included
- * @param heldAtEndBytes taken from the device and not returned, at the end
- * @param liveAtEnd blocks that lived at the end
- * @param maxAllocSize the largest block handed out, padding included
+ * @param peakRequestedBytes the peak of the requested sizes of all live blocks, without failed allocations
+ * @param peakInUseBytes the peak of the sizes of all live blocks, padding included
+ * @param peakHeldBytes the peak of the bytes taken from the device
+ * @param inUseAtEndBytes the sizes of the live blocks at the end, padding included
+ * @param heldAtEndBytes the bytes taken from the device and not returned, at the end
+ * @param liveAtEnd live blocks at the end
+ * @param maxAllocSize the size of the largest block, padding included
  * @param extensions device allocations that the arena held at the end
- * @param shrinkages device allocations that went back in the shrink after everything was freed
- * @param bytesHeldAfterShrink what the arena still held after that shrink
- * @param nsPerEventFirst nanoseconds per event of the first replay of this trace in this JVM; if it is also the first
- *     of any trace, loading and interpreting the code is part of it
- * @param nsPerEventCold nanoseconds per event with an arena that held nothing, code warmed up: the median of several
- *     replays, each in a session of its own; {@link Double#NaN} if not measured
- * @param nsPerEventWarm nanoseconds per event with an arena that held what earlier replays had needed: the median of
- *     several replays in one session; {@link Double#NaN} if not measured
+ * @param shrinkages device allocations returned by the shrink after all blocks were freed
+ * @param bytesHeldAfterShrink the bytes that the arena still held after that shrink
+ * @param nsPerEventFirst nanoseconds per event of the first replay of this trace in this JVM; for the first trace it
+ *     includes loading and interpreting the code
+ * @param nsPerEventCold nanoseconds per event with an empty arena and warmed-up code: the median of several replays,
+ *     each in a session of its own; {@link Double#NaN} if not measured
+ * @param nsPerEventWarm nanoseconds per event with the arena that earlier replays filled: the median of several replays
+ *     in one session; {@link Double#NaN} if not measured
  */
 public record ReplayResult(
         String trace,
@@ -57,7 +56,7 @@ public record ReplayResult(
         double nsPerEventWarm) {
 
     /**
-     * What the arena cost: the peak of bytes held by the peak of bytes requested.
+     * Returns the overhead of the arena: peak bytes held divided by peak bytes requested.
      *
      * @return the ratio, {@link Double#NaN} if nothing was requested
      */

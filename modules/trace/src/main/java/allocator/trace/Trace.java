@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A trace in memory, for replaying it again and again: 16 bytes per event and no object per event. Immutable.
+ * A trace in memory, to be replayed several times: 16 bytes per event and no object per event. Immutable.
  *
- * <p>Blocks are known by their slot (see {@link TraceSink}) and streams by their index in order of appearance, so that
- * a replay needs arrays only.
+ * <p>Blocks are identified by their slot (see {@link TraceSink}) and streams by their index in order of appearance, so
+ * that a replay needs only arrays.
  */
 public final class Trace {
     /** The traces that come with this module, the default first. */
@@ -25,13 +25,13 @@ public final class Trace {
     private final int streamCount;
     private final long peakLiveBytes;
 
-    /** For each event its slot {@code s}: {@code s} for an allocation, {@code ~s} for a free. */
+    /** The slot {@code s} of each event: {@code s} for an allocation, {@code ~s} for a free. */
     private final int[] slots;
 
-    /** For each event the size of its block. */
+    /** The size of each event's block. */
     private final long[] byteSizes;
 
-    /** For each event the stream of its block, numbered in order of appearance. */
+    /** The stream of each event's block, numbered in order of appearance. */
     private final int[] streams;
 
     private Trace(String name, Collector collector) {
@@ -50,7 +50,7 @@ public final class Trace {
      * Reads a file.
      *
      * @param file the trace, plain or gzip
-     * @return the trace, named by the file's own name without its folders
+     * @return the trace, named after the file without its folders
      * @throws TraceException if the file cannot be read or is not a trace
      */
     public static Trace read(Path file) throws TraceException {
@@ -85,16 +85,16 @@ public final class Trace {
     }
 
     /**
-     * The traces that come with this module, recorded from real models.
+     * Returns the names of the traces that come with this module, recorded from real models.
      *
-     * @return their names; the first is the default
+     * @return the names; the first is the default
      */
     public static List<String> bundledNames() {
         return BUNDLED;
     }
 
     /**
-     * What to call the trace.
+     * Returns the trace's name.
      *
      * @return the name of its file, without folders
      */
@@ -103,43 +103,43 @@ public final class Trace {
     }
 
     /**
-     * How many events there are.
+     * Returns the number of events.
      *
-     * @return allocations and frees
+     * @return allocations plus frees
      */
     public int eventCount() {
         return eventCount;
     }
 
     /**
-     * How many of the events allocate; the others free.
+     * Returns the number of allocations; the other events are frees.
      *
-     * @return the count of allocations
+     * @return the number of allocations
      */
     public int allocationCount() {
         return allocationCount;
     }
 
     /**
-     * How many blocks live at the end.
+     * Returns how many blocks are live at the end.
      *
-     * @return allocations less frees
+     * @return allocations minus frees
      */
     public int liveAtEnd() {
         return 2 * allocationCount - eventCount;
     }
 
     /**
-     * How many blocks live at once at most; every slot is below.
+     * Returns the peak number of live blocks; every slot is below it.
      *
-     * @return the largest count of live blocks
+     * @return the peak number of live blocks
      */
     public int slotCount() {
         return slotCount;
     }
 
     /**
-     * How many streams the blocks are allocated on.
+     * Returns the number of streams.
      *
      * @return the number of different streams
      */
@@ -148,16 +148,16 @@ public final class Trace {
     }
 
     /**
-     * The largest sum of the sizes of the blocks that live at once.
+     * Returns the peak of the sizes of all live blocks.
      *
-     * @return bytes; {@link Long#MAX_VALUE} if they are more than that
+     * @return bytes; {@link Long#MAX_VALUE} if the sum exceeds it
      */
     public long peakLiveBytes() {
         return peakLiveBytes;
     }
 
     /**
-     * Whether an event allocates.
+     * Returns whether an event is an allocation.
      *
      * @param event number of the event, from 0
      * @return {@code true} for an allocation, {@code false} for a free
@@ -167,10 +167,10 @@ public final class Trace {
     }
 
     /**
-     * The slot of an event's block.
+     * Returns the slot of an event's block.
      *
      * @param event number of the event, from 0
-     * @return from 0 to below {@link #slotCount}
+     * @return the slot, from 0 to below {@link #slotCount}
      */
     public int slot(int event) {
         final int slot = slots[event];
@@ -178,7 +178,7 @@ public final class Trace {
     }
 
     /**
-     * The size of an event's block.
+     * Returns the size of an event's block.
      *
      * @param event number of the event, from 0
      * @return bytes, as allocated
@@ -188,10 +188,10 @@ public final class Trace {
     }
 
     /**
-     * The stream that an event's block is allocated on.
+     * Returns the stream on which an event's block is allocated.
      *
      * @param event number of the event, from 0
-     * @return from 0 to below {@link #streamCount}, in order of appearance in the trace
+     * @return the index, from 0 to below {@link #streamCount}, in order of appearance in the trace
      */
     public int stream(int event) {
         return streams[event];
@@ -202,7 +202,7 @@ public final class Trace {
         return name + " (" + eventCount + " events)";
     }
 
-    /** Gathers the events of a reader in arrays that grow. */
+    /** Collects the events of a reader in growing arrays. */
     private static final class Collector implements TraceSink {
         private int[] slots = new int[1 << 12];
         private long[] byteSizes = new long[1 << 12];

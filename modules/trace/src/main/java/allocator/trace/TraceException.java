@@ -3,14 +3,14 @@ package allocator.trace;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/** Thrown for a trace that cannot be read: says which file, which line and why, in one line of text. */
+/** Thrown if a trace cannot be read. The message names file, line and reason in one line of text. */
 public final class TraceException extends IOException {
     private static final long serialVersionUID = 1L;
 
     /** The trace. */
     private final String trace;
 
-    /** The line, from 1; 0 if the whole file is meant. */
+    /** The line, from 1; 0 for the whole file. */
     private final long line;
 
     /** What is wrong. */
@@ -24,25 +24,25 @@ public final class TraceException extends IOException {
     }
 
     /**
-     * The trace.
+     * Returns the trace.
      *
-     * @return its file as it was given, or its name
+     * @return its file as given, or its name
      */
     public String trace() {
         return trace;
     }
 
     /**
-     * The line that is wrong.
+     * Returns the invalid line.
      *
-     * @return its number, from 1; {@code 0} if the whole file is meant
+     * @return its number, from 1; {@code 0} for the whole file
      */
     public long line() {
         return line;
     }
 
     /**
-     * What is wrong.
+     * Returns what is wrong.
      *
      * @return the reason, without file and line
      */

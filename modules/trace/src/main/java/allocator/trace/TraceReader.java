@@ -16,20 +16,20 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipException;
 
 /**
- * Reads a trace from its first to its last event without holding it: plain or gzip, told apart by the first bytes.
+ * Reads a trace as a stream of events: plain or gzip, detected from the first bytes.
  *
- * <p>Beside a fixed buffer it keeps the ids that it has seen, in a few dozen bytes each, so that every free can be
- * checked; it makes no object per line. What is wrong is a {@link TraceException}; events before that line have been
+ * <p>Besides a fixed buffer it keeps the ids seen so far, in a few dozen bytes each, so that every free can be checked;
+ * it creates no object per line. An invalid line throws {@link TraceException}; the events before it have been
  * delivered by then.
  */
 public final class TraceReader {
     /** The first line of every trace. */
     public static final String HEADER = "op,id,bytes,stream";
 
-    /** Longer lines are no trace; four numbers need far less. */
+    /** No valid line is longer; four numbers need far less. */
     private static final int MAX_LINE = 256;
 
-    /** In {@link #slots}, the mark of an id whose block is freed. */
+    /** In {@link #slots}, marks an id whose block is freed. */
     private static final int FREED = -2;
 
     private static final int FIELDS = 4;
@@ -54,7 +54,7 @@ public final class TraceReader {
      * Reads a file.
      *
      * @param file the trace
-     * @param sink what receives the events
+     * @param sink receives the events
      * @throws TraceException if the file cannot be read or is not a trace
      */
     public static void read(Path file, TraceSink sink) throws TraceException {
@@ -76,11 +76,11 @@ public final class TraceReader {
     }
 
     /**
-     * Reads a stream of bytes to its end.
+     * Reads an input stream to its end.
      *
-     * @param name what messages call the trace
+     * @param name the trace's name in messages
      * @param in the bytes; not closed
-     * @param sink what receives the events
+     * @param sink receives the events
      * @throws TraceException if the bytes cannot be read or are not a trace
      */
     public static void read(String name, InputStream in, TraceSink sink) throws TraceException {
@@ -138,7 +138,7 @@ public final class TraceReader {
         }
     }
 
-    /** Takes the complete lines of the buffer; returns where the incomplete one begins. */
+    /** Parses the complete lines of the buffer; returns where the incomplete one begins. */
     private int takeLines(int from, int to) throws TraceException {
         int start = from;
         for (int i = from; i < to; i++) {
@@ -202,7 +202,7 @@ public final class TraceReader {
         }
     }
 
-    /** Notes where each field begins; field {@code i} ends one byte before the next begins. */
+    /** Finds where each field begins; field {@code i} ends one byte before the next begins. */
     private void splitFields(int from, int to) throws TraceException {
         int fields = 1;
         fieldStart[0] = from;
@@ -262,7 +262,7 @@ public final class TraceReader {
         return from < to;
     }
 
-    /** A piece of the file for a message: on one line, cut if it is long. */
+    /** Quotes part of the file for a message: on one line, truncated if it is long. */
     private String quote(int from, int to) throws TraceException {
         final int length = Math.min(to - from, 60);
         final ByteBuffer bytes =
@@ -282,7 +282,7 @@ public final class TraceReader {
         return text.append(length < to - from ? "…'" : "'").toString();
     }
 
-    /** At most {@code length}, such that no character of several bytes is cut. */
+    /** Returns the largest length up to {@code length} that cuts no UTF-8 character. */
     private int completeLength(int from, int length) {
         int end = length;
         while (end > 0 && (buffer[from + end] & 0xC0) == 0x80) {

@@ -1,20 +1,20 @@
 package allocator.trace;
 
-/** Receives the events of a trace in their order. */
+/** Receives the events of a trace, in order. */
 public interface TraceSink {
     /**
-     * A block is allocated.
+     * Receives an allocation.
      *
      * @param id the block's id in the trace; no live block has it
-     * @param slot a small number for the block as long as it lives: below the largest count of blocks that have lived
-     *     at once so far, and given to another block after the free
+     * @param slot a small number that identifies the live block: below the peak number of live blocks so far, and
+     *     reused after the free
      * @param byteSize size in bytes
      * @param stream the stream's number in the trace
      */
     void allocation(long id, int slot, long byteSize, int stream);
 
     /**
-     * A live block is freed.
+     * Receives the free of a live block.
      *
      * @param id the block's id
      * @param slot the block's slot

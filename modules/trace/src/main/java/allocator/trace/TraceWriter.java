@@ -11,11 +11,12 @@ import java.util.zip.GZIPOutputStream;
 /**
  * Writes a trace: plain, or gzip if the file's name ends in {@code .gz}.
  *
- * <p>The file appears under its name when the writer is closed; until then the bytes are in a file beside it whose name
- * ends in {@code .part}. So a process that is killed leaves no trace that is cut off, and what was there before stays.
- * After a failed write {@link #close} removes the unfinished file.
+ * <p>The file is replaced atomically when the writer is closed; until then the bytes are in a file beside it whose name
+ * ends in {@code .part}. A process that is killed therefore leaves no truncated trace, and a previous file stays. After
+ * a failed write {@link #close} deletes the unfinished file.
  *
- * <p>Not safe for use by several threads. The order of events is the caller's; {@link TraceReader} checks it.
+ * <p>Not safe for use by several threads. The caller is responsible for the order of events; {@link TraceReader} checks
+ * it.
  */
 public final class TraceWriter implements AutoCloseable {
     private static final byte[] HEADER_LINE = (TraceReader.HEADER + "\n").getBytes(StandardCharsets.US_ASCII);
@@ -30,9 +31,9 @@ public final class TraceWriter implements AutoCloseable {
     private boolean isClosed;
 
     /**
-     * Begins a trace.
+     * Starts a trace.
      *
-     * @param file where it shall be; a file that is there already is replaced when the writer is closed
+     * @param file the trace; an existing file is replaced when the writer is closed
      * @throws IOException if the folder is missing or cannot be written
      */
     public TraceWriter(Path file) throws IOException {
@@ -69,7 +70,7 @@ public final class TraceWriter implements AutoCloseable {
      *
      * @param id the block's id
      * @param byteSize size in bytes, as allocated
-     * @param stream number of the stream that it was allocated on
+     * @param stream number of the stream on which it was allocated
      * @throws IOException if the file cannot be written
      * @throws IllegalArgumentException as {@link #allocation}
      */
@@ -84,7 +85,7 @@ public final class TraceWriter implements AutoCloseable {
         if (isClosed) {
             throw new IllegalStateException("the trace is closed");
         }
-        // From the end of the line to its start, as the digits of a number come.
+        // Backwards, the order in which the digits of a number are computed.
         int at = MAX_LINE;
         line[--at] = '\n';
         at = digits(stream, at);
@@ -110,9 +111,9 @@ public final class TraceWriter implements AutoCloseable {
     }
 
     /**
-     * Completes the trace and gives the file its name. A second call does nothing.
+     * Completes the trace and renames the file. A second call does nothing.
      *
-     * @throws IOException if the file cannot be completed; it is removed then
+     * @throws IOException if the file cannot be completed; it is deleted then
      */
     @Override
     public void close() throws IOException {

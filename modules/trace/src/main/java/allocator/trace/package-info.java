@@ -1,7 +1,7 @@
 /**
  * Allocation traces: a file format, a streaming {@linkplain allocator.trace.TraceReader reader}, a
- * {@linkplain allocator.trace.TraceWriter writer}, a {@linkplain allocator.trace.Recorder recorder} of what a session
- * does, and {@linkplain allocator.trace.Replay replay} through a session.
+ * {@linkplain allocator.trace.TraceWriter writer}, a {@linkplain allocator.trace.Recorder recorder} of sessions, and
+ * {@linkplain allocator.trace.Replay replay} through a session.
  *
  * <p>A trace is a table of comma-separated values, plain or compressed with gzip:
  *
@@ -13,10 +13,10 @@
  * </pre>
  *
  * <p>{@code a} allocates block {@code id} of {@code bytes} on {@code stream}; {@code f} frees it, and repeats its bytes
- * and stream for people who look at the file: readers check that they are numbers and do not compare them. All numbers
- * are decimal and not negative; ids go up to 2<sup>63</sup>-1, streams to 2<sup>31</sup>-1, sizes to
- * {@link allocator.spi.OptionKey#MAX_SIZE}. A block may still live at the end. An id may be used again once its block
- * is freed. A line ends with a line feed, which a carriage return may precede; the last line may lack it.
+ * and stream for people who read the file: readers check that they are numbers and do not compare them. All numbers are
+ * decimal and not negative; ids go up to 2<sup>63</sup>-1, streams to 2<sup>31</sup>-1, sizes to
+ * {@link allocator.spi.OptionKey#MAX_SIZE}. A block may still be live at the end. An id may be reused once its block is
+ * freed. A line ends with a line feed, optionally after a carriage return; the last line may lack it.
  *
  * <p>No parameter and no result is {@code null} unless annotated.
  */

@@ -7,12 +7,14 @@ import allocator.runtime.Environment;
 import allocator.runtime.RunOptions;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
-import allocator.spi.Allocator;
-import allocator.spi.AllocatorOptions;
+import allocator.spi.DeviceType;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +24,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,9 +37,17 @@ class RecorderTest {
 
     private Path file;
 
+    private final FakeFactory factory = new FakeFactory("Fake").with(DeviceType.GPU, 0, FakeDevice.INFO);
+
     @BeforeEach
     void chooseFile() {
         file = folder.resolve("recorded.csv");
+    }
+
+    @AfterEach
+    void everythingWasFreed() {
+        assertThat(factory.created())
+                .allSatisfy(allocator -> assertThat(allocator.live()).isEmpty());
     }
 
     private static Environment cpu() {
@@ -45,10 +56,10 @@ class RecorderTest {
                 .build();
     }
 
-    private static Environment fake() {
+    private Environment fake() {
         final Environment environment =
                 Environment.builder().modulePathProviders(false).build();
-        environment.register(new FakeFactory());
+        environment.register(factory);
         return environment;
     }
 
@@ -126,11 +137,8 @@ class RecorderTest {
 
     @Test
     void hasTheAbilitiesOfTheAllocator() throws IOException {
-        try (FakeFactory factory = new FakeFactory();
-                Recorder recorder = new Recorder(file)) {
-            final Allocator arena = factory.createAllocator(
-                    factory.discoverDevices().devices().getFirst().memoryInfos().getFirst(), AllocatorOptions.EMPTY);
-            assertThat(recorder.wrap(arena))
+        try (Recorder recorder = new Recorder(file)) {
+            assertThat(recorder.wrap(new FakeAllocator.Full(FakeDevice.INFO)))
                     .isInstanceOf(StreamAwareAllocator.class)
                     .isInstanceOf(ShrinkableAllocator.class)
                     .isNotInstanceOf(HostAccessibleAllocator.class);
@@ -138,14 +146,12 @@ class RecorderTest {
     }
 
     @Test
-    void tellsWhetherTheDeviceOrdersTheMemory() throws IOException {
-        try (FakeFactory factory = new FakeFactory();
-                Recorder recorder = new Recorder(file)) {
-            final FakeFactory.FakeAllocator arena = (FakeFactory.FakeAllocator) factory.createAllocator(
-                    factory.discoverDevices().devices().getFirst().memoryInfos().getFirst(), AllocatorOptions.EMPTY);
-            final StreamAwareAllocator recorded = (StreamAwareAllocator) recorder.wrap(arena);
+    void reportsWhetherTheDeviceOrdersTheMemory() throws IOException {
+        final FakeAllocator.Full allocator = new FakeAllocator.Full(FakeDevice.INFO);
+        try (Recorder recorder = new Recorder(file)) {
+            final StreamAwareAllocator recorded = (StreamAwareAllocator) recorder.wrap(allocator);
             assertThat(recorded.isOrderedByDevice()).isFalse();
-            arena.isOrderedByDevice = true;
+            allocator.orderedByDevice(true);
             assertThat(recorded.isOrderedByDevice()).isTrue();
         }
     }
@@ -197,7 +203,7 @@ class RecorderTest {
     }
 
     @Test
-    void allocatorsWorkOnAfterTheEndOfTheRecording() throws IOException {
+    void allocatorsWorkAfterTheEndOfTheRecording() throws IOException {
         try (Environment environment = fake()) {
             final Recorder recorder = new Recorder(file);
             try (Session session = open(environment, recorder)) {

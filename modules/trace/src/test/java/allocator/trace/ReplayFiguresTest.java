@@ -3,13 +3,23 @@ package allocator.trace;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import allocator.arena.ArenaAllocator;
+import allocator.arena.ArenaConfig;
+import allocator.arena.ArenaOptions;
+import allocator.arena.BfcArena;
 import allocator.runtime.Environment;
+import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.DeviceType;
+import allocator.spi.OptionKey;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,10 +38,25 @@ class ReplayFiguresTest {
     @TempDir
     private Path folder;
 
+    /** A provider of arenas on devices whose addresses rise. */
+    private static FakeFactory arenas() {
+        return new FakeFactory("Rising")
+                .with(DeviceType.GPU, 0, FakeDevice.INFO)
+                .keys(Stream.concat(Stream.of(OptionKey.EXCLUSIVE), ArenaOptions.KEYS.stream())
+                        .toList())
+                .streamAware(false)
+                .returned(ReplayFiguresTest::arena);
+    }
+
+    private static Allocator arena(Allocator allocator) {
+        final AllocatorOptions options = allocator.effectiveOptions();
+        return new ArenaAllocator(new BfcArena(new FakeDevice(), ArenaConfig.from(options)), options);
+    }
+
     private static ReplayResult replay(Trace trace, Map<String, String> settings) {
         try (Environment environment =
                 Environment.builder().modulePathProviders(false).build()) {
-            environment.register(new RisingArenaFactory());
+            environment.register(arenas());
             return new Replay(environment, environment.devices().getFirst(), AllocatorOptions.of(settings))
                     .once(trace, ReplayListener.NONE);
         }

@@ -6,10 +6,17 @@ import static org.assertj.core.api.Assertions.within;
 
 import allocator.runtime.AllocatorReport.Setting;
 import allocator.runtime.Environment;
+import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
+import allocator.testkit.ConstantAllocator;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeFactory;
+import allocator.testkit.HeapUse;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,20 +41,29 @@ class ReplayTest {
     @TempDir
     private Path folder;
 
-    private final FakeFactory factory = new FakeFactory();
+    /** What the allocators were called for. */
+    private final List<String> calls = new ArrayList<>();
+
+    private final FakeFactory factory = new FakeFactory("Fake")
+            .with(DeviceType.GPU, 0, FakeDevice.INFO)
+            .keys(List.of(OptionKey.EXCLUSIVE, FakeFactory.MAX_MEM))
+            .returned(allocator -> ((FakeAllocator) allocator).log(calls::add));
     private final Environment environment =
             Environment.builder().modulePathProviders(false).build();
+
+    @BeforeEach
+    void register() {
+        environment.register(factory);
+    }
 
     @AfterEach
     void everythingWasFreed() {
         environment.close();
+        assertThat(factory.created())
+                .allSatisfy(allocator -> assertThat(allocator.live()).isEmpty());
     }
 
     private Replay replay(Map<String, String> settings) {
-        if (environment.providers().isEmpty()) {
-            environment.register(factory);
-        }
-        factory.calls.clear();
         return new Replay(environment, environment.devices().getFirst(), AllocatorOptions.of(settings, "test"));
     }
 
@@ -57,7 +74,7 @@ class ReplayTest {
     @Test
     void makesTheCallsOfTheTraceOnStreamsInOrderOfAppearance() throws IOException {
         final ReplayResult result = replay(Map.of()).once(trace(TWO_STREAMS), ReplayListener.NONE);
-        assertThat(factory.calls)
+        assertThat(calls)
                 .containsExactly(
                         "alloc 100 on 0", "alloc 200 on 1", "free 100", "alloc 300 on 0", "free 200", "free 300");
         assertThat(result.trace()).isEqualTo("t.csv");
@@ -69,10 +86,10 @@ class ReplayTest {
         assertThat(result.failedAllocations()).isZero();
         assertThat(result.peakRequestedBytes()).isEqualTo(500);
         assertThat(result.peakInUseBytes()).isEqualTo(500);
-        assertThat(result.peakHeldBytes()).isEqualTo(1500);
-        assertThat(result.heldOverRequested()).isEqualTo(3);
+        assertThat(result.peakHeldBytes()).isEqualTo(800);
+        assertThat(result.heldOverRequested()).isEqualTo(1.6);
         assertThat(result.inUseAtEndBytes()).isEqualTo(500);
-        assertThat(result.heldAtEndBytes()).isEqualTo(1500);
+        assertThat(result.heldAtEndBytes()).isEqualTo(800);
         assertThat(result.liveAtEnd()).isEqualTo(3);
         assertThat(result.bytesHeldAfterShrink()).isZero();
         assertThat(result.nsPerEventFirst()).isPositive();
@@ -91,7 +108,7 @@ class ReplayTest {
                                 f,0,100,0
                                 a,3,300,0
                                 """), ReplayListener.NONE);
-        assertThat(factory.calls)
+        assertThat(calls)
                 .containsExactly(
                         "alloc 100 on 0", "alloc 200 on 0", "alloc 150 on 0", "free 100", "alloc 300 on 0", "free 150");
         assertThat(result.allocations()).isEqualTo(4);
@@ -102,19 +119,18 @@ class ReplayTest {
     }
 
     @Test
-    void asksForAnInstanceOfItsOwnAndSaysWhereSettingsComeFrom() throws IOException {
+    void requestsAnExclusiveAllocatorAndReportsTheOriginOfEachSetting() throws IOException {
         final ReplayResult result =
                 replay(Map.of("arena.max_mem", "5000")).once(trace(TWO_STREAMS), ReplayListener.NONE);
         assertThat(result.allocator().settings())
                 .containsExactly(
                         new Setting("arena.exclusive", "1", "1", "replay", ""),
                         new Setting("arena.max_mem", "5000", "5000", "test", ""));
-        assertThat(factory.allocators.getLast().effectiveOptions().get(OptionKey.EXCLUSIVE))
-                .isTrue();
+        assertThat(factory.last().effectiveOptions().get(OptionKey.EXCLUSIVE)).isTrue();
     }
 
     @Test
-    void refusesSettingsThatTheProviderDoesNotKnow() {
+    void rejectsSettingsThatTheProviderDoesNotKnow() {
         assertThatThrownBy(() -> replay(Map.of("arena.max_mme", "1")).once(trace(TWO_STREAMS), ReplayListener.NONE))
                 .isInstanceOf(InvalidOptionException.class)
                 .hasMessageContaining("arena.max_mem");
@@ -122,11 +138,21 @@ class ReplayTest {
 
     @Test
     void freesWhatItAllocatedWhenTheDeviceFails() throws IOException {
-        factory.failingAllocation = 2;
+        factory.returned(ReplayTest::failingThirdAllocation);
         final Replay replay = replay(Map.of());
         final Trace trace = trace(TWO_STREAMS);
         assertThatThrownBy(() -> replay.once(trace, ReplayListener.NONE)).isInstanceOf(DeviceException.class);
-        assertThat(factory.allocators.getLast().live).isEmpty();
+        assertThat(factory.last().calls("allocOnStream")).isEqualTo(2);
+        assertThat(factory.last().live()).isEmpty();
+    }
+
+    private static Allocator failingThirdAllocation(Allocator allocator) {
+        final FakeAllocator fake = (FakeAllocator) allocator;
+        return fake.before(operation -> {
+            if (operation.equals("allocOnStream") && fake.calls(operation) == 2) {
+                throw new DeviceException("the fake device is broken", null);
+            }
+        });
     }
 
     @Test
@@ -138,8 +164,8 @@ class ReplayTest {
     }
 
     @Test
-    void measuresColdAndWarmAndTellsHowFarItIs() throws IOException {
-        factory.isNoting = false;
+    void measuresColdAndWarmAndReportsProgress() throws IOException {
+        factory.returned(allocator -> new ConstantAllocator.StreamAware(allocator.info()));
         final List<Double> progress = new ArrayList<>();
         final ReplayResult result = replay(Map.of()).measure(trace(TWO_STREAMS), (done, step) -> progress.add(done));
         assertThat(result.nsPerEventCold()).isPositive();
@@ -151,14 +177,14 @@ class ReplayTest {
 
     @Test
     void makesNoJavaObjectPerEvent() throws IOException {
-        factory.isNoting = false;
+        factory.returned(allocator -> new ConstantAllocator.StreamAware(allocator.info()));
         final int events = 200_000;
         final String text = TWO_STREAMS + "a,9,10,0\nf,9,10,0\n".repeat(events / 2);
         final Trace trace = trace(text);
         final Replay replay = replay(Map.of());
         replay.once(trace, ReplayListener.NONE);
-        final long before = HeapUse.allocatedByThisThread();
+        final long before = HeapUse.ofThisThread();
         replay.once(trace, ReplayListener.NONE);
-        assertThat(HeapUse.allocatedByThisThread() - before).isLessThan(events);
+        assertThat(HeapUse.ofThisThread() - before).isLessThan(events);
     }
 }

@@ -3,6 +3,7 @@ package allocator.trace;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.testkit.HeapUse;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -23,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class TraceReaderTest {
     private static final String HEADER = "op,id,bytes,stream\n";
 
-    /** Notes every event as a line of text. */
+    /** Records every event as a line of text. */
     private static final class Notes implements TraceSink {
         private final List<String> lines = new ArrayList<>();
 
@@ -122,7 +123,7 @@ class TraceReaderTest {
     }
 
     @Nested
-    class Refuses {
+    class Rejects {
         @ParameterizedTest
         @CsvSource(delimiter = '|', textBlock = """
                         x,1,2,3      | unknown op 'x', it must be a or f
@@ -237,7 +238,7 @@ class TraceReaderTest {
     }
 
     @Nested
-    class RefusesFiles {
+    class RejectsFiles {
         @TempDir
         private Path folder;
 
@@ -278,9 +279,9 @@ class TraceReaderTest {
                 events[0]++;
             }
         };
-        final long before = HeapUse.allocatedByThisThread();
+        final long before = HeapUse.ofThisThread();
         TraceReader.read("t.csv", new ByteArrayInputStream(trace), counter);
-        assertThat(HeapUse.allocatedByThisThread() - before).isLessThan(300_000);
+        assertThat(HeapUse.ofThisThread() - before).isLessThan(300_000);
         assertThat(events[0]).isEqualTo(500_000);
     }
 }

@@ -16,11 +16,6 @@ class TraceTest {
     private Path folder;
 
     @Test
-    void isInTheModuleOfItsName() {
-        assertThat(Trace.class.getModule().getName()).isEqualTo("java.allocator.trace");
-    }
-
-    @Test
     void numbersSlotsAndStreamsDensely() throws IOException {
         final Path file = folder.resolve("some.csv");
         Files.writeString(file, """
@@ -81,7 +76,7 @@ class TraceTest {
     }
 
     @Test
-    void refusesANameThatIsNotBundled() {
+    void rejectsANameThatIsNotBundled() {
         assertThat(Trace.bundledNames()).hasSize(6).startsWith("gpt2");
         assertThatThrownBy(() -> Trace.bundled("gpt3"))
                 .isInstanceOf(IllegalArgumentException.class)

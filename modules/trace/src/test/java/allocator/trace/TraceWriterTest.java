@@ -78,7 +78,7 @@ class TraceWriterTest {
     }
 
     @Test
-    void refusesWhatIsNoEvent() throws IOException {
+    void rejectsWhatIsNoEvent() throws IOException {
         try (TraceWriter writer = new TraceWriter(folder.resolve("t.csv"))) {
             assertThatThrownBy(() -> writer.allocation(-1, 1, 0)).isInstanceOf(IllegalArgumentException.class);
             assertThatThrownBy(() -> writer.allocation(1, -1, 0)).isInstanceOf(IllegalArgumentException.class);
@@ -90,7 +90,7 @@ class TraceWriterTest {
     }
 
     @Test
-    void refusesAFolderThatIsMissingOrInTheWay() {
+    void rejectsAFolderThatIsMissingOrInTheWay() {
         assertThatThrownBy(() -> new TraceWriter(folder.resolve("none/t.csv"))).isInstanceOf(IOException.class);
         assertThatThrownBy(() -> new TraceWriter(folder)).hasMessage(folder + ": is not a regular file");
         assertThat(folder).isEmptyDirectory();

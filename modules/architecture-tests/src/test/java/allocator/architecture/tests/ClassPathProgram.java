@@ -1,6 +1,7 @@
 package allocator.architecture.tests;
 
 import allocator.runtime.Environment;
+import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.ManagedAllocator;
 import allocator.runtime.ProviderReport;
 import allocator.runtime.Session;
@@ -14,7 +15,7 @@ public final class ClassPathProgram {
 
     /** Runs it. */
     public static void main(String[] args) {
-        final Environment.Builder builder = Environment.builder();
+        final EnvironmentBuilder builder = Environment.builder();
         if (args.length > 0) {
             builder.allowModules(args);
         }

@@ -63,6 +63,16 @@ class DependencyRulesTest {
         }
     }
 
+    /** A vendor's test brings its own launcher; the command line belongs to the runner. */
+    @Test
+    void theKitNeedsNothingOfJUnitButItsApi() {
+        assertThat(required(module(KIT)))
+                .contains("org.junit.jupiter.api")
+                .doesNotContain("org.junit.platform.launcher", "org.junit.jupiter.engine", "info.picocli");
+        assertThat(new ReactorModule(KIT_FOLDER).dependencies())
+                .doesNotContain("junit-platform-launcher", "junit-jupiter-engine", "picocli");
+    }
+
     @ParameterizedTest
     @MethodSource("reactor")
     void nothingDependsOnTheBenchmarks(ReactorModule module) {

@@ -18,10 +18,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The sample of a provider by somebody else builds against our jars alone, and passes the kit in a JVM of its own. */
+/** The sample of a third-party provider builds against our jars alone, and passes the kit in a JVM of its own. */
 class SampleProviderTest {
-    private static final Path KIT = ReactorModule.ROOT.resolve("modules/conformance/kit");
-    private static final Path SAMPLE = KIT.resolve("samples/buddy");
+    private static final Path RUNNER = ReactorModule.ROOT.resolve("modules/conformance/runner");
+    private static final Path SAMPLE = ReactorModule.ROOT.resolve("modules/conformance/kit/samples/buddy");
     private static final Path RESOURCES = SAMPLE.resolve("src/main/resources");
 
     @Test
@@ -35,7 +35,7 @@ class SampleProviderTest {
                         "--enable-native-access=com.example.buddy",
                         "--illegal-native-access=deny",
                         "-m",
-                        "java.allocator.conformance/allocator.conformance.Main",
+                        "java.allocator.conformance.runner/allocator.conformance.runner.Main",
                         "--provider",
                         "buddy",
                         "--quick",
@@ -101,15 +101,15 @@ class SampleProviderTest {
     }
 
     private static String modulePath() {
-        return KIT.resolve("target/lib")
+        return RUNNER.resolve("target/lib")
                 + System.getProperty("path.separator")
-                + KIT.resolve("target/java-allocator-conformance.jar");
+                + RUNNER.resolve("target/java-allocator-conformance-runner.jar");
     }
 
     /** Jar by jar: only the launcher of the compiler expands wildcards. */
     private static String classPath() throws IOException {
-        try (Stream<Path> libraries = Files.list(KIT.resolve("target/lib"))) {
-            return Stream.concat(libraries, Stream.of(KIT.resolve("target/java-allocator-conformance.jar")))
+        try (Stream<Path> libraries = Files.list(RUNNER.resolve("target/lib"))) {
+            return Stream.concat(libraries, Stream.of(RUNNER.resolve("target/java-allocator-conformance-runner.jar")))
                     .map(Path::toString)
                     .collect(Collectors.joining(System.getProperty("path.separator")));
         }

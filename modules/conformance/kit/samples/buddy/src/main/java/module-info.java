@@ -1,5 +1,6 @@
 /** Host memory in powers of two: a sample of a provider by somebody else. */
 module com.example.buddy {
+    requires java.allocator.provider.support;
     requires java.allocator.spi;
 
     provides allocator.spi.EpFactory with

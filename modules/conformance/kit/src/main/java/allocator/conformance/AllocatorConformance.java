@@ -1,5 +1,25 @@
 package allocator.conformance;
 
+import allocator.conformance.rules.AllocationRules;
+import allocator.conformance.rules.ArenaRules;
+import allocator.conformance.rules.ConcurrencyRules;
+import allocator.conformance.rules.CopyRules;
+import allocator.conformance.rules.DiscoveryRules;
+import allocator.conformance.rules.ExhaustionRules;
+import allocator.conformance.rules.FailureRules;
+import allocator.conformance.rules.FreeRules;
+import allocator.conformance.rules.LeakRules;
+import allocator.conformance.rules.LifetimeRules;
+import allocator.conformance.rules.OptionRules;
+import allocator.conformance.rules.ProgramRules;
+import allocator.conformance.rules.ReferenceRules;
+import allocator.conformance.rules.RegressionRules;
+import allocator.conformance.rules.ReserveRules;
+import allocator.conformance.rules.ShrinkRules;
+import allocator.conformance.rules.StatisticsRules;
+import allocator.conformance.rules.StreamLifetimeRules;
+import allocator.conformance.rules.StreamOrderRules;
+import allocator.conformance.subject.ProviderFixture;
 import allocator.spi.EpFactory;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -11,171 +31,222 @@ import org.junit.jupiter.api.TestClassOrder;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Proves a provider: extend this class, and say how to make a factory.
+ * The conformance suites of one provider. A provider's test extends this class and supplies a factory:
  *
- * <p>{@snippet : class BuddyConformanceTest extends AllocatorConformance { @Override protected EpFactory factory() {
- * return new BuddyFactory(); } } }
+ * <pre>{@code
+ * class BuddyConformanceTest extends AllocatorConformance {
+ *     @Override
+ *     protected EpFactory factory() {
+ *         return new BuddyFactory();
+ *     }
+ * }
+ * }</pre>
  *
- * <p>Each test runs once for each memory that the factory lists, on a factory of its own and on a thread that is left
- * behind when it hangs. What the provider's types do not offer is skipped, with the reason. The settings are those of
- * {@link ConformanceSettings}.
+ * <p>Each test runs once for each memory that the factory lists, with a factory of its own and on a thread of its own.
+ * A test that exceeds its time limit fails; its thread is interrupted and abandoned. A test of a capability that the
+ * provider's types do not offer is skipped, with the reason. {@link ConformanceSettings} lists the settings.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
 public abstract class AllocatorConformance {
-    private @Nullable Kit kit;
+    private @Nullable ProviderFixture fixture;
 
     /** For subclasses. */
     protected AllocatorConformance() {}
 
     /**
-     * Makes a factory of the provider, as a service loader does. Called once for each test; the kit closes what it
-     * gets.
+     * Returns a new factory of the provider, as a service loader would. Called at least once for each test; the kit
+     * closes every factory it gets.
      *
      * @return a new factory
      */
     protected abstract EpFactory factory();
 
     /**
-     * A view of the device beneath a factory, for vendors who have one; see {@link DeviceProbe}.
+     * Returns a probe of the device beneath a factory; see {@link DeviceProbe}.
      *
-     * @param factory what {@link #factory} returned
+     * @param factory a factory that {@link #factory} returned
      * @return the probe; empty unless overridden
      */
     protected Optional<DeviceProbe> probe(EpFactory factory) {
         return Optional.empty();
     }
 
-    private Kit common() {
-        if (kit == null) {
-            kit = new Kit(this::factory, this::probe);
+    private ProviderFixture fixture() {
+        if (fixture == null) {
+            fixture = new ProviderFixture(this::factory, this::probe);
         }
-        return kit;
+        return fixture;
     }
 
     @Nested
     @Order(1)
-    @DisplayName("Factories, levels and lifetimes")
-    class Factories extends FactoryRules {
-        Factories() {
-            super(common());
+    @DisplayName("Discovery and memories")
+    class Discovery extends DiscoveryRules {
+        Discovery() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(2)
-    @DisplayName("Options")
-    class Options extends OptionRules {
-        Options() {
-            super(common());
+    @DisplayName("References and closing")
+    class References extends ReferenceRules {
+        References() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(3)
-    @DisplayName("Regions of arenas")
-    class Arenas extends ArenaRules {
-        Arenas() {
-            super(common());
+    @DisplayName("Levels and lifetimes")
+    class Lifetimes extends LifetimeRules {
+        Lifetimes() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(4)
-    @DisplayName("Allocating and freeing")
-    class Allocations extends AllocationRules {
-        Allocations() {
-            super(common());
+    @DisplayName("Options")
+    class Options extends OptionRules {
+        Options() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(5)
-    @DisplayName("Reserving")
-    class Reserves extends ReserveRules {
-        Reserves() {
-            super(common());
+    @DisplayName("Regions of arenas")
+    class Arenas extends ArenaRules {
+        Arenas() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(6)
-    @DisplayName("Statistics")
-    class Statistics extends StatisticsRules {
-        Statistics() {
-            super(common());
+    @DisplayName("Allocating")
+    class Allocations extends AllocationRules {
+        Allocations() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(7)
-    @DisplayName("Shrinking")
-    class Shrinks extends ShrinkRules {
-        Shrinks() {
-            super(common());
+    @DisplayName("Exhaustion and recovery")
+    class Exhaustion extends ExhaustionRules {
+        Exhaustion() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(8)
-    @DisplayName("Streams")
-    class Streams extends StreamRules {
-        Streams() {
-            super(common());
+    @DisplayName("Invalid frees")
+    class Frees extends FreeRules {
+        Frees() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(9)
-    @DisplayName("Concurrency")
-    class Concurrency extends ConcurrencyRules {
-        Concurrency() {
-            super(common());
+    @DisplayName("Reserving")
+    class Reserves extends ReserveRules {
+        Reserves() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(10)
-    @DisplayName("Copying and the host's view")
-    class Copies extends CopyRules {
-        Copies() {
-            super(common());
+    @DisplayName("Statistics")
+    class Statistics extends StatisticsRules {
+        Statistics() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(11)
-    @DisplayName("Device failures")
-    class Failures extends FailureRules {
-        Failures() {
-            super(common());
+    @DisplayName("Shrinking")
+    class Shrinks extends ShrinkRules {
+        Shrinks() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(12)
-    @DisplayName("Known faults of others")
-    class Regressions extends RegressionRules {
-        Regressions() {
-            super(common());
+    @DisplayName("Order between streams")
+    class StreamOrder extends StreamOrderRules {
+        StreamOrder() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(13)
-    @DisplayName("Random programs")
-    class Programs extends ProgramRules {
-        Programs() {
-            super(common());
+    @DisplayName("Streams, runs and closing")
+    class StreamLifetimes extends StreamLifetimeRules {
+        StreamLifetimes() {
+            super(fixture());
         }
     }
 
     @Nested
     @Order(14)
-    @DisplayName("What is left behind")
+    @DisplayName("Concurrency")
+    class Concurrency extends ConcurrencyRules {
+        Concurrency() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(15)
+    @DisplayName("Copying and the host's view")
+    class Copies extends CopyRules {
+        Copies() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(16)
+    @DisplayName("Device failures")
+    class Failures extends FailureRules {
+        Failures() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(17)
+    @DisplayName("Known faults of others")
+    class Regressions extends RegressionRules {
+        Regressions() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(18)
+    @DisplayName("Random programs")
+    class Programs extends ProgramRules {
+        Programs() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(19)
+    @DisplayName("Leaks")
     class Leaks extends LeakRules {
         Leaks() {
-            super(common());
+            super(fixture());
         }
     }
 }

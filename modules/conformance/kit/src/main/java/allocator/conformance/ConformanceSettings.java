@@ -1,28 +1,31 @@
 package allocator.conformance;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * How the suites run. In a vendor's own test they come from JUnit's configuration parameters, and so from system
- * properties: {@code allocator.conformance.seed}, {@code .quick}, {@code .timeout} in seconds.
+ * The settings of a run of the suites. A vendor's test reads them from JUnit's configuration parameters, and thereby
+ * from system properties: {@code allocator.conformance.seed}, {@code allocator.conformance.quick}, and
+ * {@code allocator.conformance.timeout} in seconds.
  *
- * @param seed where random tests begin; the same seed gives the same programs
- * @param quick whether random and repeated tests are cut to a few seconds
- * @param timeLimit the longest that one test may take; a provider that needs longer hangs
+ * @param seed the seed of all random tests; the same seed generates the same programs
+ * @param quick whether random and repeated tests are cut down, so that the suites take seconds instead of a minute
+ * @param timeLimit the time limit of a single test; a test that exceeds it fails, and the provider counts as hanging
  */
 public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) {
-    /** What applies where nothing is said. */
+    /** The settings that apply where none are given: seed 1, the full suites, 30 seconds for a test. */
     public static final ConformanceSettings DEFAULT = new ConformanceSettings(1, false, Duration.ofSeconds(30));
 
-    /** The beginning of the parameters' names. */
-    static final String PREFIX = "allocator.conformance.";
+    private static final String SEED = "allocator.conformance.seed";
+    private static final String QUICK = "allocator.conformance.quick";
+    private static final String TIMEOUT = "allocator.conformance.timeout";
 
     /**
      * Checks the components.
      *
-     * @throws IllegalArgumentException if the limit is not above zero
+     * @throws IllegalArgumentException if {@code timeLimit} is zero or negative
      */
     public ConformanceSettings {
         if (!timeLimit.isPositive()) {
@@ -31,18 +34,35 @@ public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) 
         }
     }
 
-    static ConformanceSettings from(Function<String, Optional<String>> parameters) {
+    /**
+     * Reads settings from configuration parameters. A parameter that is absent has its default.
+     *
+     * @param parameters returns the text of a parameter, or empty if it is not set
+     * @return the settings
+     * @throws IllegalArgumentException if a number is malformed or the time limit is not above zero
+     */
+    public static ConformanceSettings from(Function<String, Optional<String>> parameters) {
         return new ConformanceSettings(
-                parameters.apply(PREFIX + "seed").map(Long::parseLong).orElse(DEFAULT.seed),
-                parameters.apply(PREFIX + "quick").map(Boolean::parseBoolean).orElse(DEFAULT.quick),
+                parameters.apply(SEED).map(Long::parseLong).orElse(DEFAULT.seed),
+                parameters.apply(QUICK).map(Boolean::parseBoolean).orElse(DEFAULT.quick),
                 parameters
-                        .apply(PREFIX + "timeout")
+                        .apply(TIMEOUT)
                         .map(text -> Duration.ofMillis((long) (Double.parseDouble(text) * 1000)))
                         .orElse(DEFAULT.timeLimit));
     }
 
-    /** A number of repetitions: all of them, or few when it must be quick. */
-    int times(int full, int few) {
-        return quick ? few : full;
+    /**
+     * Returns the configuration parameters from which {@link #from} reads these settings.
+     *
+     * @return texts by the names of the parameters
+     */
+    public Map<String, String> parameters() {
+        return Map.of(
+                SEED,
+                Long.toString(seed),
+                QUICK,
+                Boolean.toString(quick),
+                TIMEOUT,
+                Double.toString(timeLimit.toMillis() / 1000.0));
     }
 }

@@ -5,55 +5,58 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * A view of the device beneath a provider, past the provider itself: what was really taken from it, and calls that fail
- * on demand. A vendor who has a simulated device, or counters in the driver, offers it through
- * {@link AllocatorConformance#probe}; rules that cannot be proved from outside are then proved too.
+ * A view of the device beneath a provider, independent of the provider: the memory actually taken from the device, and
+ * device calls that fail on request. A vendor with a simulated device, or with counters in the driver, supplies one
+ * through {@link AllocatorConformance#probe}. The kit then also proves the rules that cannot be observed through the
+ * provider alone.
  *
- * <p>A probe belongs to one factory. It is used by one thread at a time, not always the same one.
+ * <p>A probe belongs to one factory. It is used by one thread at a time, but not always by the same thread.
  */
 public interface DeviceProbe {
     /**
-     * What the provider has taken from the device and not returned, by the device's own account.
+     * Returns the memory that the provider has taken from the device and not returned, as counted by the device.
      *
      * @param memory one of the infos that the factory lists
-     * @return bytes; empty if the device does not tell for this memory
+     * @return bytes; empty if the device does not count this memory
      */
     OptionalLong bytesHeld(MemoryInfo memory);
 
     /**
-     * How many calls to the device were made so far, failed ones included.
+     * Returns how many calls to the device have been made so far, failed calls included.
      *
-     * @return calls that take memory, give it back, copy, or work on streams
+     * @return calls that take memory, return memory, copy, or work on streams
      */
     long calls();
 
     /**
-     * Makes one call fail that is still to come, as a driver fails for no reason of the caller's.
+     * Makes one future call fail, as a driver may fail for reasons outside the caller's control.
      *
-     * @param number the call that makes {@link #calls} reach this number fails, and no other; {@code 0}: none fails
+     * @param number the call that raises {@link #calls} to this number fails, and no other; {@code 0} cancels the
+     *     failure
      */
     void failCall(long number);
 
     /**
-     * Makes streams keep their work until somebody waits for it, as a busy device does, or lets them work at once.
+     * Sets whether streams lag. A lagging stream keeps its work queued until something waits for it, as on a busy
+     * device; other streams perform their work at once.
      *
      * @param lagging whether work stays queued
      */
     void lag(boolean lagging);
 
     /**
-     * What the device saw go wrong, such as queued work that touched memory already returned.
+     * Returns the faults that the device has detected, such as queued work that touched memory already returned.
      *
-     * @return a line for each fault, empty if there is none
+     * @return a line for each fault; empty if there is none
      */
     default List<String> faults() {
         return List.of();
     }
 
     /**
-     * What is still taken from the device. Asked after the factory is closed.
+     * Returns what is still taken from the device. Called after the factory is closed.
      *
-     * @return a line for each thing, empty if there is none
+     * @return a line for each leak; empty if there is none
      */
     default List<String> leaks() {
         return List.of();

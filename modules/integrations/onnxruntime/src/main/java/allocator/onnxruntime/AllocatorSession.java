@@ -9,11 +9,11 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A session of ONNX Runtime whose memory comes from an allocator of this project: the {@link OrtSession} itself, and
- * what is to be known and set about its memory.
+ * A session of ONNX Runtime whose memory comes from an allocator of this project: the {@link OrtSession}, with its
+ * budget, statistics and failures.
  *
- * <p>{@link #run(Map)} is the session's own, but where memory was refused, ONNX Runtime's exception has the allocator's
- * {@link allocator.spi.OutOfMemoryException} as its cause. The session still works then.
+ * <p>{@link #run(Map)} is that of the {@link OrtSession}, except that after a failed allocation ONNX Runtime's
+ * exception has the allocator's {@link allocator.spi.OutOfMemoryException} as its cause. The session remains usable.
  */
 public final class AllocatorSession implements AutoCloseable {
     private final OrtSession session;
@@ -25,7 +25,7 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * The session, for everything that is not about memory. Close this object rather than that one.
+     * Returns ONNX Runtime's session. Close this object rather than that one.
      *
      * @return the session
      */
@@ -34,9 +34,9 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * The session's name.
+     * Returns the session's name.
      *
-     * @return as given when it was opened, or the model's
+     * @return the name given when it was opened, or the model's
      */
     public String name() {
         return memory.session();
@@ -47,13 +47,13 @@ public final class AllocatorSession implements AutoCloseable {
      *
      * @param inputs the inputs by name
      * @return the outputs, to be closed by the caller
-     * @throws OrtException if ONNX Runtime fails; if that is for lack of memory, the cause says so
+     * @throws OrtException if ONNX Runtime fails; if an allocation failed, the cause is its exception
      */
     public OrtSession.Result run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
         try {
             return session.run(inputs);
         } catch (OrtException e) {
-            throw explained(e);
+            throw memory.failures().explain(e);
         }
     }
 
@@ -72,35 +72,32 @@ public final class AllocatorSession implements AutoCloseable {
         try {
             return session.run(inputs, outputs, options);
         } catch (OrtException e) {
-            throw explained(e);
+            throw memory.failures().explain(e);
         }
     }
 
-    private OrtException explained(OrtException e) {
-        return OnnxRuntimeAllocators.explained(e, memory);
-    }
-
     /**
-     * The oldest refusal that nobody has fetched yet, of this thread if there is one. {@link #run(Map)} fetches what it
-     * throws.
+     * Returns and removes the oldest failed allocation of the current thread, or else the oldest of all.
+     * {@link #run(Map)} removes the failure that it throws. The latest 64 failures are stored.
      *
-     * @return the refusal, or empty if there is none
+     * @return the failure, or empty if there is none
      */
     public Optional<AllocationFailure> takeFailure() {
-        return memory.takeFailure();
+        return memory.failures().take();
     }
 
     /**
-     * The newest refusal, fetched or not: after a run that failed for lack of memory, what to show to a person.
+     * Returns the newest failed allocation, whether or not it was taken. Its dump explains a run that ran out of
+     * memory.
      *
-     * @return the refusal, or empty if there was none
+     * @return the failure, or empty if there was none
      */
     public Optional<AllocationFailure> lastFailure() {
-        return memory.lastFailure();
+        return memory.failures().last();
     }
 
     /**
-     * What the session has of the allocator, in bytes that it asked for; {@code limit} is its budget.
+     * Returns what the session has allocated, in requested bytes; {@code limit} is its budget.
      *
      * @return the statistics
      */
@@ -109,7 +106,8 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * Sets the most that the session may have in use from now on. Nothing that it has is taken away.
+     * Sets the most that the session may have in use from now on, in requested bytes. Live blocks stay valid; below
+     * what is in use, every allocation fails until enough is freed.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
@@ -118,7 +116,7 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * How many blocks ONNX Runtime holds for this session.
+     * Returns how many blocks ONNX Runtime holds for this session.
      *
      * @return the number of live blocks
      */
@@ -127,8 +125,8 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * Closes the session. Its results and tensors may live on; until they are closed too, the
-     * {@link OnnxRuntimeAllocators} cannot be. A second call does nothing.
+     * Closes the session. Its results and tensors stay valid; until they are closed too, the
+     * {@link OnnxRuntimeAllocators} cannot be closed. A second call does nothing.
      *
      * @throws OrtException if ONNX Runtime fails
      */
@@ -139,13 +137,22 @@ public final class AllocatorSession implements AutoCloseable {
         }
     }
 
-    /** Whether the session is open; it may have been closed behind our back. */
+    /** Returns whether the session is open; the caller may have closed the {@link OrtSession} itself. */
     boolean isOpen() {
         try {
             return session.getNumInputs() >= 0;
         } catch (IllegalStateException e) {
             return false;
         }
+    }
+
+    /** Ends the export of its memory if the session is closed and no block is live. Returns whether it did. */
+    boolean closeIfUnused() {
+        if (isOpen() || liveBlocks() > 0) {
+            return false;
+        }
+        memory.close();
+        return true;
     }
 
     ExportedAllocator memory() {

@@ -1,7 +1,7 @@
 package allocator.onnxruntime;
 
+import allocator.provider.support.Limit;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
 import java.util.LinkedHashMap;
@@ -9,15 +9,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Settings of ONNX Runtime's own arena, checked here because there they are not: a size of zero hangs it, one that is
- * no multiple of 256 makes it leak, and one above 2<sup>31</sup>-1 is cut off.
+ * Settings of ONNX Runtime's own arena. They are checked here because ONNX Runtime does not check them: a size of zero
+ * hangs it, a size that is no multiple of 256 makes it leak, and a size above 2<sup>31</sup>-1 is truncated.
  *
- * @param maxMemory the most that its regions may take from the system, 0 for no limit. ONNX Runtime does not count
- *     reserves against it
+ * @param maxMemory the most that its regions may take from the system, 0 for no limit; the option
+ *     {@code arena.max_mem}. ONNX Runtime does not count reserves against it
  * @param strategy how it grows
  * @param initialChunkBytes size of its first region
- * @param maxDeadBytesPerChunk a chunk that is larger than asked for by less than this is not split, unless it is twice
- *     as large
+ * @param maxDeadBytesPerChunk a chunk that exceeds the request by less than this is not split, unless it is twice as
+ *     large
  * @param initialGrowthChunkBytes size of the region after a shrink
  * @param maxPowerOfTwoExtendBytes the size at which regions stop doubling
  */
@@ -40,10 +40,6 @@ public record ArenaSettings(
     /** ONNX Runtime keeps these sizes in an {@code int}. */
     private static final long MAX_INT_SIZE =
             Integer.MAX_VALUE / OptionKey.SIZE_GRANULARITY * OptionKey.SIZE_GRANULARITY;
-
-    /** The key of {@link #maxMemory}. */
-    public static final OptionKey<Long> MAX_MEM =
-            OptionKey.bytes("arena.max_mem", 0, "the most that regions may take from the system; 0: no limit");
 
     /** The key of {@link #strategy}. */
     public static final OptionKey<ExtendStrategy> EXTEND_STRATEGY = OptionKey.choice(
@@ -71,7 +67,7 @@ public record ArenaSettings(
     public static final OptionKey<Long> MAX_POWER_OF_TWO_EXTEND =
             OptionKey.size("arena.max_power_of_two_extend_bytes", 1 << 30, "the size at which regions stop doubling");
 
-    /** What ONNX Runtime uses unless told otherwise. */
+    /** ONNX Runtime's defaults. */
     public static final ArenaSettings DEFAULT = from(AllocatorOptions.EMPTY);
 
     /** Checks the values. */
@@ -93,25 +89,30 @@ public record ArenaSettings(
     }
 
     /**
-     * The keys that say these settings as options, with ONNX Runtime's names and defaults.
+     * Returns the option keys of these settings, with ONNX Runtime's names and defaults.
      *
      * @return the keys
      */
     public static List<OptionKey<?>> optionKeys() {
         return List.of(
-                MAX_MEM, EXTEND_STRATEGY, INITIAL_CHUNK, MAX_DEAD_BYTES, INITIAL_GROWTH_CHUNK, MAX_POWER_OF_TWO_EXTEND);
+                Limit.KEY,
+                EXTEND_STRATEGY,
+                INITIAL_CHUNK,
+                MAX_DEAD_BYTES,
+                INITIAL_GROWTH_CHUNK,
+                MAX_POWER_OF_TWO_EXTEND);
     }
 
     /**
-     * Reads the settings; sizes are rounded up to 256.
+     * Reads the settings. Sizes are rounded up to a multiple of 256.
      *
-     * @param options options, of which other keys are not looked at
+     * @param options the options; other keys are ignored
      * @return the settings
      * @throws InvalidOptionException if a value is not accepted
      */
     public static ArenaSettings from(AllocatorOptions options) {
         return new ArenaSettings(
-                options.get(MAX_MEM),
+                options.get(Limit.KEY),
                 options.get(EXTEND_STRATEGY),
                 options.get(INITIAL_CHUNK),
                 options.get(MAX_DEAD_BYTES),
@@ -119,7 +120,7 @@ public record ArenaSettings(
                 options.get(MAX_POWER_OF_TWO_EXTEND));
     }
 
-    /** The same settings under the keys of {@code CreateArenaCfgV2}. */
+    /** Returns the same settings under the keys of {@code CreateArenaCfgV2}. */
     Map<String, Long> toCreateArenaCfgV2() {
         final Map<String, Long> map = new LinkedHashMap<>();
         map.put("max_mem", maxMemory);
@@ -129,10 +130,5 @@ public record ArenaSettings(
         map.put("initial_growth_chunk_size_bytes", initialGrowthChunkBytes);
         map.put("max_power_of_two_extend_bytes", maxPowerOfTwoExtendBytes);
         return map;
-    }
-
-    /** The limit as statistics show it. */
-    long limit() {
-        return maxMemory == 0 ? AllocatorStats.UNLIMITED : maxMemory;
     }
 }

@@ -10,54 +10,43 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.Iterator;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import jdk.jfr.EventType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An allocator of ours as ONNX Runtime sees it: accounts for what one session, or one environment, has of it.
+ * An allocator of this project as ONNX Runtime sees it. Counts what one session, or the environment, has allocated.
  *
- * <p>Its methods are called from native code, from any thread. What the allocator throws becomes a refusal, a line in
- * the log and an {@link AllocationFailure}, which the next Java call fetches. Where a refusal cannot be told to ONNX
- * Runtime (see {@link ThrowingThunk}), the session is lent system memory instead, beyond every limit, and the failure
- * is reported all the same; such memory goes back as soon as it is freed.
+ * <p>Native code calls {@link #alloc} and {@link #free} on any thread. An exception of the allocator becomes a failed
+ * allocation, a line in the log and an {@link AllocationFailure}, which the next Java call takes. Where a failure
+ * cannot be returned to ONNX Runtime (see {@link ThrowingThunk}), the session gets system memory instead, beyond every
+ * limit, and the failure is reported all the same; such memory returns to the system when it is freed.
  *
- * <p>A free of something that is not live here is reported and goes no further.
+ * <p>A free of an address that is not live here is reported and does not reach the allocator.
  */
 final class ExportedAllocator {
-    /** What every refusal says to ONNX Runtime, and ONNX Runtime in the message of its exception. */
-    static final String REFUSED = "refused memory; the cause of this exception has the numbers";
+    /** Ends the message of every failed allocation; ONNX Runtime repeats it in the message of its exception. */
+    static final String FAILED = "cannot allocate; the cause of this exception has the numbers";
 
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
     private static final EventType ALLOCATION = EventType.getEventType(SessionEvents.Allocation.class);
     private static final EventType FREE = EventType.getEventType(SessionEvents.Free.class);
-    private static final int MAX_FAILURES = 64;
-    private static final int MAX_DUMPED_SIZES = 16;
 
     private final String session;
-    private final String model;
     private final Allocator target;
-    private final Budget budget;
+    private final SessionBudget budget;
     private final BlockSizes blocks = new BlockSizes();
 
-    /** Where each lent block, which begins at a multiple of the alignment, was allocated. */
+    /** For each lent block, by its aligned address, the address that {@code malloc} returned. */
     private final BlockSizes lent = new BlockSizes();
 
     private final LongAdder allocations = new LongAdder();
     private final LongAdder reserves = new LongAdder();
-    private final LongAdder refusals = new LongAdder();
     private final AtomicLong maxSize = new AtomicLong();
 
-    /** The failures that no Java call has fetched yet, oldest first. Guards itself. */
-    private final Deque<AllocationFailure> failures = new ArrayDeque<>();
-
+    private final FailureLog failures;
     private final long struct;
-    private volatile @Nullable AllocationFailure lastFailure;
     private volatile boolean isRegistered;
     private boolean isClosed;
 
@@ -65,19 +54,20 @@ final class ExportedAllocator {
      * Exports an allocator.
      *
      * @param target the allocator, which stays the caller's
-     * @param session whose memory it is, for a person
-     * @param model the model's name, for a person
+     * @param budget the budget of its blocks
+     * @param session the session's name, for messages
+     * @param model the model's name, for messages
      */
-    ExportedAllocator(Allocator target, Budget budget, String session, String model) {
+    ExportedAllocator(Allocator target, SessionBudget budget, String session, String model) {
         this.target = target;
         this.budget = budget;
         this.session = session;
-        this.model = model;
+        failures = new FailureLog(session, model, target, budget, blocks);
         struct = ExportedStruct.create(
-                this, OrtApi.get().version().api(), "the allocator of " + session + " " + REFUSED);
+                this, OnnxRuntimeLibrary.api().version().api(), "the allocator of " + session + " " + FAILED);
     }
 
-    /** The {@code OrtAllocator}. */
+    /** Returns the address of the {@code OrtAllocator}. */
     long struct() {
         return struct;
     }
@@ -86,18 +76,21 @@ final class ExportedAllocator {
         return session;
     }
 
-    Budget budget() {
+    SessionBudget budget() {
         return budget;
     }
 
-    /** Says whether ONNX Runtime hands this allocator to new sessions. */
+    /** Returns the failed allocations. */
+    FailureLog failures() {
+        return failures;
+    }
+
+    /** Sets whether new sessions of the environment get this allocator. */
     void setRegistered(boolean registered) {
         isRegistered = registered;
     }
 
-    // Called from native code.
-
-    /** Returns a block, or 0 after the refusal was reported. */
+    /** Allocates a block. Returns its address, or 0 after it has reported the failure. Never throws. */
     long alloc(long byteSize, boolean isReserve) {
         if (byteSize == 0) {
             return ExportedStruct.EMPTY;
@@ -111,7 +104,7 @@ final class ExportedAllocator {
             }
             return address;
         } catch (Throwable e) {
-            report(byteSize, e);
+            failures.report(byteSize, e);
             return ThrowingThunk.isSupported() ? 0 : lend(byteSize);
         }
     }
@@ -121,9 +114,9 @@ final class ExportedAllocator {
             // A size_t above the largest long.
             throw InvalidSizeException.negative(byteSize);
         }
-        final Budget refusing = budget.take(byteSize);
-        if (refusing != null) {
-            throw overBudget(byteSize, refusing);
+        final SessionBudget exhausted = budget.take(byteSize);
+        if (exhausted != null) {
+            throw overBudget(byteSize, exhausted);
         }
         long address = 0;
         boolean isDone = false;
@@ -133,12 +126,12 @@ final class ExportedAllocator {
                     : target.alloc(byteSize);
             requireUsable(address, byteSize);
             blocks.put(address, byteSize);
-            budget.granted();
+            budget.commit();
             isDone = true;
             return address;
         } finally {
             if (!isDone) {
-                budget.giveBack(byteSize);
+                budget.release(byteSize);
                 if (address != 0) {
                     target.free(address);
                 }
@@ -146,7 +139,7 @@ final class ExportedAllocator {
         }
     }
 
-    /** ONNX Runtime's kernels use instructions that want the alignment, and end the process where it is missing. */
+    /** Checks the alignment: ONNX Runtime's kernels use instructions that end the process without it. */
     private static void requireUsable(long address, long byteSize) {
         if (address == 0 || address % NativeEnvironment.CPU.byteAlignment() != 0) {
             throw new IllegalStateException("the allocator returned 0x" + Long.toHexString(address) + " for " + byteSize
@@ -154,17 +147,17 @@ final class ExportedAllocator {
         }
     }
 
-    private OutOfMemoryException overBudget(long byteSize, Budget refusing) {
+    private OutOfMemoryException overBudget(long byteSize, SessionBudget exhausted) {
         return new OutOfMemoryException(
-                refusing == budget
+                exhausted == budget
                         ? "the budget of " + session + " is used up"
                         : "the budget that all sessions share is used up",
                 new Shortage(
                         target.info(),
                         byteSize,
                         byteSize,
-                        refusing.limit(),
-                        refusing.used(),
+                        exhausted.limit(),
+                        exhausted.used(),
                         OutOfMemoryException.UNKNOWN,
                         OutOfMemoryException.UNKNOWN,
                         OutOfMemoryException.UNKNOWN));
@@ -188,7 +181,7 @@ final class ExportedAllocator {
         return address;
     }
 
-    /** Takes a block back. Never throws. */
+    /** Frees a block. Never throws. */
     void free(long address) {
         if (address == 0 || address == ExportedStruct.EMPTY) {
             return;
@@ -205,7 +198,7 @@ final class ExportedAllocator {
             try {
                 target.free(address);
             } finally {
-                budget.giveBack(byteSize);
+                budget.release(byteSize);
             }
         } catch (Throwable e) {
             LOG.log(Level.ERROR, "{0}: free of 0x{1} failed: {2}", session, Long.toHexString(address), e);
@@ -242,95 +235,7 @@ final class ExportedAllocator {
         event.commit();
     }
 
-    // Failures.
-
-    /** Never throws: it runs beneath native code, possibly for lack of heap or stack. */
-    private void report(long byteSize, Throwable cause) {
-        try {
-            refusals.increment();
-            final AllocationFailure failure = new AllocationFailure(
-                    session,
-                    model,
-                    byteSize,
-                    Thread.currentThread().getName(),
-                    Thread.currentThread().threadId(),
-                    cause,
-                    dump(cause));
-            synchronized (failures) {
-                if (failures.size() == MAX_FAILURES) {
-                    failures.removeFirst();
-                }
-                failures.addLast(failure);
-                lastFailure = failure;
-            }
-            LOG.log(Level.WARNING, "{0} was refused {1} bytes: {2}", session, byteSize, cause);
-            LOG.log(Level.DEBUG, failure::dump);
-            final SessionEvents.Refusal event = new SessionEvents.Refusal();
-            if (event.isEnabled()) {
-                event.session = session;
-                event.model = model;
-                event.byteSize = byteSize;
-                event.reason = String.valueOf(cause.getMessage());
-                event.dump = failure.dump();
-                event.commit();
-            }
-        } catch (Throwable e) {
-            // The refusal stands, unexplained.
-        }
-    }
-
-    private String dump(Throwable cause) {
-        final StringBuilder text = new StringBuilder();
-        text.append("session ").append(session).append(", model ").append(model).append('\n');
-        text.append("in use ").append(budget.used()).append(", peak ").append(budget.peak());
-        text.append(", budget ")
-                .append(budget.limit() < 0 ? "none" : budget.limit())
-                .append('\n');
-        text.append("live blocks ").append(blocks.count()).append(", largest sizes:");
-        blocks.countBySize().descendingMap().entrySet().stream()
-                .limit(MAX_DUMPED_SIZES)
-                .forEach(entry -> text.append("\n  ")
-                        .append(entry.getValue())
-                        .append(" of ")
-                        .append(entry.getKey()));
-        text.append("\nallocator ").append(describeTarget());
-        if (cause instanceof OutOfMemoryException exhausted && !exhausted.dump().isEmpty()) {
-            text.append('\n').append(exhausted.dump());
-        }
-        return text.toString();
-    }
-
-    private String describeTarget() {
-        try {
-            return stats(target).toMap().toString();
-        } catch (RuntimeException | Error e) {
-            return "cannot tell its statistics: " + e;
-        }
-    }
-
-    /** The oldest failure on this thread that nobody has fetched, or else the oldest of all. */
-    Optional<AllocationFailure> takeFailure() {
-        final long thread = Thread.currentThread().threadId();
-        synchronized (failures) {
-            for (final Iterator<AllocationFailure> all = failures.iterator(); all.hasNext(); ) {
-                final AllocationFailure failure = all.next();
-                if (failure.threadId() == thread) {
-                    all.remove();
-                    return Optional.of(failure);
-                }
-            }
-            return Optional.ofNullable(failures.pollFirst());
-        }
-    }
-
-    /** The newest failure, whether or not it was fetched. */
-    Optional<AllocationFailure> lastFailure() {
-        return Optional.ofNullable(lastFailure);
-    }
-
-    // Called from Java.
-
-    /** What has been handed out, in bytes asked for; the limit is the budget. */
+    /** Returns what is allocated here, in requested bytes; the limit is the budget. */
     AllocatorStats stats() {
         final long used = budget.used();
         final long peak = Math.max(used, budget.peak());
@@ -339,16 +244,16 @@ final class ExportedAllocator {
                 .limit(budget.limit())
                 .inUse(used, used, peak)
                 .held(used, peak)
-                .calls(allocations.sum() + reserved, reserved, refusals.sum(), maxSize.get())
+                .calls(allocations.sum() + reserved, reserved, failures.count(), maxSize.get())
                 .build();
     }
 
-    /** How many blocks ONNX Runtime has. */
+    /** Returns how many blocks ONNX Runtime has. */
     int liveBlocks() {
         return blocks.count() + lent.count();
     }
 
-    /** Returns unused memory of the allocator to the system, as far as it can. */
+    /** Returns unused memory of the allocator to the system. */
     ShrinkReport shrink() {
         try {
             return shrink(target);
@@ -358,7 +263,7 @@ final class ExportedAllocator {
         }
     }
 
-    /** Shrinks an allocator that can; of others nothing is released. */
+    /** Shrinks an allocator if it can be shrunk; otherwise nothing is released. */
     static ShrinkReport shrink(Allocator allocator) {
         if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
             return shrinkable.shrink();
@@ -366,12 +271,12 @@ final class ExportedAllocator {
         return new ShrinkReport(0, 0, stats(allocator).bytesHeld(), 0, 0);
     }
 
-    /** The statistics of an allocator that keeps some. */
+    /** Returns the statistics of an allocator, {@link AllocatorStats#NONE} if it has none. */
     static AllocatorStats stats(Allocator allocator) {
         return allocator.spiLevel() >= SpiLevel.STATISTICS ? allocator.stats() : AllocatorStats.NONE;
     }
 
-    /** Why this cannot be closed now, or {@code null}. */
+    /** Returns why this cannot be closed now, or {@code null} if it can. */
     @Nullable
     String obstacle() {
         final int live = liveBlocks();
@@ -386,7 +291,7 @@ final class ExportedAllocator {
     }
 
     /**
-     * Ends the export; whoever still has the struct is refused memory from here on. A second call does nothing.
+     * Ends the export: from here on every allocation through the struct fails. A second call does nothing.
      *
      * @throws IllegalStateException if it is registered, or ONNX Runtime holds blocks of it; nothing changes then
      */

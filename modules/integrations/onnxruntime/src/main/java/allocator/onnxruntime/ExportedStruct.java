@@ -17,20 +17,20 @@ import org.jspecify.annotations.Nullable;
  * The native side of exported allocators: the {@code OrtAllocator} structs that ONNX Runtime holds, and the functions
  * that they point to.
  *
- * <p>Both live for ever, so that nothing that ONNX Runtime does too late, from whatever thread, meets freed memory. The
+ * <p>Both are never freed, so that a late call of ONNX Runtime, from any thread, never reaches freed memory. The
  * functions are the same for all structs; behind the members that ONNX Runtime knows, a struct has a number, which is
- * the place of its {@link ExportedAllocator} in a table. Of an allocator that is closed the place is empty: an
- * allocation is then refused and a free ignored.
+ * the index of its {@link ExportedAllocator} in a table. The entry of a closed allocator is empty: an allocation then
+ * fails, and a free is ignored.
  *
- * <p>Nothing is thrown out of an upcall: the JVM would end the process. Each catches everything, and what it calls has
- * reported the failure before.
+ * <p>No upcall throws: the JVM would end the process. Each catches everything; the methods that it calls have reported
+ * the failure before.
  */
 @SuppressWarnings({"UnusedMethod", "UnusedVariable"}) // The methods that native code calls have no caller in Java.
 final class ExportedStruct {
-    /** Behind ONNX Runtime's members: the allocator's place in the table. */
+    /** Behind ONNX Runtime's members: the allocator's index in the table. */
     private static final int NUMBER = OrtAllocatorLayout.BYTE_SIZE;
 
-    /** Behind that: the C string that a refused allocation is explained with. */
+    /** Behind that: the C string that explains a failed allocation. */
     static final int MESSAGE = NUMBER + Long.BYTES;
 
     private static final int BYTE_SIZE = MESSAGE + Long.BYTES;
@@ -38,14 +38,14 @@ final class ExportedStruct {
     /** All of the address space, to read a struct without making a segment for it. */
     private static final MemorySegment MEMORY = OrtApi.view(0, Long.MAX_VALUE);
 
-    /** The address that a size of 0 yields: ONNX Runtime's callers may not tell null from a refusal. */
+    /** The address of every allocation of 0 bytes: ONNX Runtime's callers may take null for a failure. */
     static final long EMPTY = Arena.global().allocate(64, 64).address();
 
     private static final Object LOCK = new Object();
     private static @Nullable ExportedAllocator[] table = new ExportedAllocator[16];
     private static int count;
 
-    /** What readers see of {@link #table}; set after each change, so that the change is seen with it. */
+    /** {@link #table} for readers; written after each change, which publishes the change. */
     private static volatile @Nullable ExportedAllocator[] published = table;
 
     private ExportedStruct() {}
@@ -84,7 +84,7 @@ final class ExportedStruct {
      * Makes the struct of an allocator.
      *
      * @param apiVersion the version of ONNX Runtime's API, which decides what members the struct has
-     * @param message what ONNX Runtime's exception says when the allocator refuses
+     * @param message what ONNX Runtime's exception says when an allocation fails
      * @return the struct's address
      */
     static long create(ExportedAllocator allocator, int apiVersion, String message) {
@@ -115,7 +115,7 @@ final class ExportedStruct {
         }
     }
 
-    /** Empties the place of a struct in the table. */
+    /** Clears the table entry of a struct. */
     static void retire(long struct) {
         synchronized (LOCK) {
             table[(int) MEMORY.get(JAVA_LONG, struct + NUMBER)] = null;
@@ -126,8 +126,6 @@ final class ExportedStruct {
     private static @Nullable ExportedAllocator of(long struct) {
         return published[(int) MEMORY.get(JAVA_LONG, struct + NUMBER)];
     }
-
-    // What ONNX Runtime calls.
 
     private static long alloc(long struct, long byteSize) {
         try {
@@ -154,7 +152,7 @@ final class ExportedStruct {
                 allocator.free(address);
             }
         } catch (Throwable e) {
-            // Reported where it came from. There is nobody to tell.
+            // Reported by the allocator; a free returns nothing.
         }
     }
 
@@ -172,7 +170,7 @@ final class ExportedStruct {
         try {
             final ExportedAllocator allocator = of(struct);
             if (allocator != null) {
-                pairs = OrtApi.get().createPairs(allocator.stats().toMap());
+                pairs = OnnxRuntimeLibrary.api().createPairs(allocator.stats().toMap());
             }
         } catch (Throwable e) {
             // ONNX Runtime then sees no statistics.
@@ -188,7 +186,7 @@ final class ExportedStruct {
                 allocator.shrink();
             }
         } catch (Throwable e) {
-            // Reported where it came from; nothing was returned to the system.
+            // Reported by the allocator; nothing was returned to the system.
         }
         return 0;
     }

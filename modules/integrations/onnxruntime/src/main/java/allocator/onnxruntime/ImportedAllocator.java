@@ -29,12 +29,11 @@ import org.jspecify.annotations.Nullable;
  * An allocator of ONNX Runtime's, called through its C API: {@code AllocatorAlloc}, {@code AllocatorFree},
  * {@code AllocatorGetStats}, and the struct's {@code Reserve}.
  *
- * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. Unless
- * told otherwise this class therefore remembers which addresses are live, and refuses others before ONNX Runtime sees
- * them.
+ * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. By
+ * default this class therefore records which addresses are live, and rejects all others before they reach ONNX Runtime.
  */
 final class ImportedAllocator implements HostAccessibleAllocator {
-    /** Sizes above this are refused here: ONNX Runtime rounds up without looking. */
+    /** Sizes above this are rejected here: ONNX Runtime rounds up without a check for overflow. */
     private static final long MAX_SIZE = Long.MAX_VALUE - 255;
 
     /** Where a call of this thread puts its result: eight bytes of native memory. */
@@ -53,7 +52,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     /**
      * Takes an allocator over.
      *
-     * @param session what keeps the allocator alive, to be released with it; {@code null} if it lives for ever
+     * @param session what keeps the allocator alive, to be released with it; {@code null} if it is never released
      * @param checksFrees whether frees are checked here
      */
     ImportedAllocator(
@@ -186,7 +185,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         return toStats(api.takePairs(api.create(Function.ALLOCATOR_GET_STATS, allocator)), failed.sum());
     }
 
-    /** ONNX Runtime's pairs as our record. What it does not count is derived, or 0. */
+    /** Converts ONNX Runtime's pairs. What it does not count is derived, or 0. */
     static AllocatorStats toStats(Map<String, String> pairs, long failed) {
         final long inUse = number(pairs, "InUse", 0);
         final long held = number(pairs, "TotalAllocated", 0);
@@ -214,7 +213,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         return options;
     }
 
-    /** Gives the allocator back. A second call does nothing. */
+    /** Releases the allocator. A second call does nothing. */
     void close() {
         if (closed.compareAndSet(false, true) && session != null) {
             environment.release(session);

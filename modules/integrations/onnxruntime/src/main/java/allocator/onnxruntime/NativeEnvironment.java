@@ -15,19 +15,22 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * ONNX Runtime's environment, of which a process has one, and its one place for a registered allocator of CPU memory.
+ * ONNX Runtime's environment, of which a process has one, and its single registration of an allocator of CPU memory.
  *
- * <p>A session that sets {@code session.use_env_allocators} takes the allocator that is registered at the moment it is
- * made, and keeps it. So each session can get an allocator of its own: it is registered while that session is made.
- * Registrations that are made here exclude one another and restore what was installed before.
+ * <p>A session that sets {@code session.use_env_allocators} uses, for all its life, the allocator that is registered
+ * when the session is created. So each session can get an allocator of its own: it is registered while that session is
+ * created. Registrations here exclude one another and restore the installed allocator afterwards.
  *
- * <p>The environment is counted by its users. The count taken here is never given back, so that the environment
- * outlives everything that Java code may close.
+ * <p>ONNX Runtime counts the users of its environment. The reference taken here is never released, so that the
+ * environment outlives everything that Java code may close.
  */
 final class NativeEnvironment {
     /** The memory that ONNX Runtime's CPU provider uses, named as there, so that registrations replace one another. */
     static final MemoryInfo CPU = new MemoryInfo(
             "Cpu", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 64, AllocatorType.DEVICE);
+
+    /** ONNX Runtime's key: with {@code 1} a session takes the environment's allocators instead of making its own. */
+    static final String USE_ENV_ALLOCATORS = "session.use_env_allocators";
 
     private static final String LOGGER_NAME = "java.allocator";
     private static final int WARNING = 2;
@@ -41,7 +44,7 @@ final class NativeEnvironment {
 
     private NativeEnvironment(OrtApi api) {
         this.api = api;
-        // The binding makes the environment if there is none yet, with the settings that its user chose or will miss.
+        // If there is none yet, the binding creates the environment, with the settings of its user if there are any.
         onRoomyThread(OrtEnvironment::getEnvironment);
         try (Arena scratch = Arena.ofConfined()) {
             handle = api.create(
@@ -92,16 +95,16 @@ final class NativeEnvironment {
     }
 
     private static final class Holder {
-        static final NativeEnvironment ENVIRONMENT = new NativeEnvironment(OrtApi.get());
+        static final NativeEnvironment ENVIRONMENT = new NativeEnvironment(OnnxRuntimeLibrary.api());
     }
 
     /**
-     * The environment of this process.
+     * Returns the environment of this process.
      *
      * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
      */
     static NativeEnvironment get() {
-        OrtApi.get();
+        OnnxRuntimeLibrary.api();
         return Holder.ENVIRONMENT;
     }
 
@@ -109,12 +112,10 @@ final class NativeEnvironment {
         return api;
     }
 
-    /** The {@code OrtMemoryInfo} of CPU memory that is not ONNX Runtime's arena. It lives for ever. */
+    /** The {@code OrtMemoryInfo} of CPU memory that is not ONNX Runtime's arena. It is never freed. */
     long deviceInfo() {
         return deviceInfo;
     }
-
-    // Registering.
 
     /** Something that makes a session. */
     interface Work<T, E extends Exception> {
@@ -165,12 +166,10 @@ final class NativeEnvironment {
         }
     }
 
-    // ONNX Runtime's own allocators.
-
     /** A session of the smallest model, which takes no memory, and an allocator of it. */
     record SessionAllocator(long session, long allocator) {}
 
-    /** Makes an arena of ONNX Runtime's with settings of its own, kept alive by a session that nobody else uses. */
+    /** Makes an arena of ONNX Runtime's with settings of its own, kept alive by a session of its own. */
     SessionAllocator createArena(ArenaSettings settings) {
         final long config = createArenaConfig(settings);
         try {
@@ -202,7 +201,7 @@ final class NativeEnvironment {
                 api.call(
                         Function.ADD_SESSION_CONFIG_ENTRY,
                         options,
-                        scratch.allocateFrom(SessionConfig.USE_ENV_ALLOCATORS).address(),
+                        scratch.allocateFrom(USE_ENV_ALLOCATORS).address(),
                         scratch.allocateFrom("1").address());
             }
             final byte[] model = IdentityModel.bytes();

@@ -6,20 +6,15 @@ import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.OrtApi.Function;
 import allocator.spi.Allocator;
-import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
-import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
-import allocator.spi.MemoryInfo;
-import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.ServiceLoader;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -27,16 +22,23 @@ import org.jspecify.annotations.Nullable;
 /**
  * An allocator of this project, installed on ONNX Runtime's environment: sessions take their CPU memory from it.
  *
- * <p>{@snippet lang="java" : try (OnnxRuntimeAllocators memory =
- * OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment()) .provider("cpu-reference") .option("arena.max_mem",
- * "67108864") .install(); AllocatorSession session = memory.openSession(Path.of("model.onnx")); OrtSession.Result
- * result = session.run(inputs)) { use(result); System.out.println(memory.stats()); } }
+ * <pre>{@code
+ * try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+ *                 .provider("cpu-reference")
+ *                 .option("arena.max_mem", "67108864")
+ *                 .install();
+ *         AllocatorSession session = memory.openSession(Path.of("model.onnx"));
+ *         OrtSession.Result result = session.run(inputs)) {
+ *     use(result);
+ *     System.out.println(memory.stats());
+ * }
+ * }</pre>
  *
- * <p>Sessions that are opened here are told apart: each has its own statistics, budget and failures, over one allocator
- * that they share. Sessions that are made with {@link OrtEnvironment#createSession} use the allocator too if their
- * options set {@code session.use_env_allocators} to {@code 1}; they count as the environment's own.
+ * <p>Sessions opened here share one allocator, but each has its own statistics, budget and failures. A session created
+ * with {@link OrtEnvironment#createSession} uses the allocator too if its options set
+ * {@code session.use_env_allocators} to {@code 1}; all such sessions are counted together, as the environment's.
  *
- * <p>Only memory of the CPU is provided. A process has one environment, and at most one installation at a time.
+ * <p>Only CPU memory is provided. A process has one environment, and at most one installation at a time.
  */
 public final class OnnxRuntimeAllocators implements AutoCloseable {
     private static final String ENVIRONMENT = "the environment";
@@ -47,31 +49,27 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private final NativeEnvironment registry;
     private final Allocator allocator;
     private final Runnable release;
-    private final Budget budget;
+    private final SessionBudget budget;
     private final ExportedAllocator shared;
     private final List<AllocatorSession> sessions = new ArrayList<>();
     private int opening;
     private boolean isClosed;
 
     private OnnxRuntimeAllocators(
-            OrtEnvironment environment,
-            NativeEnvironment registry,
-            Allocator allocator,
-            Runnable release,
-            long budgetBytes) {
+            OrtEnvironment environment, NativeEnvironment registry, TargetAllocator target, long budgetBytes) {
         this.environment = environment;
         this.registry = registry;
-        this.allocator = allocator;
-        this.release = release;
-        budget = new Budget(null, budgetBytes);
+        allocator = target.allocator();
+        release = target.release();
+        budget = new SessionBudget(null, budgetBytes);
         shared = new ExportedAllocator(
-                allocator, new Budget(budget, AllocatorStats.UNLIMITED), ENVIRONMENT, "of any session");
+                allocator, new SessionBudget(budget, AllocatorStats.UNLIMITED), ENVIRONMENT, "of any session");
         registry.install(shared.struct());
         shared.setRegistered(true);
     }
 
     /**
-     * Begins an installation.
+     * Starts an installation.
      *
      * @param environment the environment of this process
      * @return a builder
@@ -80,14 +78,12 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         return new Builder(environment);
     }
 
-    // Sessions.
-
     /**
      * Opens a session of a model in a file.
      *
      * @param model the file
      * @return the session, to be closed by the caller
-     * @throws OrtException if ONNX Runtime cannot load it; if that is for lack of memory, the cause says so
+     * @throws OrtException if ONNX Runtime cannot load it; if an allocation failed, the cause is its exception
      */
     public AllocatorSession openSession(Path model) throws OrtException {
         try (SessionOptions options = new SessionOptions()) {
@@ -100,7 +96,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      *
      * @param model the file
      * @param options ONNX Runtime's options; {@code session.use_env_allocators} is set to {@code 1}
-     * @param settings what is particular to its memory
+     * @param settings name, budget and decorator of its memory
      * @return the session, to be closed by the caller
      * @throws OrtException as {@link #openSession(Path)}
      */
@@ -117,9 +113,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * Opens a session of a model in memory.
      *
      * @param model the model's bytes
-     * @param modelName what to call the model
+     * @param modelName the model's name, for messages
      * @param options ONNX Runtime's options; {@code session.use_env_allocators} is set to {@code 1}
-     * @param settings what is particular to its memory
+     * @param settings name, budget and decorator of its memory
      * @return the session, to be closed by the caller
      * @throws OrtException as {@link #openSession(Path)}
      */
@@ -138,7 +134,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         try {
             final ExportedAllocator memory = new ExportedAllocator(
                     settings.decorator().apply(allocator),
-                    new Budget(budget, settings.budget()),
+                    new SessionBudget(budget, settings.budget()),
                     settings.name().orElse(model),
                     model);
             return open(memory, create, options);
@@ -156,13 +152,13 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             final AllocatorSession session = new AllocatorSession(
                     registry.whileRegistered(memory.struct(), () -> make(create, options)), memory);
             synchronized (this) {
-                sessions.removeIf(OnnxRuntimeAllocators::endIfOver);
+                sessions.removeIf(AllocatorSession::closeIfUnused);
                 sessions.add(session);
             }
             isOpen = true;
             return session;
         } catch (OrtException e) {
-            throw explained(e, memory);
+            throw memory.failures().explain(e);
         } finally {
             if (!isOpen && memory.obstacle() == null) {
                 memory.close();
@@ -171,8 +167,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     private static OrtSession make(Callable<OrtSession> create, SessionOptions options) throws OrtException {
-        if (!"1".equals(options.getConfigEntries().get(SessionConfig.USE_ENV_ALLOCATORS))) {
-            options.addConfigEntry(SessionConfig.USE_ENV_ALLOCATORS, "1");
+        if (!"1".equals(options.getConfigEntries().get(NativeEnvironment.USE_ENV_ALLOCATORS))) {
+            options.addConfigEntry(NativeEnvironment.USE_ENV_ALLOCATORS, "1");
         }
         try {
             return create.call();
@@ -183,66 +179,46 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
     }
 
-    private static boolean endIfOver(AllocatorSession session) {
-        if (session.isOpen() || session.liveBlocks() > 0) {
-            return false;
-        }
-        session.memory().close();
-        return true;
-    }
-
-    /** Gives {@code e} the refusal behind it as its cause, if there is one. */
-    static OrtException explained(OrtException e, ExportedAllocator memory) {
-        if (e.getCause() == null && String.valueOf(e.getMessage()).contains(ExportedAllocator.REFUSED)) {
-            memory.takeFailure().ifPresent(failure -> {
-                final OrtException ignored = (OrtException) e.initCause(failure.cause());
-            });
-        }
-        return e;
-    }
-
     /**
-     * Says why ONNX Runtime failed in a session that was not opened here but uses the environment's allocators.
+     * Explains an exception of a session that was not opened here but uses the environment's allocators.
      *
-     * @param failure what it threw
-     * @return the same exception; where memory was refused, with that as its cause
+     * @param failure the exception that ONNX Runtime threw
+     * @return the same exception; if an allocation failed, its exception is now the cause
      */
     public OrtException explained(OrtException failure) {
-        return explained(failure, shared);
+        return shared.failures().explain(failure);
     }
 
-    // Memory.
-
     /**
-     * The allocator beneath all sessions.
+     * Returns the allocator beneath all sessions.
      *
-     * @return the allocator that was given, or that the provider made
+     * @return the allocator that was given, or that the provider created
      */
     public Allocator allocator() {
         return allocator;
     }
 
     /**
-     * The allocator's statistics: what it holds for all sessions.
+     * Returns the allocator's statistics, for all sessions together.
      *
-     * @return the statistics; {@link AllocatorStats#NONE} if it keeps none
+     * @return the statistics; {@link AllocatorStats#NONE} if it has none
      */
     public AllocatorStats stats() {
         return ExportedAllocator.stats(allocator);
     }
 
     /**
-     * What all sessions together have in use, in bytes that they asked for.
+     * Returns what all sessions together have in use.
      *
-     * @return bytes
+     * @return requested bytes
      */
     public long bytesInUse() {
         return budget.used();
     }
 
     /**
-     * Sets the most that all sessions together may have in use from now on, in bytes that they ask for. The most that
-     * may be taken from the system is the allocator's own limit, such as the option {@code arena.max_mem}.
+     * Sets the most that all sessions together may have in use from now on, in requested bytes. Live blocks stay valid.
+     * What the allocator may take from the system is limited by its own options, such as {@code arena.max_mem}.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
@@ -251,20 +227,20 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Returns what no session uses to the system, at any time, whether or not sessions run.
+     * Returns unused memory to the system. May be called at any time, also while sessions run.
      *
-     * @return what went back and what stays; nothing went back if the allocator cannot shrink
+     * @return what was returned and what is still held; nothing is returned if the allocator cannot be shrunk
      */
     public ShrinkReport shrink() {
         return ExportedAllocator.shrink(allocator);
     }
 
     /**
-     * Calls the allocator as ONNX Runtime does until the JVM has compiled what is on the way. Without this the first
-     * thousands of calls are interpreted, at some ten microseconds each; a model that allocates twice in a run meets
-     * that for thousands of runs. Takes some ten milliseconds; the allocations count as the environment's.
+     * Calls the allocator as ONNX Runtime does until the JVM has compiled the path. Without it the first thousands of
+     * calls are interpreted and take about ten microseconds each; a model that allocates twice in a run is slower for
+     * thousands of runs. Takes about ten milliseconds; the allocations count as the environment's.
      *
-     * @throws OnnxRuntimeException if the allocator refuses
+     * @throws OnnxRuntimeException if an allocation fails
      */
     public void warmUp() {
         for (int i = 0; i < WARM_UP_CALLS; i++) {
@@ -273,8 +249,6 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
     }
 
-    // The end.
-
     private void requireOpen() {
         if (isClosed) {
             throw new IllegalStateException("the allocators are uninstalled");
@@ -282,13 +256,13 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Uninstalls the allocator from the environment and gives it back to its provider. A second call does nothing.
+     * Uninstalls the allocator from the environment and releases it to its provider. A second call does nothing.
      *
-     * <p>A session that was made with {@link OrtEnvironment#createSession} and is still open is not known here; memory
-     * that it asks for later is refused, which ends its run with an exception.
+     * <p>A session created with {@link OrtEnvironment#createSession} that is still open is not known here. Its later
+     * allocations fail, and its runs throw.
      *
-     * @throws IllegalStateException if sessions are open or ONNX Runtime holds memory of the allocator; it says which,
-     *     and nothing changes
+     * @throws IllegalStateException if sessions are open or ONNX Runtime holds memory of the allocator; the message
+     *     names the session, and nothing changes
      */
     @Override
     public synchronized void close() {
@@ -298,7 +272,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         if (opening > 0) {
             throw new IllegalStateException("a session is being opened");
         }
-        sessions.removeIf(OnnxRuntimeAllocators::endIfOver);
+        sessions.removeIf(AllocatorSession::closeIfUnused);
         for (final AllocatorSession session : sessions) {
             final String obstacle = session.memory().obstacle();
             throw new IllegalStateException(
@@ -316,7 +290,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         release.run();
     }
 
-    /** Collects what an installation needs. Not for use by several threads. */
+    /** Collects the settings of an installation. Not safe for use by several threads. */
     public static final class Builder {
         private final OrtEnvironment environment;
         private final Map<String, String> options = new TreeMap<>();
@@ -341,7 +315,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Takes the allocator from a provider that the caller has, and closes.
+         * Takes the allocator from a provider that the caller closes, after the installation.
          *
          * @param provider the provider
          * @return this builder
@@ -352,7 +326,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Takes an allocator that the caller has, and releases.
+         * Takes an allocator that the caller releases, after the installation.
          *
          * @param target an allocator of memory that the CPU can read and write, aligned to 64 bytes or more
          * @return this builder
@@ -375,7 +349,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Sets the most that all sessions together may have in use, in bytes that they ask for.
+         * Sets the most that all sessions together may have in use, in requested bytes.
          *
          * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
          * @return this builder
@@ -386,100 +360,41 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Installs the allocator. With a provider it is an instance of its own, so that the options apply.
+         * Installs the allocator. A provider creates an instance for this installation, so that the options apply.
          *
          * @return the installation, to be closed by the caller after its sessions
-         * @throws IllegalArgumentException if the provider is not found or has no memory of the CPU, if blocks begin at
-         *     multiples of less than 64, or if options are given together with an allocator
-         * @throws IllegalStateException if there is an installation already
+         * @throws IllegalArgumentException if the provider is not found or has no CPU memory, if blocks are aligned to
+         *     less than 64 bytes, or if options are given together with an allocator
+         * @throws IllegalStateException if another installation is not closed
          * @throws InvalidOptionException if an option is unknown or its value not accepted
          * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
          */
         public OnnxRuntimeAllocators install() {
             final NativeEnvironment registry = NativeEnvironment.get();
+            final TargetAllocator target = target();
+            try {
+                return new OnnxRuntimeAllocators(environment, registry, target, budget);
+            } catch (RuntimeException e) {
+                target.release().run();
+                throw e;
+            }
+        }
+
+        private TargetAllocator target() {
             if (allocator != null) {
-                return install(registry, allocator);
-            }
-            final boolean isOwn = factory == null;
-            final EpFactory provider = factory == null ? find(providerName) : factory;
-            try {
-                return install(registry, provider, isOwn);
-            } catch (RuntimeException e) {
-                if (isOwn) {
-                    provider.close();
+                if (!options.isEmpty()) {
+                    throw new IllegalArgumentException(
+                            "options " + options.keySet() + " are for a provider's allocator");
                 }
-                throw e;
+                return TargetAllocator.of(allocator);
             }
-        }
-
-        private OnnxRuntimeAllocators install(NativeEnvironment registry, Allocator target) {
-            if (!options.isEmpty()) {
-                throw new IllegalArgumentException("options " + options.keySet() + " are for a provider's allocator");
+            if (factory != null) {
+                return TargetAllocator.create(factory, options);
             }
-            requireCpu(target.info());
-            return new OnnxRuntimeAllocators(environment, registry, target, () -> {}, budget);
-        }
-
-        private OnnxRuntimeAllocators install(NativeEnvironment registry, EpFactory provider, boolean isOwn) {
-            final var discovery = provider.discoverDevices();
-            final MemoryInfo info = discovery.devices().stream()
-                    .flatMap(device -> device.defaultMemory().stream())
-                    .filter(memory -> memory.deviceType() == DeviceType.CPU)
-                    .findFirst()
-                    .orElseThrow(() -> new IllegalArgumentException(
-                            "provider " + provider.name() + " has no memory of the CPU: " + discovery));
-            AllocatorOptions asked = AllocatorOptions.of(options);
-            final boolean shares =
-                    provider.optionKeys().stream().anyMatch(key -> key.name().equals(OptionKey.EXCLUSIVE.name()));
-            if (shares && !options.containsKey(OptionKey.EXCLUSIVE.name())) {
-                asked = asked.with(OptionKey.EXCLUSIVE.name(), "1", "OnnxRuntimeAllocators");
-            }
-            requireCpu(info);
-            final Allocator made = provider.createAllocator(info, asked);
-            try {
-                return new OnnxRuntimeAllocators(
-                        environment,
-                        registry,
-                        made,
-                        () -> {
-                            provider.releaseAllocator(made);
-                            if (isOwn) {
-                                provider.close();
-                            }
-                        },
-                        budget);
-            } catch (RuntimeException e) {
-                provider.releaseAllocator(made);
-                throw e;
-            }
-        }
-
-        private static void requireCpu(MemoryInfo info) {
-            if (info.deviceType() != DeviceType.CPU) {
-                throw new IllegalArgumentException(info + " is not memory of the CPU");
-            }
-            final long alignment = NativeEnvironment.CPU.byteAlignment();
-            if (info.byteAlignment() < alignment) {
-                throw new IllegalArgumentException(
-                        info + " is aligned to " + info.byteAlignment() + " bytes; ONNX Runtime needs " + alignment);
-            }
-        }
-
-        private static EpFactory find(@Nullable String name) {
-            if (name == null) {
+            if (providerName == null) {
                 throw new IllegalArgumentException("neither a provider nor an allocator was chosen");
             }
-            final List<String> found = new ArrayList<>();
-            for (final ServiceLoader.Provider<EpFactory> candidate :
-                    ServiceLoader.load(EpFactory.class).stream().toList()) {
-                final EpFactory provider = candidate.get();
-                if (provider.name().equals(name)) {
-                    return provider;
-                }
-                found.add(provider.name());
-                provider.close();
-            }
-            throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
+            return TargetAllocator.create(providerName, options);
         }
     }
 }

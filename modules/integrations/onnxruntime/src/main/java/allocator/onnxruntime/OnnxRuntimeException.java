@@ -4,13 +4,13 @@ import allocator.spi.DeviceException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * ONNX Runtime cannot be used, or refused a call: its library is absent or of an unknown version, or a function of its
- * C API returned a status.
+ * Thrown when ONNX Runtime cannot be used or a call fails: its library is absent or of an unknown version, or a
+ * function of its C API returned a status.
  */
 public final class OnnxRuntimeException extends DeviceException {
     private static final long serialVersionUID = 1L;
 
-    /** The {@link #code} where no call was made. */
+    /** The {@link #code} of a failure without a call. */
     public static final int NO_CODE = -1;
 
     /** ONNX Runtime's error code. */
@@ -26,9 +26,9 @@ public final class OnnxRuntimeException extends DeviceException {
     }
 
     /**
-     * ONNX Runtime's own number for the failure.
+     * Returns ONNX Runtime's error code.
      *
-     * @return the {@code OrtErrorCode}, {@link #NO_CODE} if the failure is not an answer of ONNX Runtime's
+     * @return the {@code OrtErrorCode}, {@link #NO_CODE} if no function of ONNX Runtime returned the failure
      */
     public int code() {
         return code;

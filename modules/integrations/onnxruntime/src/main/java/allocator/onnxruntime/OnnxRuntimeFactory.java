@@ -22,15 +22,15 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * ONNX Runtime's own allocators of CPU memory as a provider, so that its arena can be used, tested and measured like
+ * A provider of ONNX Runtime's own allocators of CPU memory, so that its arena can be used, tested and measured like
  * any other.
  *
- * <p>Every create makes a new instance. {@link #SOURCE} chooses which allocator it is; the keys of
- * {@link ArenaSettings} are for {@link Source#ARENA} alone. Known to break the contract, as ONNX Runtime does: a
- * reserve passes the limit (R-01, S-03); and of statistics there is no peak of what is held and no largest free chunk.
+ * <p>Every create makes a new instance. {@link #SOURCE} selects the allocator; the keys of {@link ArenaSettings} apply
+ * to {@link Source#ARENA} alone. Like ONNX Runtime, the arena breaks two rules of the contract: a reserve is not
+ * counted against the limit (R-01, S-03). Its statistics have no peak of the bytes held and no largest free chunk.
  */
 public final class OnnxRuntimeFactory implements EpFactory {
-    /** Which of ONNX Runtime's allocators is meant. */
+    /** An allocator of ONNX Runtime. */
     public enum Source {
         /** An arena of its own, made with {@code CreateAndRegisterAllocator} and the given settings. */
         ARENA,
@@ -40,21 +40,21 @@ public final class OnnxRuntimeFactory implements EpFactory {
         SHARED
     }
 
-    /** The key that chooses the allocator. */
+    /** The key that selects the allocator. */
     public static final OptionKey<Source> SOURCE = OptionKey.choice(
             "ort.source",
             Source.ARENA,
             Map.of("arena", Source.ARENA, "session", Source.SESSION, "shared", Source.SHARED),
             "arena: a new arena with the given settings; session: the arena of a new session; shared: the plain one");
 
-    /** The key that turns off the check of frees, where time is measured: ONNX Runtime crashes on a wrong address. */
+    /** The key that disables the check of frees, for measurements: ONNX Runtime crashes on a wrong address. */
     public static final OptionKey<Boolean> CHECK_FREES =
-            OptionKey.flag("ort.check_frees", true, "1: wrong frees are refused; 0: they reach ONNX Runtime");
+            OptionKey.flag("ort.check_frees", true, "1: wrong frees are rejected; 0: they reach ONNX Runtime");
 
     private final Set<ImportedAllocator> allocators = new HashSet<>();
     private boolean closed;
 
-    /** Makes the factory. Nothing native is loaded before devices are looked for. */
+    /** Creates the factory. The native library is not loaded before devices are discovered. */
     public OnnxRuntimeFactory() {}
 
     @Override
@@ -106,7 +106,7 @@ public final class OnnxRuntimeFactory implements EpFactory {
         final Source source = options.get(SOURCE);
         final ArenaSettings settings = ArenaSettings.from(options);
         if (source != Source.ARENA) {
-            refuseArenaKeys(options);
+            rejectArenaKeys(options);
         }
         final NativeEnvironment environment = NativeEnvironment.get();
         final boolean checksFrees = options.get(CHECK_FREES);
@@ -126,7 +126,7 @@ public final class OnnxRuntimeFactory implements EpFactory {
         return new ImportedAllocator(environment, session, session.allocator(), checksFrees, options);
     }
 
-    private static void refuseArenaKeys(AllocatorOptions options) {
+    private static void rejectArenaKeys(AllocatorOptions options) {
         for (final OptionKey<?> key : ArenaSettings.optionKeys()) {
             final String value = options.value(key.name());
             if (value != null) {

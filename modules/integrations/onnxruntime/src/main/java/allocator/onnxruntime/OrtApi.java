@@ -4,24 +4,21 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import ai.onnxruntime.OrtEnvironment;
-import java.io.File;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The functions of ONNX Runtime's C API that this module calls, in the very library that the Java binding has loaded.
+ * The functions of ONNX Runtime's C API that this module calls, in the library of {@link OnnxRuntimeLibrary}.
  *
- * <p>{@code OrtGetApiBase} yields {@code GetApi(version)} and {@code GetVersionString}; {@code GetApi} yields a table
- * of function pointers, in which {@link Function} says the position of each. Handles and pointers are {@code long}s; an
- * {@code int} parameter is passed as a {@code long} too, of which the callee reads the lower half.
+ * <p>The C API is a table of function pointers; {@link Function} has the position of each. Handles and pointers are
+ * {@code long}s; an {@code int} parameter is passed as a {@code long} too, of which the callee reads the lower half. A
+ * function that returns a status which is not null ends in an {@link OnnxRuntimeException}.
  */
 final class OrtApi {
     /** A function of {@code OrtApi}: its position in the table. All are there from {@link OrtVersion#OLDEST_API} on. */
@@ -61,14 +58,12 @@ final class OrtApi {
         }
     }
 
-    /** {@code OrtAllocatorType}: what a memory info says of its allocator. */
+    /** {@code OrtAllocatorType}: the kind of allocator in a memory info. */
     static final int DEVICE_ALLOCATOR = 0;
 
     /** {@code OrtAllocatorType} of ONNX Runtime's own arenas. */
     static final int ARENA_ALLOCATOR = 1;
 
-    private static final MethodHandle LONG_OF_0 = handle(JAVA_LONG);
-    private static final MethodHandle LONG_OF_INT = handle(JAVA_LONG, JAVA_INT);
     private static final MethodHandle INT_OF_1 = handle(JAVA_INT, JAVA_LONG);
     private static final MethodHandle LONG_OF_1 = handle(JAVA_LONG, JAVA_LONG);
     private static final MethodHandle LONG_OF_2 = handle(JAVA_LONG, JAVA_LONG, JAVA_LONG);
@@ -84,9 +79,16 @@ final class OrtApi {
     private final MemorySegment allocatorAlloc;
     private final MemorySegment allocatorFree;
 
-    private OrtApi(OrtVersion version, MemorySegment table) {
+    /**
+     * Reads a table.
+     *
+     * @param version the version of the library
+     * @param address the address of the table
+     * @throws OnnxRuntimeException if a function is missing
+     */
+    OrtApi(OrtVersion version, long address) {
         this.version = version;
-        this.table = table;
+        table = view(address, tableSize());
         for (final Function function : Function.values()) {
             if (table.getAtIndex(ADDRESS, function.position).address() == 0) {
                 throw new OnnxRuntimeException("ONNX Runtime " + version.text() + " has no function " + function);
@@ -94,78 +96,6 @@ final class OrtApi {
         }
         allocatorAlloc = table.getAtIndex(ADDRESS, Function.ALLOCATOR_ALLOC.position);
         allocatorFree = table.getAtIndex(ADDRESS, Function.ALLOCATOR_FREE.position);
-    }
-
-    /** The one table of this process; the library is loaded by the Java binding on first use and stays. */
-    private static final class Holder {
-        static final OrtApi API = load();
-    }
-
-    /**
-     * The table of the loaded library.
-     *
-     * @throws OnnxRuntimeException if the library cannot be loaded, or its version is not known
-     */
-    static OrtApi get() {
-        try {
-            return Holder.API;
-        } catch (ExceptionInInitializerError e) {
-            final Throwable cause = e.getCause();
-            if (cause instanceof OnnxRuntimeException known) {
-                throw known;
-            }
-            throw new OnnxRuntimeException(
-                    "ONNX Runtime cannot be loaded: " + cause, OnnxRuntimeException.NO_CODE, cause);
-        } catch (NoClassDefFoundError e) {
-            throw new OnnxRuntimeException(
-                    "ONNX Runtime could not be loaded when it was first needed", OnnxRuntimeException.NO_CODE, e);
-        }
-    }
-
-    private static OrtApi load() {
-        try {
-            // Its initializer loads the native library.
-            OrtEnvironment.getAvailableProviders();
-        } catch (LinkageError | RuntimeException e) {
-            throw new OnnxRuntimeException(
-                    "the Java binding of ONNX Runtime cannot load its library: " + e, OnnxRuntimeException.NO_CODE, e);
-        }
-        return load(entryPoint());
-    }
-
-    /**
-     * Reads the table of a library.
-     *
-     * @param entryPoint its {@code OrtGetApiBase}
-     * @throws OnnxRuntimeException if its version is not known, or it lacks something that belongs to its version
-     */
-    static OrtApi load(MemorySegment entryPoint) {
-        final long base = callLong(LONG_OF_0, entryPoint);
-        if (base == 0) {
-            throw new OnnxRuntimeException("the library of ONNX Runtime has no API");
-        }
-        final MemorySegment baseTable = view(base, 2 * ADDRESS.byteSize());
-        final OrtVersion version = OrtVersion.parse(text(callLong(LONG_OF_0, baseTable.getAtIndex(ADDRESS, 1))));
-        final long table = getApi(baseTable.getAtIndex(ADDRESS, 0), version.api());
-        if (table == 0) {
-            throw new OnnxRuntimeException("ONNX Runtime " + version.text() + " does not offer version " + version.api()
-                    + " of its API, which belongs to it");
-        }
-        return new OrtApi(version, view(table, tableSize()));
-    }
-
-    /** {@code OrtGetApiBase} in the library that the Java binding has loaded. */
-    @SuppressWarnings("restricted")
-    private static MemorySegment entryPoint() {
-        final String directory = System.getProperty("onnxruntime.native.path");
-        final SymbolLookup library = directory == null
-                ? SymbolLookup.loaderLookup()
-                : SymbolLookup.libraryLookup(
-                        new File(directory, System.mapLibraryName("onnxruntime")).toPath(), Arena.global());
-        return library.find("OrtGetApiBase")
-                .orElseThrow(() -> new OnnxRuntimeException(
-                        "the library of ONNX Runtime was not loaded by this module's class loader; set"
-                                + " onnxruntime.native.path to the folder that has it"));
     }
 
     private static long tableSize() {
@@ -176,47 +106,30 @@ final class OrtApi {
         return (last + 1) * ADDRESS.byteSize();
     }
 
+    /** Returns a handle that calls native functions of a form. */
     @SuppressWarnings("restricted")
-    private static MethodHandle handle(MemoryLayout result, MemoryLayout... parameters) {
+    static MethodHandle handle(MemoryLayout result, MemoryLayout... parameters) {
         return Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(result, parameters));
     }
 
-    /** Sees native memory whose size is known from the C API. */
+    /** Returns native memory whose size is known from the C API. */
     @SuppressWarnings("restricted")
     static MemorySegment view(long address, long byteSize) {
         return MemorySegment.ofAddress(address).reinterpret(byteSize);
     }
 
-    /** The C string at an address; empty for the null pointer. */
+    /** Returns the C string at an address; empty for the null pointer. */
     static String text(long address) {
         return address == 0 ? "" : view(address, MAX_TEXT).getString(0);
     }
 
-    /** The version of the loaded library. */
+    /** Returns the version of the loaded library. */
     OrtVersion version() {
         return version;
     }
 
-    // Calls. Each returns a status, which is null for success, unless its name says otherwise.
-
     private MemorySegment pointer(Function function) {
         return table.getAtIndex(ADDRESS, function.position);
-    }
-
-    private static long callLong(MethodHandle handle, MemorySegment function) {
-        try {
-            return (long) handle.invokeExact(function);
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
-    }
-
-    private static long getApi(MemorySegment function, int version) {
-        try {
-            return (long) LONG_OF_INT.invokeExact(function, version);
-        } catch (Throwable e) {
-            throw unexpected(e);
-        }
     }
 
     /** Releases an object; the null pointer is ignored. */
@@ -320,7 +233,7 @@ final class OrtApi {
     }
 
     /**
-     * {@code AllocatorAlloc}, as thin as it goes.
+     * Calls {@code AllocatorAlloc}, with as little overhead as possible.
      *
      * @param out the address of eight bytes that receive the block's address
      * @return the status
@@ -334,7 +247,7 @@ final class OrtApi {
     }
 
     /**
-     * {@code AllocatorFree}, as thin as it goes.
+     * Calls {@code AllocatorFree}, with as little overhead as possible.
      *
      * @return the status
      */
@@ -355,7 +268,7 @@ final class OrtApi {
         }
     }
 
-    /** The pairs of an {@code OrtKeyValuePairs}, which is released. */
+    /** Returns the pairs of an {@code OrtKeyValuePairs}, which is released. */
     Map<String, String> takePairs(long pairs) {
         final Map<String, String> map = new TreeMap<>();
         if (pairs == 0) {
@@ -403,8 +316,6 @@ final class OrtApi {
         }
     }
 
-    // Statuses.
-
     private void check(Function function, long status) {
         if (status != 0) {
             throw failure(function, status);
@@ -418,21 +329,21 @@ final class OrtApi {
             final long message = (long) LONG_OF_1.invokeExact(pointer(Function.GET_ERROR_MESSAGE), status);
             final String text = withoutSource(text(message));
             release(Function.RELEASE_STATUS, status);
-            return new OnnxRuntimeException("ONNX Runtime refused " + function + ": " + text, code, null);
+            return new OnnxRuntimeException("ONNX Runtime failed in " + function + ": " + text, code, null);
         } catch (Throwable e) {
             throw unexpected(e);
         }
     }
 
-    /** Drops the place in ONNX Runtime's source, file, line and function, which stands before some messages. */
+    /** Removes the source location, which precedes some messages: file, line and function. */
     private static String withoutSource(String message) {
         final String text = message.strip();
         final int close = text.startsWith("/") ? text.indexOf(") ") : -1;
         return close < 0 ? text : text.substring(close + 2).strip();
     }
 
-    /** A downcall throws nothing of its own: what comes here is an error of the JVM. */
-    private static RuntimeException unexpected(Throwable e) {
+    /** Converts what a downcall threw. A native function throws nothing: it is an error of the JVM. */
+    static RuntimeException unexpected(Throwable e) {
         if (e instanceof Error error) {
             throw error;
         }

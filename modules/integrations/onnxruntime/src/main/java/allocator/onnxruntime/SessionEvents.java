@@ -10,14 +10,14 @@ import jdk.jfr.MemoryAddress;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 
-/** Events of the flight recorder. Those of single blocks are off unless a recording turns them on. */
+/** Events of the flight recorder. Those of single blocks are off unless a recording enables them. */
 final class SessionEvents {
     private SessionEvents() {}
 
-    /** A block for a session. */
+    /** An allocation of a session. */
     @Name("allocator.onnxruntime.Allocation")
     @Label("Session Allocation")
-    @Description("A session of ONNX Runtime was given a block of memory")
+    @Description("A session of ONNX Runtime allocated a block of memory")
     @Category({"java.allocator", "ONNX Runtime"})
     @Enabled(false)
     @StackTrace(false)
@@ -38,10 +38,10 @@ final class SessionEvents {
         boolean isReserve;
     }
 
-    /** The end of a block. */
+    /** A free of a session. */
     @Name("allocator.onnxruntime.Free")
     @Label("Session Free")
-    @Description("A session of ONNX Runtime gave a block of memory back")
+    @Description("A session of ONNX Runtime freed a block of memory")
     @Category({"java.allocator", "ONNX Runtime"})
     @Enabled(false)
     @StackTrace(false)
@@ -58,13 +58,13 @@ final class SessionEvents {
         long byteSize;
     }
 
-    /** A refusal. */
-    @Name("allocator.onnxruntime.Refusal")
-    @Label("Session Allocation Refused")
-    @Description("A session of ONNX Runtime asked for memory and was refused")
+    /** A failed allocation of a session. */
+    @Name("allocator.onnxruntime.Failure")
+    @Label("Session Allocation Failure")
+    @Description("An allocation of a session of ONNX Runtime failed")
     @Category({"java.allocator", "ONNX Runtime"})
     @StackTrace
-    static final class Refusal extends Event {
+    static final class Failure extends Event {
         @Label("Session")
         String session = "";
 

@@ -7,9 +7,9 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** What is particular to one session's memory. Immutable; begin with {@link #DEFAULT}. */
+/** Settings of one session's memory: name, budget, decorator. Immutable; start from {@link #DEFAULT}. */
 public final class SessionSettings {
-    /** No budget of its own, named after its model. */
+    /** No name, so the model's is used; no budget; no decorator. */
     public static final SessionSettings DEFAULT =
             new SessionSettings(null, AllocatorStats.UNLIMITED, UnaryOperator.identity());
 
@@ -24,7 +24,7 @@ public final class SessionSettings {
     }
 
     /**
-     * These settings with a name for the session, which stands in its failures, events and logs.
+     * Returns these settings with a name for the session, which its failures, events and log lines contain.
      *
      * @param sessionName the name
      * @return the settings
@@ -34,8 +34,8 @@ public final class SessionSettings {
     }
 
     /**
-     * These settings with a budget: the most that the session may have in use, weights included, in bytes that it asked
-     * for.
+     * Returns these settings with a budget: the most that the session may have in use, weights included, in requested
+     * bytes.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      * @return the settings
@@ -45,10 +45,9 @@ public final class SessionSettings {
     }
 
     /**
-     * These settings with something between the session and the allocator: what a recorder of traces needs, for
-     * instance.
+     * Returns these settings with a wrapper around the session's allocator, such as a recorder of traces.
      *
-     * @param wrapper makes the allocator that the session uses from the one that it would have used; called once
+     * @param wrapper returns the allocator that the session uses, given the one beneath; called once for each session
      * @return the settings
      */
     public SessionSettings withDecorator(UnaryOperator<Allocator> wrapper) {

@@ -17,8 +17,8 @@ import java.util.Optional;
  * A native function of the form of {@code Alloc} that calls an upcall and, where that yields null, throws a C++
  * exception into its caller.
  *
- * <p>ONNX Runtime does not look at what {@code OrtAllocator::Alloc} returns before it makes a tensor of it: null ends
- * the process. Its own allocators throw, and every function of its API turns exceptions into statuses. Java code cannot
+ * <p>ONNX Runtime does not check what {@code OrtAllocator::Alloc} returns before it makes a tensor of it: null ends the
+ * process. Its own allocators throw, and every function of its API turns exceptions into statuses. Java code cannot
  * throw one, since no exception may pass through the JVM's frames; but once the upcall has returned, those are gone. So
  * this function, some thirty bytes of machine code, does it then: it leaves its own frame and <em>jumps</em> to the C++
  * library's function that throws, so that to the unwinder the exception comes from ONNX Runtime's own call.
@@ -39,7 +39,7 @@ final class ThrowingThunk {
 
     private ThrowingThunk() {}
 
-    /** Whether thunks can be made on this system; it decides what happens when memory is refused. */
+    /** Returns whether thunks can be made on this system; otherwise failures cannot be returned to ONNX Runtime. */
     static boolean isSupported() {
         return Holder.THROWER.isPresent();
     }
@@ -62,7 +62,7 @@ final class ThrowingThunk {
     }
 
     /**
-     * Makes a thunk, which lives for ever.
+     * Makes a thunk, which is never freed.
      *
      * @param upcall the function to call, of the form of {@code Alloc}
      * @return the thunk; {@code upcall} itself where thunks are not supported

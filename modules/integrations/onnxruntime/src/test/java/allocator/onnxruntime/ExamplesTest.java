@@ -37,7 +37,7 @@ class ExamplesTest {
 
     @Test
     void aSessionIsCappedAndTheFailureCaught() throws Exception {
-        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+        assumeTrue(ThrowingThunk.isSupported(), "failures cannot be returned to ONNX Runtime on this system");
         final String outcome = Examples.cap(model, INPUTS);
         System.out.println("cap at 64 MiB: " + outcome);
         final long held = Long.parseLong(outcome.replaceAll("held (\\d+) at most, .*", "$1"));
@@ -59,9 +59,9 @@ class ExamplesTest {
         final long after = residentBytes();
         System.out.println("shrink released " + report.bytesReleased() + " and kept " + report.bytesHeld()
                 + "; resident memory fell by " + (resident[0] - after));
-        // Of all that is held, though the weights stay.
+        // Of all that was held, although the weights are still in use.
         assertTrue(report.bytesReleased() >= 0.95 * (report.bytesReleased() + report.bytesHeld()), report::toString);
-        // A region is as large as the one before, twice over; the pages that nobody has touched are not resident.
+        // Each region is twice as large as the one before; its untouched pages are not resident.
         assertTrue(resident[0] - after > 20 * MIB, report::toString);
     }
 
@@ -107,8 +107,8 @@ class ExamplesTest {
 
     /** Figures may differ a little from one version of ONNX Runtime to the next, words may not. */
     @Test
-    void theReadmeShowsWhatTheTourPrints() throws Exception {
-        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+    void theModulePageShowsWhatTheTourPrints() throws Exception {
+        assumeTrue(ThrowingThunk.isSupported(), "failures cannot be returned to ONNX Runtime on this system");
         final PrintStream before = System.out;
         final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         System.setOut(new PrintStream(bytes, true, StandardCharsets.UTF_8));
@@ -119,10 +119,11 @@ class ExamplesTest {
         }
         final String printed = bytes.toString(StandardCharsets.UTF_8);
         System.out.println(printed);
-        final String readme = Files.readString(Path.of("..", "..", "README.md"));
+        final String page =
+                Files.readString(Path.of("..", "..", "..", "docs", "modules", "java.allocator.onnxruntime.md"));
         assertTrue(
-                withoutFigures(readme).contains(withoutFigures("```\n" + printed + "```\n")),
-                "the README does not have\n" + printed);
+                withoutFigures(page).contains(withoutFigures("```\n" + printed + "```\n")),
+                "the module's page does not have\n" + printed);
     }
 
     private static String withoutFigures(String text) {

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ExportedStructTest {
     private final OrtApi api = NativeEnvironment.get().api();
     private final HeapAllocator heap = new HeapAllocator();
-    private final Budget budget = new Budget(null, AllocatorStats.UNLIMITED);
+    private final SessionBudget budget = new SessionBudget(null, AllocatorStats.UNLIMITED);
     private final ExportedAllocator allocator = new ExportedAllocator(heap, budget, "the test", "no model");
 
     private long alloc(long byteSize) {
@@ -67,33 +67,33 @@ class ExportedStructTest {
     }
 
     @Test
-    void aRefusalIsAStatusWithOurText() {
-        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+    void aFailureIsAStatusWithTheAllocatorsText() {
+        assumeTrue(ThrowingThunk.isSupported(), "failures cannot be returned to ONNX Runtime on this system");
         budget.setLimit(999);
         for (int i = 0; i < 100; i++) {
-            final OnnxRuntimeException refusal = assertThrows(OnnxRuntimeException.class, () -> alloc(1000));
-            assertTrue(refusal.reason().contains("the allocator of the test refused memory"), refusal.reason());
+            final OnnxRuntimeException failure = assertThrows(OnnxRuntimeException.class, () -> alloc(1000));
+            assertTrue(failure.reason().contains("the allocator of the test cannot allocate"), failure.reason());
         }
         assertEquals(100, allocator.stats().numFailedAllocs());
         assertEquals(0, allocator.liveBlocks());
         final OutOfMemoryException cause =
-                allocator.takeFailure().orElseThrow().outOfMemory().orElseThrow();
+                allocator.failures().take().orElseThrow().outOfMemory().orElseThrow();
         assertEquals(999, cause.shortage().limit());
     }
 
     @ParameterizedTest
     @ValueSource(longs = {-1, Long.MIN_VALUE, -256})
-    void aSizeBeyondALongIsRefused(long byteSize) {
-        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+    void aSizeBeyondALongIsRejected(long byteSize) {
+        assumeTrue(ThrowingThunk.isSupported(), "failures cannot be returned to ONNX Runtime on this system");
         assertThrows(OnnxRuntimeException.class, () -> alloc(byteSize));
         assertEquals(
                 InvalidSizeException.class,
-                allocator.takeFailure().orElseThrow().cause().getClass());
+                allocator.failures().take().orElseThrow().cause().getClass());
         assertEquals(0, budget.used());
     }
 
     @Test
-    void wrongFreesGoNoFurther() {
+    void wrongFreesDoNotReachTheAllocator() {
         final long block = alloc(1000);
         free(block + 64);
         free(64);
@@ -141,7 +141,7 @@ class ExportedStructTest {
     }
 
     @Test
-    void aStructIsOfTheVersionThatTheLibraryKnows() {
+    void aStructHasTheVersionThatTheLibraryKnows() {
         final MemorySegment struct = OrtApi.view(allocator.struct(), OrtAllocatorLayout.BYTE_SIZE);
         final int version = struct.get(JAVA_INT, OrtAllocatorLayout.VERSION);
         assertEquals(api.version().api() < 25 ? 23 : 25, version);
@@ -166,8 +166,8 @@ class ExportedStructTest {
     }
 
     @Test
-    void afterTheCloseMemoryIsRefusedAndFreesAreIgnored() {
-        assumeTrue(ThrowingThunk.isSupported(), "this system cannot tell ONNX Runtime of a refusal");
+    void afterTheCloseAllocationsFailAndFreesAreIgnored() {
+        assumeTrue(ThrowingThunk.isSupported(), "failures cannot be returned to ONNX Runtime on this system");
         allocator.close();
         assertThrows(OnnxRuntimeException.class, () -> alloc(1000));
         free(64);
@@ -200,7 +200,7 @@ class ExportedStructTest {
     }
 
     @Test
-    void theFlightRecorderSeesBlocksWhenAsked(@TempDir Path folder) throws Exception {
+    void theFlightRecorderSeesBlocksWhenEnabled(@TempDir Path folder) throws Exception {
         final Path file = folder.resolve("events.jfr");
         final long block;
         try (Recording recording = new Recording()) {
@@ -218,14 +218,14 @@ class ExportedStructTest {
         }
         int allocations = 0;
         int frees = 0;
-        int refusals = 0;
+        int failures = 0;
         for (final RecordedEvent event : RecordingFile.readAllEvents(file)) {
             if (event.hasField("session") && event.getString("session").equals("the test")) {
                 final String name = event.getEventType().getName();
                 allocations += name.endsWith(".Allocation") && event.getLong("byteSize") == 1000 ? 1 : 0;
                 frees += name.endsWith(".Free") && event.getLong("address") == block ? 1 : 0;
-                if (name.endsWith(".Refusal")) {
-                    refusals++;
+                if (name.endsWith(".Failure")) {
+                    failures++;
                     assertEquals("no model", event.getString("model"));
                     assertTrue(event.getString("reason").contains("used up"), event::toString);
                     assertTrue(event.getString("dump").contains("session the test, model no model"), event::toString);
@@ -234,6 +234,6 @@ class ExportedStructTest {
         }
         assertEquals(1, allocations);
         assertEquals(1, frees);
-        assertEquals(ThrowingThunk.isSupported() ? 1 : 0, refusals);
+        assertEquals(ThrowingThunk.isSupported() ? 1 : 0, failures);
     }
 }

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Memory of the C library that knows what lives, which threads called, and fails as it is told. */
+/** Allocates from the C library with an optional limit, and records live blocks and calling threads. */
 class HeapAllocator implements Allocator {
     private record Block(long base, long byteSize) {}
 
@@ -33,12 +33,12 @@ class HeapAllocator implements Allocator {
         return live.size();
     }
 
-    /** Who has called {@link #alloc}. */
+    /** The threads that have called {@link #alloc}. */
     Set<Thread> allocatingThreads() {
         return allocating;
     }
 
-    /** Who has called {@link #free}. */
+    /** The threads that have called {@link #free}. */
     Set<Thread> freeingThreads() {
         return freeing;
     }

@@ -2,11 +2,11 @@ package allocator.onnxruntime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import allocator.conformance.ConformanceReport;
-import allocator.conformance.ConformanceReport.Status;
-import allocator.conformance.ConformanceReport.TestResult;
-import allocator.conformance.ConformanceRunner;
 import allocator.conformance.ConformanceSettings;
+import allocator.conformance.runner.ConformanceReport;
+import allocator.conformance.runner.ConformanceReport.Status;
+import allocator.conformance.runner.ConformanceReport.TestResult;
+import allocator.conformance.runner.ConformanceRunner;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceDiscovery;

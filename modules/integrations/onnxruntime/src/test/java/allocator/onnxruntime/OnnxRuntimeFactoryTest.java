@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
@@ -83,10 +84,10 @@ class OnnxRuntimeFactoryTest {
         assertEquals("8192 12288 8192 2 2 4096", figures(arena));
         assertEquals(65536, arena.stats().limit());
         assertEquals("4096", arena.effectiveOptions().value("arena.initial_chunk_size_bytes"));
-        final OutOfMemoryException refusal = assertThrows(OutOfMemoryException.class, () -> arena.alloc(65536));
-        assertEquals(65536, refusal.shortage().requested());
-        assertEquals(12288, refusal.shortage().held());
-        assertInstanceOf(OnnxRuntimeException.class, refusal.getCause());
+        final OutOfMemoryException failure = assertThrows(OutOfMemoryException.class, () -> arena.alloc(65536));
+        assertEquals(65536, failure.shortage().requested());
+        assertEquals(12288, failure.shortage().held());
+        assertInstanceOf(OnnxRuntimeException.class, failure.getCause());
         assertEquals(1, arena.stats().numFailedAllocs());
         arena.free(a);
         arena.free(b);
@@ -123,7 +124,7 @@ class OnnxRuntimeFactoryTest {
     }
 
     @Test
-    void wrongFreesAreRefusedBeforeOnnxRuntimeSeesThem() {
+    void wrongFreesAreRejectedBeforeOnnxRuntimeSeesThem() {
         final Allocator arena = create(Map.of());
         final long block = arena.alloc(1000);
         assertThrows(ForeignAddressException.class, () -> arena.free(64));
@@ -135,7 +136,7 @@ class OnnxRuntimeFactoryTest {
 
     @ParameterizedTest
     @ValueSource(longs = {-1, Long.MIN_VALUE, Long.MAX_VALUE, Long.MAX_VALUE - 254})
-    void absurdSizesAreRefused(long byteSize) {
+    void absurdSizesAreRejected(long byteSize) {
         final Allocator arena = create(Map.of());
         assertThrows(InvalidSizeException.class, () -> arena.alloc(byteSize));
         assertThrows(InvalidSizeException.class, () -> arena.reserve(byteSize));
@@ -143,7 +144,7 @@ class OnnxRuntimeFactoryTest {
     }
 
     @Test
-    void useAfterReleaseIsRefused() {
+    void useAfterReleaseIsRejected() {
         final Allocator arena = create(Map.of());
         assertThrows(IllegalStateException.class, factory::close);
         factory.releaseAllocator(arena);
@@ -166,12 +167,12 @@ class OnnxRuntimeFactoryTest {
         "ort.check_frees, yes",
         "arena.initial_chunk_size, 4096"
     })
-    void wrongOptionsAreRefusedByKeyValueAndOrigin(String key, String value) {
-        final InvalidOptionException refusal =
+    void wrongOptionsAreRejectedByKeyValueAndOrigin(String key, String value) {
+        final InvalidOptionException failure =
                 assertThrows(InvalidOptionException.class, () -> create(Map.of(key, value)));
-        assertEquals(key, refusal.key());
-        assertEquals(value, refusal.value());
-        assertEquals(AllocatorOptions.EXPLICIT, refusal.origin());
+        assertEquals(key, failure.key());
+        assertEquals(value, failure.value());
+        assertEquals(AllocatorOptions.EXPLICIT, failure.origin());
     }
 
     @Test
@@ -192,7 +193,7 @@ class OnnxRuntimeFactoryTest {
                 try {
                     arena.free(arena.alloc(byteSize));
                 } catch (AllocatorException e) {
-                    assertTrue(key == ArenaSettings.MAX_MEM && size < 1280, () -> key + "=" + size + ": " + e);
+                    assertTrue(key == Limit.KEY && size < 1280, () -> key + "=" + size + ": " + e);
                 }
             }
             factory.releaseAllocator(arena);

@@ -17,6 +17,6 @@ sealed interface CpuAllocator extends HostAccessibleAllocator permits HostAlloca
         if (address == 0 && byteSize > 0) {
             throw new InvalidSizeException(byteSize, "is not zero, but the empty allocation has no bytes");
         }
-        return HostMemory.segment(address, byteSize);
+        return HostHeap.segment(address, byteSize);
     }
 }

@@ -1,7 +1,7 @@
 package allocator.cpu.reference;
 
-import allocator.arena.BumpAllocator;
-import allocator.arena.BumpConfig;
+import allocator.arena.bump.BumpAllocator;
+import allocator.arena.bump.BumpConfig;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.SyncStream;
 

@@ -2,8 +2,10 @@ package allocator.cpu.reference;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
-import allocator.arena.BumpConfig;
-import allocator.arena.BumpOptions;
+import allocator.arena.bump.BumpConfig;
+import allocator.arena.bump.BumpOptions;
+import allocator.provider.support.References;
+import allocator.provider.support.StreamOwner;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -22,23 +24,20 @@ import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
 import java.util.HashSet;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The provider {@code cpu-reference}: one device, the host's processor, with default and read-only memory.
  *
- * <p>Default memory is served by one arena that all users share, unless a user asks for one of its own, by best fit or,
- * with {@code arena.kind=bump}, by bump allocation. Read-only memory is served block by block, since an arena gains
- * nothing where memory is taken once and kept.
+ * <p>Default memory is served by one arena that all users share, unless {@code arena.exclusive} asks for another: best
+ * fit, or bump allocation with {@code arena.kind=bump}. Read-only memory is taken from the system block by block, since
+ * an arena gains nothing where memory is allocated once.
  *
- * <p>One lock guards what is out: allocators with their references, and streams. It is never held while memory is
- * allocated or freed.
+ * <p>One lock guards creation, streams and the close. It is not held while memory is allocated or freed.
  */
 public final class CpuReferenceFactory implements EpFactory {
     private static final long BYTE_ALIGNMENT = OptionKey.SIZE_GRANULARITY;
@@ -51,7 +50,7 @@ public final class CpuReferenceFactory implements EpFactory {
             .flatMap(List::stream)
             .toList();
 
-    /** What applies to a bump arena. */
+    /** The keys that apply to a bump arena. */
     private static final List<OptionKey<?>> BUMP_KEYS = List.of(
             OptionKey.EXCLUSIVE,
             BumpOptions.KIND,
@@ -61,12 +60,12 @@ public final class CpuReferenceFactory implements EpFactory {
             ArenaOptions.MAX_MEM);
 
     private final Object lock = new Object();
-    private final IdentityHashMap<Allocator, Integer> references = new IdentityHashMap<>();
+    private final References<CpuAllocator> references = new References<>();
     private final Set<CpuStream> streams = new HashSet<>();
-    private @Nullable CpuArena sharedArena;
-    private boolean closed;
+    private final StreamOwner<CpuStream> streamOwner = new Owner();
+    private boolean isClosed;
 
-    /** Makes the factory; called by the service loader. */
+    /** Creates the factory; called by the service loader. */
     public CpuReferenceFactory() {}
 
     @Override
@@ -108,27 +107,21 @@ public final class CpuReferenceFactory implements EpFactory {
         options.requireValid(OPTION_KEYS);
         synchronized (lock) {
             requireOpen();
-            final CpuAllocator allocator = find(info, options);
-            references.merge(allocator, 1, Integer::sum);
-            return allocator;
+            return acquire(info, options);
         }
     }
 
-    private CpuAllocator find(MemoryInfo info, AllocatorOptions options) {
+    private CpuAllocator acquire(MemoryInfo info, AllocatorOptions options) {
         if (info.equals(READ_ONLY_MEMORY)) {
-            return new HostAllocator(READ_ONLY_MEMORY);
+            return references.acquireExclusive(() -> new HostAllocator(READ_ONLY_MEMORY));
         }
         if (!info.equals(DEFAULT_MEMORY)) {
             throw new UnsupportedMemoryException(
                     name() + " does not serve " + info + ", only " + DEFAULT_MEMORY + " and " + READ_ONLY_MEMORY);
         }
-        if (options.get(OptionKey.EXCLUSIVE)) {
-            return newArena(options);
-        }
-        if (sharedArena == null) {
-            sharedArena = newArena(options);
-        }
-        return sharedArena;
+        return options.get(OptionKey.EXCLUSIVE)
+                ? references.acquireExclusive(() -> newArena(options))
+                : references.acquireShared(DEFAULT_MEMORY, () -> newArena(options));
     }
 
     private static CpuArena newArena(AllocatorOptions options) {
@@ -146,22 +139,13 @@ public final class CpuReferenceFactory implements EpFactory {
 
     @Override
     public void releaseAllocator(Allocator allocator) {
-        synchronized (lock) {
-            final Integer count = references.get(allocator);
-            if (count == null) {
+        switch (references.release(allocator)) {
+            case LAST -> ((CpuAllocator) allocator).destroy();
+            case STILL_USED -> {}
+            case UNKNOWN ->
                 throw new UnknownAllocatorException(
                         "this factory has no open reference to " + allocator + "; it was released or made elsewhere");
-            }
-            if (count > 1) {
-                references.put(allocator, count - 1);
-                return;
-            }
-            references.remove(allocator);
-            if (allocator == sharedArena) {
-                sharedArena = null;
-            }
         }
-        ((CpuAllocator) allocator).destroy();
     }
 
     @Override
@@ -176,30 +160,33 @@ public final class CpuReferenceFactory implements EpFactory {
         }
         synchronized (lock) {
             requireOpen();
-            final CpuStream stream = new CpuStream(info, this::endRun, this::forget);
+            final CpuStream stream = new CpuStream(info, streamOwner);
             streams.add(stream);
             return stream;
         }
     }
 
-    /** Lets every stream use what was freed on one, in every arena that is out. */
-    private void endRun(CpuStream stream) {
-        arenas().forEach(arena -> arena.endRun(stream));
-    }
-
-    private void forget(CpuStream stream) {
-        arenas().forEach(arena -> arena.releaseStream(stream));
-        synchronized (lock) {
-            streams.remove(stream);
+    /** Passes the streams' reports on to every arena that has references. */
+    private final class Owner implements StreamOwner<CpuStream> {
+        @Override
+        public void runEnded(CpuStream stream) {
+            arenas().forEach(arena -> arena.endRun(stream));
         }
-    }
 
-    private List<CpuArena> arenas() {
-        synchronized (lock) {
-            return references.keySet().stream()
-                    .filter(CpuArena.class::isInstance)
-                    .map(CpuArena.class::cast)
-                    .toList();
+        @Override
+        public void workEnded(CpuStream stream) {
+            arenas().forEach(arena -> arena.releaseStream(stream));
+        }
+
+        @Override
+        public void closed(CpuStream stream) {
+            synchronized (lock) {
+                streams.remove(stream);
+            }
+        }
+
+        private Stream<CpuArena> arenas() {
+            return references.all().stream().filter(CpuArena.class::isInstance).map(CpuArena.class::cast);
         }
     }
 
@@ -211,16 +198,16 @@ public final class CpuReferenceFactory implements EpFactory {
     @Override
     public void close() {
         synchronized (lock) {
-            if (!references.isEmpty() || !streams.isEmpty()) {
-                throw new IllegalStateException(name() + " is in use: " + references.size() + " allocators and "
+            if (references.count() > 0 || !streams.isEmpty()) {
+                throw new IllegalStateException(name() + " is in use: " + references.count() + " allocators and "
                         + streams.size() + " streams are out; give them back first");
             }
-            closed = true;
+            isClosed = true;
         }
     }
 
     private void requireOpen() {
-        if (closed) {
+        if (isClosed) {
             throw new AllocatorClosedException("the factory " + name() + " is closed");
         }
     }

@@ -1,29 +1,22 @@
 package allocator.cpu.reference;
 
+import allocator.provider.support.StreamOwner;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 
 /**
- * A stream of a device that has no queue: its work is the caller's own, and done when the call returns. A provider of a
- * device with queues keeps the shape and fills in the driver's calls.
+ * A stream of a device without a queue: work is done by the caller, and complete when the call returns. A provider of a
+ * device with queues keeps this shape and adds the driver's calls.
  */
 final class CpuStream extends SyncStream {
-    private final Consumer<CpuStream> onRunEnd;
-    private final Consumer<CpuStream> onClose;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private final StreamOwner<CpuStream> owner;
+    private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    /**
-     * @param memory the memory that the stream orders
-     * @param onRunEnd lets every stream use what was freed on this one
-     * @param onClose ends every tie to this stream; told once
-     */
-    CpuStream(MemoryInfo memory, Consumer<CpuStream> onRunEnd, Consumer<CpuStream> onClose) {
+    CpuStream(MemoryInfo memory, StreamOwner<CpuStream> owner) {
         super(memory);
-        this.onRunEnd = onRunEnd;
-        this.onClose = onClose;
+        this.owner = owner;
     }
 
     @Override
@@ -39,34 +32,35 @@ final class CpuStream extends SyncStream {
 
     @Override
     public void flush() {
-        requireOpen(); // and nothing is queued
+        requireOpen(); // nothing is queued
     }
 
     @Override
     public void onSessionRunEnd() {
         flush();
-        onRunEnd.accept(this);
+        owner.runEnded(this);
     }
 
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
+        if (isClosed.compareAndSet(false, true)) {
             setEnded();
-            onClose.accept(this);
+            owner.workEnded(this);
+            owner.closed(this);
         }
     }
 
     private void requireOpen() {
-        if (closed.get()) {
+        if (isClosed.get()) {
             throw new IllegalStateException(this + " is closed");
         }
     }
 
     boolean isClosed() {
-        return closed.get();
+        return isClosed.get();
     }
 
-    /** A point that is always reached. */
+    /** A point that every stream has always reached. */
     private static final class CpuNotification extends SyncNotification {
         CpuNotification(CpuStream stream) {
             super(stream);

@@ -1,18 +1,17 @@
 package allocator.cpu.reference;
 
+import allocator.provider.support.Copies;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
 import allocator.spi.SyncStream;
-import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.MemorySegment;
 import org.jspecify.annotations.Nullable;
 
-/** Copies within host memory, at once: work on a {@link CpuStream} is done when its call returns. */
+/** Copies within host memory. Copies are complete when the call returns, with a {@link CpuStream} as without. */
 enum CpuTransfer implements DataTransfer {
-    /** The only one. */
+    /** The only instance: it has no state. */
     INSTANCE;
 
     @Override
@@ -22,14 +21,8 @@ enum CpuTransfer implements DataTransfer {
 
     @Override
     public void copy(MemoryRange source, MemoryRange target, @Nullable SyncStream stream) {
-        if (!canCopy(source.memory(), target.memory())) {
-            throw new UnsupportedMemoryException("cannot copy from " + source.memory() + " to " + target.memory());
-        }
-        if (source.byteSize() != target.byteSize()) {
-            throw new InvalidSizeException(
-                    target.byteSize(), "of the target is not the " + source.byteSize() + " of the source");
-        }
-        final MemorySegment from = HostMemory.segment(source.address(), source.byteSize());
-        HostMemory.segment(target.address(), target.byteSize()).copyFrom(from);
+        Copies.requireValid(this, source, target);
+        final MemorySegment from = HostHeap.segment(source.address(), source.byteSize());
+        HostHeap.segment(target.address(), target.byteSize()).copyFrom(from);
     }
 }

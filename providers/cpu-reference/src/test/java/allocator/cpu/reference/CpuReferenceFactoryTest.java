@@ -2,39 +2,22 @@ package allocator.cpu.reference;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
-import allocator.spi.DataTransfer;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
-import allocator.spi.ForeignAddressException;
-import allocator.spi.HostAccessibleAllocator;
-import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidOptionException;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
-import allocator.spi.MemoryRange;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
-import allocator.spi.StreamAwareAllocator;
-import allocator.spi.SyncNotification;
-import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
-import java.io.IOException;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,55 +37,6 @@ class CpuReferenceFactoryTest {
         return factory.createAllocator(info, options);
     }
 
-    @Test
-    void testsRunInTheNamedModule() {
-        assertThat(CpuReferenceFactory.class.getModule().getName()).isEqualTo("java.allocator.cpu.reference");
-    }
-
-    @Test
-    void theModuleDeclaresTheService() {
-        assertThat(CpuReferenceFactory.class.getModule().getDescriptor().provides())
-                .singleElement()
-                .satisfies(provides -> {
-                    assertThat(provides.service()).isEqualTo(EpFactory.class.getName());
-                    assertThat(provides.providers()).containsExactly(CpuReferenceFactory.class.getName());
-                });
-    }
-
-    /** The C library would keep the second and third block of such a size for itself. */
-    @Test
-    void whatIsFreedIsTheSystemsAgain() throws IOException {
-        final Path statm = Path.of("/proc/self/statm");
-        assumeThat(statm).isReadable();
-        final long byteSize = 24 << 20;
-        final HostAllocator blocks = (HostAllocator) create(readOnlyMemory);
-        for (int i = 0; i < 4; i++) {
-            final long block = blocks.alloc(byteSize);
-            blocks.segment(block, byteSize).fill((byte) 1);
-            final long touched = Long.parseLong(Files.readString(statm).split(" ", -1)[1]) * 4096;
-            blocks.free(block);
-            final long after = Long.parseLong(Files.readString(statm).split(" ", -1)[1]) * 4096;
-            assertThat(touched - after)
-                    .as("bytes that went back in round %d", i)
-                    .isGreaterThan(byteSize * 19 / 20);
-        }
-        factory.releaseAllocator(blocks);
-    }
-
-    @ParameterizedTest
-    @ValueSource(longs = {1, 255, 256, 131_071, 131_072, 131_073, 1_000_001})
-    void blocksOfEverySizeAreUsableToTheLastByte(long byteSize) {
-        final HostAllocator blocks = (HostAllocator) create(readOnlyMemory);
-        final long block = blocks.alloc(byteSize);
-        assertThat(block % readOnlyMemory.byteAlignment()).isZero();
-        final MemorySegment bytes = blocks.segment(block, byteSize);
-        bytes.fill((byte) 5);
-        assertThat(bytes.get(ValueLayout.JAVA_BYTE, byteSize - 1)).isEqualTo((byte) 5);
-        blocks.free(block);
-        assertThat(blocks.stats().bytesInUse()).isZero();
-        factory.releaseAllocator(blocks);
-    }
-
     @Nested
     class References {
         @Test
@@ -120,7 +54,7 @@ class CpuReferenceFactoryTest {
         }
 
         @Test
-        void anExclusiveArenaIsNobodyElses() {
+        void anExclusiveArenaIsNotShared() {
             final Allocator shared = create(defaultMemory);
             final Allocator own = create(defaultMemory, OptionKey.EXCLUSIVE.name(), "1", "arena.max_mem", "4096");
             assertThat(own).isNotSameAs(shared);
@@ -133,7 +67,7 @@ class CpuReferenceFactoryTest {
         }
 
         @Test
-        void aSharedArenaKeepsItsSettingsAndTellsThem() {
+        void aSharedArenaKeepsItsSettingsAndReportsThem() {
             final Allocator first = create(defaultMemory, "arena.initial_chunk_size_bytes", "4096");
             final Allocator second = create(defaultMemory, "arena.initial_chunk_size_bytes", "8192");
             assertThat(second.effectiveOptions().value("arena.initial_chunk_size_bytes"))
@@ -153,7 +87,7 @@ class CpuReferenceFactoryTest {
         }
 
         @Test
-        void oneReleaseTooManyIsRefusedAndChangesNothing() {
+        void oneReleaseTooManyIsRejectedAndChangesNothing() {
             final Allocator allocator = create(defaultMemory);
             factory.releaseAllocator(allocator);
             assertThatExceptionOfType(UnknownAllocatorException.class)
@@ -176,7 +110,7 @@ class CpuReferenceFactoryTest {
     }
 
     @Nested
-    class Refusals {
+    class Rejections {
         @Test
         void memoryOfOthersIsNotServed() {
             final MemoryInfo foreign = new MemoryInfo("Other", defaultMemory.location(), 64, AllocatorType.DEVICE);
@@ -228,163 +162,11 @@ class CpuReferenceFactoryTest {
         }
 
         @Test
-        void aMistypedKeyIsAnsweredWithTheRightOne() {
+        void theErrorForAMistypedKeyNamesTheRightOne() {
             assertThatExceptionOfType(InvalidOptionException.class)
                     .isThrownBy(() -> create(defaultMemory, "arena.max_memory", "1"))
                     .withMessageContaining("did you mean arena.max_mem?");
         }
-    }
-
-    @Nested
-    class RawMemory {
-        private final HostAccessibleAllocator raw = (HostAccessibleAllocator) create(readOnlyMemory);
-
-        @AfterEach
-        void release() {
-            factory.releaseAllocator(raw);
-        }
-
-        @Test
-        void blocksAreAlignedUsableAndCounted() {
-            final long address = raw.alloc(1000);
-            assertThat(address % defaultMemory.byteAlignment()).isZero();
-            final MemorySegment segment = raw.segment(address, 1000);
-            segment.fill((byte) 0x5a);
-            assertThat(segment.get(ValueLayout.JAVA_BYTE, 999)).isEqualTo((byte) 0x5a);
-            assertThat(raw.stats().bytesInUse()).isEqualTo(1000);
-            raw.free(address);
-            assertThat(raw.stats().bytesInUse()).isZero();
-            assertThat(raw.stats().peakBytesHeld()).isEqualTo(1000);
-        }
-
-        @Test
-        void emptyAllocationsCountNowhere() {
-            assertThat(raw.alloc(0)).isZero();
-            assertThat(raw.reserve(0)).isZero();
-            raw.free(0);
-            assertThat(raw.segment(0, 0).byteSize()).isZero();
-            assertThat(raw.stats().numAllocs()).isZero();
-        }
-
-        @Test
-        void badFreesAreToldApart() {
-            final long address = raw.alloc(100);
-            assertThatExceptionOfType(InteriorAddressException.class).isThrownBy(() -> raw.free(address + 1));
-            assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> raw.free(1));
-            raw.free(address);
-            assertThatExceptionOfType(ForeignAddressException.class).isThrownBy(() -> raw.free(address));
-            assertThat(raw.stats().bytesInUse()).isZero();
-        }
-
-        @ParameterizedTest
-        @ValueSource(longs = {-1, Long.MIN_VALUE, Long.MAX_VALUE})
-        void impossibleSizesAreRefused(long byteSize) {
-            assertThatExceptionOfType(InvalidSizeException.class).isThrownBy(() -> raw.alloc(byteSize));
-        }
-
-        @Test
-        void exhaustionIsTypedAndCounted() {
-            assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> raw.alloc(Long.MAX_VALUE - 255));
-            assertThat(raw.stats().numFailedAllocs()).isEqualTo(1);
-            raw.free(raw.reserve(1));
-            assertThat(raw.stats().numReserves()).isEqualTo(1);
-        }
-    }
-
-    @Nested
-    class Streams {
-        private final StreamAwareAllocator arena = (StreamAwareAllocator)
-                create(defaultMemory, OptionKey.EXCLUSIVE.name(), "1", "arena.initial_chunk_size_bytes", "65536");
-        private final SyncStream first = factory.createSyncStream(defaultMemory);
-        private final SyncStream second = factory.createSyncStream(defaultMemory);
-
-        @AfterEach
-        void release() {
-            first.close();
-            second.close();
-            factory.releaseAllocator(arena);
-            factory.close();
-        }
-
-        @Test
-        void memoryStaysWithItsStreamUntilTheRunEnds() {
-            final long tied = arena.allocOnStream(65536, first);
-            arena.free(tied);
-            final long elsewhere = arena.allocOnStream(65536, second);
-            assertThat(elsewhere).isNotEqualTo(tied);
-            arena.free(elsewhere);
-            first.onSessionRunEnd();
-            second.onSessionRunEnd();
-            assertThat(arena.stats().bytesHeld()).isEqualTo(65536 * 3);
-            final long untied = arena.alloc(65536);
-            assertThat(untied).isEqualTo(tied);
-            arena.free(untied);
-        }
-
-        @Test
-        void whatIsClosedHasEnded() {
-            final SyncStream third = factory.createSyncStream(defaultMemory);
-            assertThat(first.lastWaitedSyncId(third)).isZero();
-            third.close();
-            assertThat(first.lastWaitedSyncId(third)).isEqualTo(Long.MAX_VALUE);
-        }
-
-        @Test
-        void memoryPassesToAStreamThatWaited() {
-            final long tied = arena.allocOnStream(65536, first);
-            arena.free(tied);
-            try (SyncNotification notification = first.createNotification()) {
-                notification.activate();
-                notification.waitOnDevice(second);
-                notification.waitOnHost();
-            }
-            final long passedOn = arena.allocOnStream(65536, second);
-            assertThat(passedOn).isEqualTo(tied);
-            arena.free(passedOn);
-        }
-
-        @Test
-        void closingAStreamLosesNothing() {
-            final SyncStream passing = factory.createSyncStream(defaultMemory);
-            final long tied = arena.allocOnStream(65536, passing);
-            arena.free(tied);
-            passing.close();
-            passing.close();
-            final long again = arena.allocOnStream(65536, first);
-            assertThat(again).isEqualTo(tied);
-            arena.free(again);
-            assertThatIllegalStateException().isThrownBy(passing::flush);
-        }
-
-        @Test
-        void theFactoryClosesAfterItsStreamsOnly() {
-            assertThatIllegalStateException().isThrownBy(factory::close).withMessageContaining("2 streams");
-        }
-
-        @Test
-        void readOnlyMemoryHasNoStreams() {
-            assertThatExceptionOfType(UnsupportedMemoryException.class)
-                    .isThrownBy(() -> factory.createSyncStream(readOnlyMemory));
-        }
-    }
-
-    @Test
-    void copiesAreMadeAtOnce() {
-        final DataTransfer transfer = factory.dataTransfer().orElseThrow();
-        final HostAccessibleAllocator arena = (HostAccessibleAllocator) create(defaultMemory);
-        final HostAccessibleAllocator raw = (HostAccessibleAllocator) create(readOnlyMemory);
-        final long source = arena.alloc(8);
-        final long target = raw.alloc(8);
-        arena.segment(source, 8).set(ValueLayout.JAVA_LONG, 0, 0x0123456789abcdefL);
-        transfer.copy(new MemoryRange(defaultMemory, source, 8), new MemoryRange(readOnlyMemory, target, 8), null);
-        assertThat(raw.segment(target, 8).get(ValueLayout.JAVA_LONG, 0)).isEqualTo(0x0123456789abcdefL);
-        assertThatExceptionOfType(InvalidSizeException.class)
-                .isThrownBy(() -> transfer.copy(
-                        new MemoryRange(defaultMemory, source, 8), new MemoryRange(readOnlyMemory, target, 4), null));
-        arena.free(source);
-        raw.free(target);
-        factory.releaseAllocator(arena);
-        factory.releaseAllocator(raw);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package allocator.cuda.arena;
 
 import allocator.conformance.AllocatorConformance;
+import allocator.cuda.testkit.GpuDriver;
 import allocator.spi.EpFactory;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -8,7 +9,7 @@ import org.junit.jupiter.api.BeforeAll;
 class GpuCudaArenaConformanceTest extends AllocatorConformance {
     @BeforeAll
     static void requireGpu() {
-        Gpu.require();
+        GpuDriver.require();
     }
 
     @Override

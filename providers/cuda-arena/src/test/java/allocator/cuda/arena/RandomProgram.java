@@ -24,10 +24,10 @@ import java.util.function.Supplier;
 
 /**
  * A random but well-behaved user of the provider, on a simulated device with lagging streams: two streams, an arena, a
- * pool, pinned and read-only memory. It works its memory on streams, frees it while work is queued, hands it from
+ * pool, pinned and read-only memory. It uses its memory on streams, frees it while work is queued, passes it from
  * stream to stream by notifications, copies, shrinks and ends runs; and keeps its own account of what is live.
  *
- * <p>It may be told that one call to the driver fails. Then one of its own calls may throw, and it carries on.
+ * <p>One call to the driver may fail. Then one of the program's own calls may throw, and it continues.
  */
 final class RandomProgram {
     private static final int STEPS = 120;
@@ -50,7 +50,7 @@ final class RandomProgram {
         factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver));
     }
 
-    /** Runs from discovery to the end; the driver's close then tells of leaks and hazards. */
+    /** Runs from discovery to the end; the driver's close then reports leaks and hazards. */
     void run() {
         final EpDevice device = factory.discoverDevices().devices().getFirst();
         final MemoryInfo memory = device.defaultMemory().orElseThrow();
@@ -111,7 +111,7 @@ final class RandomProgram {
         } else if (choice < 90) {
             any(streams).onSessionRunEnd();
         } else if (choice < 96) {
-            driver.advance(any(streams).handle());
+            driver.controls().advance(any(streams).handle());
         } else if (any(allocators) instanceof ShrinkableAllocator shrinkable) {
             shrinkable.shrink();
         }

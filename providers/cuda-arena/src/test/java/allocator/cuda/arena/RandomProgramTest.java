@@ -37,13 +37,13 @@ class RandomProgramTest {
         final long calls;
         try (SimulatedCudaDriver driver = newDriver()) {
             new RandomProgram(seed, driver).run();
-            calls = driver.calls();
+            calls = driver.controls().calls();
         }
         for (long call = 1; call <= calls; call++) {
             final long failing = call;
             assertThatCode(() -> {
                         try (SimulatedCudaDriver driver = newDriver()) {
-                            driver.failOnCall(failing, result);
+                            driver.controls().failOnCall(failing, result);
                             new RandomProgram(seed, driver).run();
                         }
                     })

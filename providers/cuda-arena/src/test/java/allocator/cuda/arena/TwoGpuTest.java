@@ -6,6 +6,7 @@ import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaMemoryUsage;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.testkit.GpuDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpDevice;
@@ -25,7 +26,7 @@ class TwoGpuTest {
 
     @Test
     void onThisMachinesGpus() {
-        final CudaDriver driver = Gpu.require();
+        final CudaDriver driver = GpuDriver.require();
         Assumptions.assumeTrue(driver.devices().count() > 1, "this host has one GPU");
         eachArenaIsOnItsOwnDevice(driver);
     }

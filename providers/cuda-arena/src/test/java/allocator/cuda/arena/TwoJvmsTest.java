@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.testkit.GpuDriver;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +16,7 @@ import org.junit.jupiter.api.Test;
 class TwoJvmsTest {
     @Test
     void onThisMachinesGpu() throws Exception {
-        final CudaDriver driver = Gpu.require();
+        final CudaDriver driver = GpuDriver.require();
         final Process other = new ProcessBuilder(command("7"))
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.PIPE)

@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 
-/** Fills blocks of a GPU with a value of its own, and looks whether it stays there. */
+/** Fills blocks of a GPU with a value, and checks that it stays there. */
 final class Worker {
     private static final int STEPS = 400;
     private static final int MAX_BYTES = 1 << 20;
@@ -31,7 +31,7 @@ final class Worker {
         System.out.println("kept " + args[0]);
     }
 
-    /** @throws IllegalStateException if memory changes that nobody else may write to */
+    /** @throws IllegalStateException if memory changes that only this worker writes to */
     static void work(CudaDriver driver, byte value) {
         try (EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
             final EpDevice device = factory.discoverDevices().devices().getFirst();

@@ -1,6 +1,7 @@
 package allocator.cuda.mempool;
 
 import allocator.conformance.AllocatorConformance;
+import allocator.cuda.testkit.GpuDriver;
 import allocator.spi.EpFactory;
 import org.junit.jupiter.api.BeforeAll;
 
@@ -8,7 +9,7 @@ import org.junit.jupiter.api.BeforeAll;
 class GpuCudaMempoolConformanceTest extends AllocatorConformance {
     @BeforeAll
     static void requireGpu() {
-        Gpu.require();
+        GpuDriver.require();
     }
 
     @Override

@@ -7,13 +7,28 @@ public sealed interface CudaAvailability {
     /**
      * Returns the driver, or a substitute.
      *
-     * @param fallback called with the reason if there is no driver; may throw instead of returning one
+     * @param fallback makes the substitute; called with the reason if there is no driver
      * @return the driver, or what the fallback returned
      */
     default CudaDriver orElse(Function<? super String, ? extends CudaDriver> fallback) {
         return switch (this) {
             case Available(CudaDriver driver) -> driver;
             case Unavailable(String reason) -> fallback.apply(reason);
+        };
+    }
+
+    /**
+     * Returns the driver, or throws.
+     *
+     * @param <X> type of the exception
+     * @param failure makes the exception from the reason why there is no driver
+     * @return the driver
+     * @throws X if there is no driver
+     */
+    default <X extends Throwable> CudaDriver orElseThrow(Function<? super String, ? extends X> failure) throws X {
+        return switch (this) {
+            case Available(CudaDriver driver) -> driver;
+            case Unavailable(String reason) -> throw failure.apply(reason);
         };
     }
 

@@ -1,6 +1,7 @@
 package allocator.cuda.driver;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.Test;
@@ -23,6 +24,16 @@ class CudaAvailabilityTest {
                     return SUBSTITUTE;
                 }))
                 .isSameAs(SUBSTITUTE);
+    }
+
+    @Test
+    void withoutADriverTheExceptionHasTheReason() {
+        final CudaAvailability unavailable = new CudaAvailability.Unavailable("no CUDA driver");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> unavailable.orElseThrow(IllegalStateException::new))
+                .withMessage("no CUDA driver");
+        assertThat(new CudaAvailability.Available(DRIVER).orElseThrow(IllegalStateException::new))
+                .isSameAs(DRIVER);
     }
 
     /** A driver of which only the identity matters. */

@@ -3,10 +3,11 @@ package allocator.cuda.memory;
 import allocator.spi.Allocator;
 import allocator.spi.SyncStream;
 
-/** What a {@link CudaEpFactory} gives out and takes back. */
+/** An allocator that a {@link CudaEpFactory} creates and takes back. */
 public interface CudaAllocator extends Allocator {
     /**
-     * Lets every stream use what was freed on one, whose work is done so far. Does nothing unless overridden.
+     * Makes memory freed on a stream available to all streams; the stream's work so far is done. Does nothing unless
+     * overridden.
      *
      * @param stream the stream, synchronized
      * @throws allocator.spi.AllocatorClosedException if this allocator is closed
@@ -14,7 +15,7 @@ public interface CudaAllocator extends Allocator {
     default void endRun(SyncStream stream) {}
 
     /**
-     * Ends every tie to a stream, whose work is done for ever: any stream may use what it freed and what is freed of it
+     * Unbinds all memory from a stream whose work has ended: any stream may use what was freed on it, and what is freed
      * later. Does nothing unless overridden.
      *
      * @param stream the stream, closed
@@ -23,8 +24,8 @@ public interface CudaAllocator extends Allocator {
     default void releaseStream(SyncStream stream) {}
 
     /**
-     * Returns all memory to the device, live allocations included, once the device has done its work. A second call
-     * does nothing.
+     * Returns all memory to the device, live blocks included, once the device has done its work. A second call does
+     * nothing.
      *
      * @throws allocator.spi.DeviceException if the driver failed to take memory back; the allocator is closed all the
      *     same

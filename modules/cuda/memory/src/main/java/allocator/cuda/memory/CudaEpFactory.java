@@ -4,6 +4,8 @@ import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.provider.support.References;
+import allocator.provider.support.StreamOwner;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -48,10 +50,10 @@ public abstract class CudaEpFactory implements EpFactory {
     /** What was found, once. */
     private record Discovered(DeviceDiscovery discovery, List<Entry> entries) {}
 
-    /** What is out on one device. */
-    private static final class Entry {
+    /** A device with the allocators and streams that have not been given back. */
+    private static final class Entry implements StreamOwner<CudaSyncStream> {
         final CudaDevice device;
-        final AllocatorReferences references = new AllocatorReferences();
+        final References<CudaAllocator> references = new References<>();
 
         /** Guarded by itself. */
         final Set<CudaSyncStream> streams = new HashSet<>();
@@ -60,11 +62,13 @@ public abstract class CudaEpFactory implements EpFactory {
             this.device = device;
         }
 
-        void endRun(SyncStream stream) {
+        @Override
+        public void runEnded(CudaSyncStream stream) {
             forEachOpen(allocator -> allocator.endRun(stream));
         }
 
-        void release(SyncStream stream) {
+        @Override
+        public void workEnded(CudaSyncStream stream) {
             forEachOpen(allocator -> allocator.releaseStream(stream));
         }
 
@@ -73,7 +77,7 @@ public abstract class CudaEpFactory implements EpFactory {
                 try {
                     action.accept(allocator);
                 } catch (AllocatorClosedException e) {
-                    // Closed meanwhile, and its memory with it: nothing is tied any more.
+                    // Closed by another thread, and its memory with it: nothing is bound any more.
                 }
             }
         }
@@ -84,7 +88,8 @@ public abstract class CudaEpFactory implements EpFactory {
             }
         }
 
-        void forget(CudaSyncStream stream) {
+        @Override
+        public void closed(CudaSyncStream stream) {
             synchronized (streams) {
                 streams.remove(stream);
             }
@@ -213,10 +218,10 @@ public abstract class CudaEpFactory implements EpFactory {
             final Choice choice = choose(entry.device, info, options);
             entry.device.requireContext();
             return choice.sharedAs == null
-                    ? entry.references.acquireOwn(choice.maker)
+                    ? entry.references.acquireExclusive(choice.maker)
                     : entry.references.acquireShared(choice.sharedAs, choice.maker);
         } catch (CudaException e) {
-            throw DriverCalls.refusal(e, entry(info).device, info, 0);
+            throw DriverCalls.allocationFailure(e, entry(info).device, info, 0);
         } finally {
             open.unlock();
         }
@@ -261,8 +266,7 @@ public abstract class CudaEpFactory implements EpFactory {
                 throw new UnsupportedMemoryException(name() + " has no streams for " + info);
             }
             entry.device.requireContext();
-            final CudaSyncStream stream =
-                    new CudaSyncStream(entry.device, info, entry::endRun, entry::release, entry::forget);
+            final CudaSyncStream stream = new CudaSyncStream(entry.device, info, entry);
             entry.add(stream);
             return stream;
         } catch (CudaException e) {

@@ -2,26 +2,24 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
+import allocator.provider.support.StreamOwner;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.concurrent.CountDownLatch;
-import java.util.function.Consumer;
 
 /**
  * A CUDA stream that does not wait for the legacy default stream.
  *
- * <p>Closing it waits for its work, on its own device whatever thread calls. Only then is what was freed on it given to
- * others. If the device cannot say that the work is done, memory stays tied to the stream until its allocator is
- * closed: lost for a while, but never used by two.
+ * <p>Closing it waits for its work, on its own device whichever thread calls. Only then may memory freed on it serve
+ * other streams. If the device cannot confirm that the work is done, memory stays bound to the stream until its
+ * allocator is closed: unavailable for a while, but never used by two.
  */
 public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
     private final CudaStreams streams;
     private final long handle;
-    private final Consumer<CudaSyncStream> onRunEnd;
-    private final Consumer<CudaSyncStream> release;
-    private final Consumer<CudaSyncStream> onClose;
+    private final StreamOwner<CudaSyncStream> owner;
     private final UseGuard guard = new UseGuard();
     private final CountDownLatch ended = new CountDownLatch(1);
     private boolean isDrained;
@@ -29,27 +27,18 @@ public final class CudaSyncStream extends SyncStream {
     /**
      * @param device the device, with a context
      * @param memory the memory that the stream orders
-     * @param onRunEnd lets every stream use what was freed on this one
-     * @param release ends every tie to this stream, whose work is done for ever
-     * @param onClose told once, when the stream is no more
+     * @param owner what the stream reports to
      */
-    CudaSyncStream(
-            CudaDevice device,
-            MemoryInfo memory,
-            Consumer<CudaSyncStream> onRunEnd,
-            Consumer<CudaSyncStream> release,
-            Consumer<CudaSyncStream> onClose) {
+    CudaSyncStream(CudaDevice device, MemoryInfo memory, StreamOwner<CudaSyncStream> owner) {
         super(memory);
         this.device = device;
-        this.onRunEnd = onRunEnd;
-        this.release = release;
-        this.onClose = onClose;
+        this.owner = owner;
         streams = device.driver().streams();
         handle = streams.streamCreate(device.ordinal());
     }
 
     /**
-     * The device that does the stream's work.
+     * Returns the device that does the stream's work.
      *
      * @return the device
      */
@@ -87,8 +76,8 @@ public final class CudaSyncStream extends SyncStream {
     }
 
     /**
-     * Whether {@link #close} has begun. What is allocated on the stream before this answers {@code true} is untied by
-     * the close.
+     * Returns whether {@link #close} has begun. Memory allocated on the stream while this returns {@code false} is
+     * unbound by the close.
      *
      * @return whether the stream takes no more calls
      */
@@ -97,7 +86,7 @@ public final class CudaSyncStream extends SyncStream {
     }
 
     /**
-     * Waits until a stream that {@link #isClosed} has ended.
+     * Waits until a stream that {@link #isClosed} has come to its end.
      *
      * @return whether its work is known to be done; otherwise what was used on it may still be in use
      */
@@ -144,7 +133,7 @@ public final class CudaSyncStream extends SyncStream {
     @Override
     public void onSessionRunEnd() {
         flush();
-        onRunEnd.accept(this);
+        owner.runEnded(this);
     }
 
     @Override
@@ -157,12 +146,12 @@ public final class CudaSyncStream extends SyncStream {
             isDrained = calls.insist(() -> streams.streamSynchronize(device.ordinal(), handle));
             if (isDrained) {
                 setEnded();
-                release.accept(this);
+                owner.workEnded(this);
             }
             calls.insist(() -> streams.streamDestroy(device.ordinal(), handle));
         } finally {
             ended.countDown();
-            onClose.accept(this);
+            owner.closed(this);
         }
         calls.throwIfFailed();
     }

@@ -4,14 +4,13 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.HostSegments;
+import allocator.provider.support.Copies;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
 import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
-import allocator.spi.UnsupportedMemoryException;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -61,13 +60,7 @@ final class CudaTransfer implements DataTransfer {
 
     @Override
     public void copy(MemoryRange source, MemoryRange target, @Nullable SyncStream stream) {
-        if (!canCopy(source.memory(), target.memory())) {
-            throw new UnsupportedMemoryException("cannot copy from " + source.memory() + " to " + target.memory());
-        }
-        if (source.byteSize() != target.byteSize()) {
-            throw new InvalidSizeException(
-                    target.byteSize(), "of the target is not the " + source.byteSize() + " of the source");
-        }
+        Copies.requireValid(this, source, target);
         if (stream != null && !(stream instanceof CudaSyncStream)) {
             throw new IllegalArgumentException(stream + " is not a CUDA stream");
         }
@@ -105,15 +98,15 @@ final class CudaTransfer implements DataTransfer {
             if (stream.device().ordinal() == device.ordinal()) {
                 queue(source, target, device, stream.handle());
             } else {
-                queueFromAfar(source, target, device, stream);
+                queueOnOtherDevice(source, target, device, stream);
             }
         } finally {
             stream.endUse();
         }
     }
 
-    /** The stream is another device's than the one that copies: both wait for each other by events. */
-    private void queueFromAfar(MemoryRange source, MemoryRange target, CudaDevice device, CudaSyncStream stream) {
+    /** Copies on a device that is not the stream's: the two wait for each other by events. */
+    private void queueOnOtherDevice(MemoryRange source, MemoryRange target, CudaDevice device, CudaSyncStream stream) {
         final CudaStreams streams = device.driver().streams();
         final int streamOrdinal = stream.device().ordinal();
         final long before = streams.eventCreate(streamOrdinal);

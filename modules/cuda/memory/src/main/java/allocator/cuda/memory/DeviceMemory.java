@@ -5,7 +5,7 @@ import allocator.spi.MemoryInfo;
 /** Device memory, each block from {@code cuMemAlloc}. */
 public final class DeviceMemory extends DirectMemory {
     /**
-     * Makes the allocator; takes no memory yet.
+     * Creates the allocator; takes no memory yet.
      *
      * @param device the device, with a context
      * @param info the memory to serve: the device's default or read-only memory

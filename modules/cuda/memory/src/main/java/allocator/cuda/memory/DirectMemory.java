@@ -1,56 +1,37 @@
 package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
+import allocator.provider.support.BlockLedger;
+import allocator.provider.support.Sizes;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
-import allocator.spi.ForeignAddressException;
-import allocator.spi.InteriorAddressException;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SpiLevel;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 
 /**
- * Every block straight from the driver: what an arena draws from, and what serves memory that is taken once and kept.
+ * Takes each block from the driver: upstream of the arenas, and the allocator of memory that is allocated once.
  *
- * <p>The driver's free may wait for the device, but nothing says that it does. So before memory goes back, all work of
- * the device is waited for: no queued work ever meets memory that another process may have got by then (K-03).
- *
- * <p>Calls to the driver are made outside the lock. What is live is counted after memory is taken and before it is
- * given back, so that an address that comes again at once finds no old entry.
+ * <p>The driver's free may wait for the device, but does not promise to. So before memory goes back, all work of the
+ * device is waited for: no queued work ever uses memory that another process may have got by then (K-03).
  */
 abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory, PinnedMemory {
     private final CudaDevice device;
     private final MemoryInfo info;
     private final UseGuard guard = new UseGuard();
-    private final Object lock = new Object();
-    private final TreeMap<Long, Long> liveSizes = new TreeMap<>();
-
-    /** Freed, but the driver did not take it back; freeing it once more, or the close, tries again. */
-    private final TreeMap<Long, Long> unreturnedSizes = new TreeMap<>();
-
-    private long bytesInUse;
-    private long bytesHeld;
-    private long peakBytesHeld;
-    private long peakBytesInUse;
-    private long maxAllocSize;
-    private long numAllocs;
-    private long numReserves;
-    private long numFailedAllocs;
+    private final BlockLedger ledger;
 
     DirectMemory(CudaDevice device, MemoryInfo info) {
         this.device = device;
         this.info = info;
+        ledger = new BlockLedger(info);
     }
 
-    /** Takes a block; may throw {@link CudaException}. */
+    /** Takes memory; may throw {@link CudaException}. */
     abstract long take(long byteSize);
 
-    /** Gives a block back, with no work on it; may throw {@link CudaException}. */
+    /** Gives memory back, with no work on it; may throw {@link CudaException}. */
     abstract void giveBack(long address);
 
     final CudaDevice device() {
@@ -59,53 +40,35 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
 
     @Override
     public final long alloc(long byteSize) {
-        return alloc(byteSize, 0);
+        return alloc(byteSize, false);
     }
 
     @Override
     public final long reserve(long byteSize) {
-        return alloc(byteSize, 1);
+        return alloc(byteSize, true);
     }
 
-    private long alloc(long byteSize, int reserves) {
+    private long alloc(long byteSize, boolean isReserve) {
         enter();
         try {
-            if (byteSize <= 0 || byteSize > OptionKey.MAX_SIZE) {
-                return requireEmpty(byteSize);
+            if (Sizes.roundUp(byteSize, OptionKey.SIZE_GRANULARITY) == 0) {
+                return 0;
             }
             final long address = take(byteSize);
-            synchronized (lock) {
-                liveSizes.put(address, byteSize);
-                bytesInUse += byteSize;
-                bytesHeld += byteSize;
-                peakBytesInUse = Math.max(peakBytesInUse, bytesInUse);
-                peakBytesHeld = Math.max(peakBytesHeld, bytesHeld);
-                maxAllocSize = Math.max(maxAllocSize, byteSize);
-                numAllocs++;
-                numReserves += reserves;
+            if (isReserve) {
+                ledger.reserved(address, byteSize);
+            } else {
+                ledger.allocated(address, byteSize);
             }
             return address;
         } catch (CudaException e) {
             if (e.isOutOfMemory()) {
-                synchronized (lock) {
-                    numFailedAllocs++;
-                }
+                ledger.failed();
             }
-            throw DriverCalls.refusal(e, device, info, byteSize);
+            throw DriverCalls.allocationFailure(e, device, info, byteSize);
         } finally {
             guard.exit();
         }
-    }
-
-    /** Zero is the empty allocation; other sizes that come here are not accepted. */
-    static long requireEmpty(long byteSize) {
-        if (byteSize < 0) {
-            throw InvalidSizeException.negative(byteSize);
-        }
-        if (byteSize > 0) {
-            throw InvalidSizeException.overflow(byteSize, OptionKey.SIZE_GRANULARITY);
-        }
-        return 0;
     }
 
     @Override
@@ -115,47 +78,18 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
         }
         enter();
         try {
-            final long byteSize = forget(address);
+            final long byteSize = ledger.remove(address);
             final DriverCalls.All calls = new DriverCalls.All();
             calls.insist(() -> device.driver().devices().ctxSynchronize(device.ordinal()));
-            final boolean isReturned = calls.insist(() -> giveBack(address));
-            synchronized (lock) {
-                if (isReturned) {
-                    bytesHeld -= byteSize;
-                } else {
-                    unreturnedSizes.put(address, byteSize);
-                }
+            if (calls.insist(() -> giveBack(address))) {
+                ledger.returned(byteSize);
+            } else {
+                ledger.notReturned(address, byteSize);
             }
             calls.throwIfFailed();
         } finally {
             guard.exit();
         }
-    }
-
-    /** Takes a block out of the tables, before the driver can hand its address out again. Returns its size. */
-    private long forget(long address) {
-        synchronized (lock) {
-            final Long live = liveSizes.remove(address);
-            if (live != null) {
-                bytesInUse -= live;
-                return live;
-            }
-            final Long unreturned = unreturnedSizes.remove(address);
-            if (unreturned == null) {
-                throw invalidFree(address);
-            }
-            return unreturned;
-        }
-    }
-
-    private RuntimeException invalidFree(long address) {
-        final Map.Entry<Long, Long> below = liveSizes.lowerEntry(address);
-        if (below != null && address - below.getKey() < below.getValue()) {
-            final long offset = address - below.getKey();
-            return new InteriorAddressException(
-                    address, offset + " bytes into the block at 0x" + Long.toHexString(below.getKey()));
-        }
-        return new ForeignAddressException(address, "not a live block of " + info);
     }
 
     @Override
@@ -172,14 +106,7 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
     public final AllocatorStats stats() {
         enter();
         try {
-            synchronized (lock) {
-                return new AllocatorStats.Builder()
-                        .inUse(bytesInUse, bytesInUse, peakBytesInUse)
-                        .free(bytesHeld - bytesInUse, 0)
-                        .held(bytesHeld, peakBytesHeld)
-                        .calls(numAllocs, numReserves, numFailedAllocs, maxAllocSize)
-                        .build();
-            }
+            return ledger.stats();
         } finally {
             guard.exit();
         }
@@ -196,17 +123,13 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
         if (!guard.close()) {
             return;
         }
-        final List<Long> addresses = new ArrayList<>();
-        synchronized (lock) {
-            addresses.addAll(liveSizes.keySet());
-            addresses.addAll(unreturnedSizes.keySet());
-        }
-        if (addresses.isEmpty()) {
+        final List<BlockLedger.Entry> blocks = ledger.drain();
+        if (blocks.isEmpty()) {
             return;
         }
         final DriverCalls.All calls = new DriverCalls.All();
         calls.insist(() -> device.driver().devices().ctxSynchronize(device.ordinal()));
-        addresses.forEach(address -> calls.insist(() -> giveBack(address)));
+        blocks.forEach(block -> calls.insist(() -> giveBack(block.address())));
         calls.throwIfFailed();
     }
 

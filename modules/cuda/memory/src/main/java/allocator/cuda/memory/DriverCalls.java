@@ -9,27 +9,27 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import org.jspecify.annotations.Nullable;
 
-/** The driver's refusals in the words of the contract. */
+/** Translates failures of the driver into exceptions of the contract, and repeats calls that give something back. */
 final class DriverCalls {
     private DriverCalls() {}
 
-    /** A refusal that is not, or need not be told from, exhaustion. */
+    /** Translates a failure that is not exhaustion, or need not be distinguished from it. */
     static DeviceException deviceException(CudaException e) {
         return new DeviceException(String.valueOf(e.getMessage()), e);
     }
 
-    /** A refused allocation of {@code byteSize} bytes. */
-    static AllocatorException refusal(CudaException e, CudaDevice device, MemoryInfo memory, long byteSize) {
+    /** Translates a failed allocation of {@code byteSize} bytes. */
+    static AllocatorException allocationFailure(CudaException e, CudaDevice device, MemoryInfo memory, long byteSize) {
         return e.isOutOfMemory()
                 ? new OutOfMemoryException(
-                        "The device refused memory: " + e.getMessage(),
+                        "The device has no memory left: " + e.getMessage(),
                         Shortage.ofDevice(memory, byteSize, freeBytes(device.driver(), device.ordinal())),
                         "",
                         e)
                 : deviceException(e);
     }
 
-    /** What the device has free, {@link OutOfMemoryException#UNKNOWN} if it does not say. */
+    /** Returns what the device has free, {@link OutOfMemoryException#UNKNOWN} if it does not report it. */
     static long freeBytes(CudaDriver driver, int ordinal) {
         try {
             return driver.memory().memGetInfo(ordinal).freeByteSize();
@@ -39,8 +39,8 @@ final class DriverCalls {
     }
 
     /**
-     * Makes a call that gives something back, a second time if need be. Such a call can report the failure of earlier
-     * work, and what it did not give back would be lost.
+     * Makes a call that gives something back, and repeats it once if it fails: such a call can report the failure of
+     * earlier work, and what it did not give back would be lost.
      *
      * @throws CudaException if it failed twice
      */
@@ -57,11 +57,11 @@ final class DriverCalls {
         }
     }
 
-    /** Several calls that are all made, whatever fails; the first failure is thrown at the end. */
+    /** A sequence of calls that are all made, whichever fail. The first failure is thrown at the end. */
     static final class All {
         private @Nullable CudaException failure;
 
-        /** Insists on a call; returns whether it succeeded. */
+        /** Makes a call, twice if need be, and returns whether it succeeded. */
         boolean insist(Runnable call) {
             try {
                 DriverCalls.insist(call);

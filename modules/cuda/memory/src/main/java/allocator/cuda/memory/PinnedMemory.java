@@ -2,15 +2,16 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.HostSegments;
 import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.InvalidSizeException;
 import java.lang.foreign.MemorySegment;
 
 /**
- * Page-locked host memory, each block from {@code cuMemHostAlloc}; pinned for every device, and every device can reach
- * it at its address.
+ * Page-locked host memory, each block from {@code cuMemHostAlloc}: pinned for every device, and accessible to every
+ * device at its address.
  */
 public final class PinnedMemory extends DirectMemory implements HostAccessibleAllocator {
     /**
-     * Makes the allocator; takes no memory yet.
+     * Creates the allocator; takes no memory yet.
      *
      * @param device the device, with a context
      */
@@ -34,18 +35,20 @@ public final class PinnedMemory extends DirectMemory implements HostAccessibleAl
     }
 
     /**
-     * Sees pinned memory as a segment, as {@link HostAccessibleAllocator#segment} says.
+     * Returns a view of pinned memory, as {@link HostAccessibleAllocator#segment} says.
      *
      * @param address first byte, {@code 0} for the empty allocation
      * @param byteSize size in bytes
      * @return the segment
-     * @throws allocator.spi.InvalidSizeException if the size is negative, or not zero for the empty allocation
+     * @throws InvalidSizeException if the size is negative, or not zero for the empty allocation
      */
     public static MemorySegment segmentAt(long address, long byteSize) {
-        if (byteSize < 0 || address == 0) {
-            requireEmpty(byteSize);
-            return MemorySegment.NULL;
+        if (byteSize < 0) {
+            throw InvalidSizeException.negative(byteSize);
         }
-        return HostSegments.at(address, byteSize);
+        if (address == 0 && byteSize > 0) {
+            throw new InvalidSizeException(byteSize, "is not zero, but the empty allocation has no bytes");
+        }
+        return address == 0 ? MemorySegment.NULL : HostSegments.at(address, byteSize);
     }
 }

@@ -1,5 +1,6 @@
 package allocator.cuda.memory;
 
+import allocator.provider.support.Limit;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
@@ -8,17 +9,11 @@ import java.util.List;
 /**
  * The settings of a {@link DriverPool}.
  *
- * @param maxMem the most that the pool may hold, {@code 0} for no limit
- * @param releaseThreshold how much the pool keeps when the host synchronizes with the device
- * @param bytesToKeepOnShrink how much it keeps when it is shrunk
+ * @param limit the most that the pool may hold, before it is rounded up to the driver's granularity
+ * @param releaseThreshold how much the pool keeps when the host synchronizes with the device, in bytes
+ * @param bytesToKeepOnShrink how much the pool keeps when it is shrunk, in bytes
  */
-public record PoolSettings(long maxMem, long releaseThreshold, long bytesToKeepOnShrink) {
-    /** {@code arena.max_mem}. */
-    public static final OptionKey<Long> MAX_MEM = OptionKey.bytes(
-            "arena.max_mem",
-            0,
-            "the most that the pool may hold, rounded up to what the driver takes at once; 0 is no limit");
-
+public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepOnShrink) {
     /** {@code arena.cuda_mempool_release_threshold}. */
     public static final OptionKey<Long> RELEASE_THRESHOLD = OptionKey.bytes(
             "arena.cuda_mempool_release_threshold",
@@ -30,7 +25,7 @@ public record PoolSettings(long maxMem, long releaseThreshold, long bytesToKeepO
             "arena.cuda_mempool_bytes_to_keep_on_shrink", 0, "bytes that the pool keeps when it is shrunk");
 
     /** All of them. */
-    public static final List<OptionKey<?>> KEYS = List.of(MAX_MEM, RELEASE_THRESHOLD, BYTES_TO_KEEP_ON_SHRINK);
+    public static final List<OptionKey<?>> KEYS = List.of(Limit.KEY, RELEASE_THRESHOLD, BYTES_TO_KEEP_ON_SHRINK);
 
     /**
      * Reads the keys of {@link #KEYS}; other keys are left to the caller to check.
@@ -41,6 +36,6 @@ public record PoolSettings(long maxMem, long releaseThreshold, long bytesToKeepO
      */
     public static PoolSettings from(AllocatorOptions options) {
         return new PoolSettings(
-                options.get(MAX_MEM), options.get(RELEASE_THRESHOLD), options.get(BYTES_TO_KEEP_ON_SHRINK));
+                Limit.from(options), options.get(RELEASE_THRESHOLD), options.get(BYTES_TO_KEEP_ON_SHRINK));
     }
 }

@@ -49,7 +49,8 @@ class CudaEpFactoryTest {
 
     @Test
     void lookingForDevicesMakesNoContext() {
-        assertThat(gpu.driver.calls(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN)).isZero();
+        assertThat(gpu.driver.controls().calls(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN))
+                .isZero();
         gpu.close();
     }
 
@@ -143,7 +144,7 @@ class CudaEpFactoryTest {
 
     @Test
     void aContextThatCannotBeRetainedIsAskedForAgain() {
-        gpu.driver.failOnCall(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, 1, 999);
+        gpu.driver.controls().failOnCall(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, 1, 999);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(gpu::stream);
         gpu.stream().close();
         gpu.close();

@@ -35,7 +35,7 @@ class CudaSyncStreamTest {
             done.waitOnDevice(second);
             assertThat(second.lastWaitedSyncId(first)).isEqualTo(first.syncId());
             gpu.driver.memory().memsetD8Async(0, address, (byte) 2, 4096, second.handle());
-            assertThat(gpu.driver.advance(second.handle())).isZero();
+            assertThat(gpu.driver.controls().advance(second.handle())).isZero();
             done.waitOnHost();
             second.flush();
             assertThat(gpu.driver.streams().streamQuery(0, second.handle())).isTrue();
@@ -87,7 +87,7 @@ class CudaSyncStreamTest {
     @Test
     void aRunThatCannotBeSynchronizedSaysSoAndTheNextOneWorks() {
         try (SyncStream stream = gpu.stream()) {
-            gpu.driver.failOnCall(CudaFunction.STREAM_SYNCHRONIZE, 1, UNKNOWN_ERROR);
+            gpu.driver.controls().failOnCall(CudaFunction.STREAM_SYNCHRONIZE, 1, UNKNOWN_ERROR);
             assertThatExceptionOfType(DeviceException.class).isThrownBy(stream::onSessionRunEnd);
             stream.onSessionRunEnd();
         }
@@ -95,10 +95,10 @@ class CudaSyncStreamTest {
 
     @Test
     void aStreamThatCannotBeCreatedLeavesNothing() {
-        gpu.driver.failOnCall(CudaFunction.STREAM_CREATE, 1, UNKNOWN_ERROR);
+        gpu.driver.controls().failOnCall(CudaFunction.STREAM_CREATE, 1, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(gpu::stream);
         try (SyncStream stream = gpu.stream()) {
-            gpu.driver.failOnCall(CudaFunction.EVENT_CREATE, 1, UNKNOWN_ERROR);
+            gpu.driver.controls().failOnCall(CudaFunction.EVENT_CREATE, 1, UNKNOWN_ERROR);
             assertThatExceptionOfType(DeviceException.class).isThrownBy(stream::createNotification);
         }
     }
@@ -127,9 +127,9 @@ class CudaSyncStreamTest {
             assertThat(other.lastWaitedSyncId(drained)).isEqualTo(Long.MAX_VALUE);
 
             final SyncStream lost = gpu.stream();
-            gpu.driver.failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+            gpu.driver.controls().failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
             assertThatExceptionOfType(DeviceException.class).isThrownBy(lost::close);
-            gpu.driver.clearFailures();
+            gpu.driver.controls().clearFailures();
             assertThat(other.lastWaitedSyncId(lost)).isZero();
         }
     }

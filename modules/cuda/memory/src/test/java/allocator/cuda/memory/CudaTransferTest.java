@@ -174,7 +174,7 @@ class CudaTransferTest {
                     CudaFunction.EVENT_RECORD,
                     CudaFunction.STREAM_WAIT_EVENT,
                     CudaFunction.MEMCPY_PEER_ASYNC)) {
-                gpu.driver.failOnCall(function, 1, 999);
+                gpu.driver.controls().failOnCall(function, 1, 999);
                 assertThatExceptionOfType(DeviceException.class)
                         .isThrownBy(() -> transfer.copy(secondDevice, device, second));
             }

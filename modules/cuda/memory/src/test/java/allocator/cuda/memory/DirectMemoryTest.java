@@ -75,7 +75,7 @@ class DirectMemoryTest {
 
     @Test
     void otherFailuresAreNotExhaustion() {
-        gpu.driver.failOnCall(CudaFunction.MEM_ALLOC, 1, UNKNOWN_ERROR);
+        gpu.driver.controls().failOnCall(CudaFunction.MEM_ALLOC, 1, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.alloc(256));
         assertThat(memory.stats()).isEqualTo(AllocatorStats.NONE);
     }
@@ -103,11 +103,11 @@ class DirectMemoryTest {
     @Test
     void whatTheDriverDoesNotTakeBackStaysHeldAndCanBeFreedAgain() {
         final long address = memory.alloc(4096);
-        gpu.driver.failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
+        gpu.driver.controls().failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.free(address));
         assertThat(memory.stats().bytesInUse()).isZero();
         assertThat(memory.stats().bytesHeld()).isEqualTo(4096);
-        gpu.driver.clearFailures();
+        gpu.driver.controls().clearFailures();
         memory.free(address);
         assertThat(memory.stats().bytesHeld()).isZero();
     }
@@ -115,7 +115,7 @@ class DirectMemoryTest {
     @Test
     void aFailureOnTheWayBackIsTriedOnceMore() {
         final long address = memory.alloc(4096);
-        gpu.driver.failOnCall(CudaFunction.MEM_FREE, 1, CudaResult.ILLEGAL_ADDRESS);
+        gpu.driver.controls().failOnCall(CudaFunction.MEM_FREE, 1, CudaResult.ILLEGAL_ADDRESS);
         memory.free(address);
         assertThat(memory.stats().bytesHeld()).isZero();
     }

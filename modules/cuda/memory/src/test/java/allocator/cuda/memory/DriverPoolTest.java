@@ -84,12 +84,12 @@ class DriverPoolTest {
                     pool.free(live.remove(random.nextInt(live.size())));
                 }
                 if (random.nextInt(50) == 0) {
-                    gpu.driver.advance(first.handle());
+                    gpu.driver.controls().advance(first.handle());
                 }
             }
             live.forEach(pool::free);
         }
-        assertThat(gpu.driver.hazards()).isEmpty();
+        assertThat(gpu.driver.controls().hazards()).isEmpty();
         assertThat(pool.stats().bytesInUse()).isZero();
     }
 
@@ -169,7 +169,7 @@ class DriverPoolTest {
             other.free(address);
             gpu.releaseAllocator(other);
             final long all = pool.alloc(CAPACITY);
-            final long syncs = gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE);
+            final long syncs = gpu.driver.controls().calls(CudaFunction.CTX_SYNCHRONIZE);
             assertThatExceptionOfType(OutOfMemoryException.class)
                     .isThrownBy(() -> pool.alloc(MIB))
                     .satisfies(e -> {
@@ -178,7 +178,8 @@ class DriverPoolTest {
                         assertThat(e.shortage().held()).isEqualTo(CAPACITY);
                         assertThat(e.shortage().deviceFree()).isZero();
                     });
-            assertThat(gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE)).isEqualTo(syncs + 1);
+            assertThat(gpu.driver.controls().calls(CudaFunction.CTX_SYNCHRONIZE))
+                    .isEqualTo(syncs + 1);
             assertThat(pool.stats().numFailedAllocs()).isEqualTo(1);
             pool.free(all);
             pool.free(pool.alloc(MIB));
@@ -187,9 +188,9 @@ class DriverPoolTest {
 
     @Test
     void aRequestBeyondTheDeviceDoesNotStallIt() {
-        final long syncs = gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE);
+        final long syncs = gpu.driver.controls().calls(CudaFunction.CTX_SYNCHRONIZE);
         assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> pool.alloc(2 * CAPACITY));
-        assertThat(gpu.driver.calls(CudaFunction.CTX_SYNCHRONIZE)).isEqualTo(syncs);
+        assertThat(gpu.driver.controls().calls(CudaFunction.CTX_SYNCHRONIZE)).isEqualTo(syncs);
     }
 
     @Test
@@ -264,9 +265,9 @@ class DriverPoolTest {
         final SyncStream stream = gpu.stream();
         final long address = pool.allocOnStream(MIB, stream);
         gpu.driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
-        gpu.driver.failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+        gpu.driver.controls().failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(stream::close);
-        gpu.driver.clearFailures();
+        gpu.driver.controls().clearFailures();
         pool.free(address);
         assertThat(pool.stats().bytesInUse()).isZero();
         final long other = pool.alloc(MIB);
@@ -277,9 +278,9 @@ class DriverPoolTest {
     @Test
     void aFailedFreeIsTriedOnceMore() {
         final long address = pool.alloc(MIB);
-        gpu.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, UNKNOWN_ERROR);
+        gpu.driver.controls().failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, UNKNOWN_ERROR);
         pool.free(address);
-        gpu.driver.failOnCall(CudaFunction.STREAM_SYNCHRONIZE, 1, UNKNOWN_ERROR);
+        gpu.driver.controls().failOnCall(CudaFunction.STREAM_SYNCHRONIZE, 1, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.alloc(MIB));
         assertThat(pool.stats().numAllocs()).isEqualTo(1);
         assertThat(pool.stats().bytesInUse()).isZero();
@@ -312,12 +313,12 @@ class DriverPoolTest {
                 CudaFunction.MEM_POOL_SET_ATTRIBUTE,
                 CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC,
                 CudaFunction.MEM_POOL_GET_ATTRIBUTE)) {
-            gpu.driver.failOnCall(function, 1, UNKNOWN_ERROR);
+            gpu.driver.controls().failOnCall(function, 1, UNKNOWN_ERROR);
             assertThatExceptionOfType(DeviceException.class)
                     .as(function.toString())
                     .isThrownBy(() -> gpu.pool("arena.exclusive", "1", "arena.max_mem", "1"));
         }
-        gpu.driver.failOnCall(CudaFunction.MEM_POOL_CREATE, 1, CudaResult.OUT_OF_MEMORY);
+        gpu.driver.controls().failOnCall(CudaFunction.MEM_POOL_CREATE, 1, CudaResult.OUT_OF_MEMORY);
         assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> gpu.pool("arena.exclusive", "1"));
     }
 }

@@ -86,7 +86,7 @@ class CudaResourcesTest {
             assertThatThrownBy(() -> resource.allocate(1, 3)).isInstanceOf(InvalidAlignmentException.class);
             resource.deallocate(one, 1);
             resource.deallocate(two, MIB, 128);
-            driver.advanceAll();
+            driver.controls().advanceAll();
         }
     }
 
@@ -115,11 +115,11 @@ class CudaResourcesTest {
     @Test
     void anotherFailureOfTheDriverIsNotExhaustion() {
         MemoryResource resource = new CudaDeviceResource(driver, 0);
-        driver.failOnCall(1, CudaResult.ILLEGAL_ADDRESS);
+        driver.controls().failOnCall(1, CudaResult.ILLEGAL_ADDRESS);
         assertThatThrownBy(() -> resource.allocate(1)).isInstanceOf(DeviceException.class);
-        driver.failAlways(CudaFunction.MEM_POOL_SET_ATTRIBUTE, CudaResult.NOT_SUPPORTED);
+        driver.controls().failAlways(CudaFunction.MEM_POOL_SET_ATTRIBUTE, CudaResult.NOT_SUPPORTED);
         assertThatThrownBy(() -> new CudaAsyncResource(driver, 0)).isInstanceOf(DeviceException.class);
-        driver.clearFailures();
+        driver.controls().clearFailures();
     }
 
     @Test
@@ -149,7 +149,7 @@ class CudaResourcesTest {
             driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
             stream.flush();
             async.deallocate(address, MIB);
-            assertThat(driver.hazards()).isEmpty();
+            assertThat(driver.controls().hazards()).isEmpty();
         }
     }
 

@@ -87,9 +87,9 @@ class CudaTrackedMemoryTest {
 
         @Override
         public void close() {
-            driver.advanceAll();
+            driver.controls().advanceAll();
             memory.reap();
-            driver.advanceAll(); // events recorded by the reap for uses without one
+            driver.controls().advanceAll(); // events recorded by the reap for uses without one
             assertThat(memory.reap(Duration.ofSeconds(10))).isTrue();
             memory.close();
             streams.forEach(DriverStream::close);
@@ -108,7 +108,7 @@ class CudaTrackedMemoryTest {
 
         @AfterEach
         void close() {
-            device.driver.clearFailures();
+            device.driver.controls().clearFailures();
             device.close();
         }
 
@@ -119,7 +119,8 @@ class CudaTrackedMemoryTest {
                 device.memory.prepare(block, Access.READ, two);
                 device.memory.finish(block, Access.READ, two);
             }
-            assertThat(device.driver.calls(CudaFunction.EVENT_CREATE)).isLessThanOrEqualTo(3);
+            assertThat(device.driver.controls().calls(CudaFunction.EVENT_CREATE))
+                    .isLessThanOrEqualTo(3);
             device.memory.free(block);
         }
 
@@ -127,7 +128,7 @@ class CudaTrackedMemoryTest {
         void afterACommitThatFailsTheNextUseWaitsForAllWorkOfTheStream() {
             TrackedBlock first = device.memory.allocate(MIB, one, "first");
             TrackedBlock second = device.memory.allocate(MIB, one, "second");
-            device.driver.failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
+            device.driver.controls().failOnCall(CudaFunction.EVENT_RECORD, 1, CudaResult.INVALID_HANDLE);
             try (TrackedLaunch launch =
                     device.memory.launch(one).uses(first, Access.WRITE).uses(second, Access.WRITE)) {
                 launch.prepare();
@@ -137,7 +138,7 @@ class CudaTrackedMemoryTest {
             }
             device.copy(first, second, two);
             device.memory.free(first);
-            device.driver.advanceAll();
+            device.driver.controls().advanceAll();
             assertThat(device.valueOf(second)).isEqualTo(9);
             device.memory.free(second);
         }
@@ -149,17 +150,20 @@ class CudaTrackedMemoryTest {
                 launch.prepare();
                 device.driver.memory().memsetD8Async(0, block.address(), (byte) 9, MIB, one.handle());
             }
-            long waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            long waits = device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT);
             TrackedLaunch cancelled = device.memory.launch(two).uses(block, Access.WRITE);
             cancelled.prepare();
             cancelled.cancel();
             device.write(block, 3, two);
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isGreaterThanOrEqualTo(waits + 2);
-            waits = device.driver.calls(CudaFunction.STREAM_WAIT_EVENT);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isGreaterThanOrEqualTo(waits + 2);
+            waits = device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT);
             device.write(block, 4, two);
-            assertThat(device.driver.calls(CudaFunction.STREAM_WAIT_EVENT)).isEqualTo(waits);
-            assertThat(device.driver.calls(CudaFunction.STREAM_SYNCHRONIZE)).isZero();
-            device.driver.advanceAll();
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_WAIT_EVENT))
+                    .isEqualTo(waits);
+            assertThat(device.driver.controls().calls(CudaFunction.STREAM_SYNCHRONIZE))
+                    .isZero();
+            device.driver.controls().advanceAll();
             assertThat(device.valueOf(block)).isEqualTo(4);
             device.memory.free(block);
         }
@@ -173,7 +177,7 @@ class CudaTrackedMemoryTest {
             assertThat(device.memory.reap(Duration.ofMillis(2))).isFalse();
             for (CudaFunction function : List.of(
                     CudaFunction.STREAM_SYNCHRONIZE, CudaFunction.EVENT_SYNCHRONIZE, CudaFunction.CTX_SYNCHRONIZE)) {
-                assertThat(device.driver.calls(function)).isZero();
+                assertThat(device.driver.controls().calls(function)).isZero();
             }
         }
 
@@ -181,8 +185,8 @@ class CudaTrackedMemoryTest {
         void aBlockWhoseDeallocationTheDriverFailsIsNoLongerLive() {
             TrackedBlock block = device.memory.allocate(MIB, one, "test");
             device.memory.free(block);
-            device.driver.advanceAll();
-            device.driver.failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, CudaResult.INVALID_HANDLE);
+            device.driver.controls().advanceAll();
+            device.driver.controls().failOnCall(CudaFunction.MEM_FREE_ASYNC, 1, CudaResult.INVALID_HANDLE);
             assertThatThrownBy(device.memory::reap).isInstanceOf(DeviceException.class);
             assertThat(device.memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
             device.driver.pools().memFreeAsync(0, block.address(), one.handle());
@@ -207,7 +211,7 @@ class CudaTrackedMemoryTest {
                             TrackedBlock block = device.memory.allocate(1000, stream, "worker");
                             device.write(block, i, stream);
                             device.memory.free(block);
-                            device.driver.advance(stream.handle());
+                            device.driver.controls().advance(stream.handle());
                         }
                     }));
                 }
@@ -235,12 +239,12 @@ class CudaTrackedMemoryTest {
         assertThatThrownBy(() -> driver.memory().memsetD8Async(0, address, (byte) 1, 1000, two.handle()))
                 .isInstanceOf(StreamHazardException.class);
         async.deallocate(address, 1000, 256, one);
-        driver.advance(one.handle());
+        driver.controls().advance(one.handle());
         two.close();
         one.close();
         async.close();
         driver.devices().primaryContextRelease(0);
-        assertThat(driver.hazards()).hasSize(1);
+        assertThat(driver.controls().hazards()).hasSize(1);
     }
 
     /** Whichever call of the driver fails, no block is lost. */
@@ -251,9 +255,9 @@ class CudaTrackedMemoryTest {
         for (int call = 1; hasFailed; call++) {
             try (Device device = new Device(isAsync, 2)) {
                 List<TrackedBlock> live = new ArrayList<>();
-                device.driver.failOnCall(call, CudaResult.ILLEGAL_ADDRESS);
+                device.driver.controls().failOnCall(call, CudaResult.ILLEGAL_ADDRESS);
                 int failures = runUnderFailures(device, live);
-                device.driver.clearFailures();
+                device.driver.controls().clearFailures();
                 TrackedMemory.Status status = device.memory.status();
                 assertThat(status.live() + status.pending() + status.available())
                         .isEqualTo(8 * MIB);
@@ -277,9 +281,9 @@ class CudaTrackedMemoryTest {
                     freed.add(live.getFirst().address());
                     device.memory.free(live.removeFirst());
                 },
-                device.driver::advanceAll,
+                device.driver.controls()::advanceAll,
                 device.memory::reap,
-                device.driver::advanceAll,
+                device.driver.controls()::advanceAll,
                 device.memory::reap,
                 () -> live.add(device.memory.allocate(1000, two, "third")));
         int failures = 0;
@@ -342,14 +346,14 @@ class CudaTrackedMemoryTest {
                             values.remove(/* index */ freed);
                         }
                     }
-                    case 6 -> device.driver.advance(stream.handle());
+                    case 6 -> device.driver.controls().advance(stream.handle());
                     default -> device.memory.reap();
                 }
                 TrackedMemory.Status status = device.memory.status();
                 assertThat(status.live() + status.pending() + status.available())
                         .isEqualTo(8 * MIB);
             }
-            device.driver.advanceAll();
+            device.driver.controls().advanceAll();
             for (int i = 0; i < blocks.size(); i++) {
                 assertThat(device.valueOf(blocks.get(i))).isEqualTo(values.get(i));
             }

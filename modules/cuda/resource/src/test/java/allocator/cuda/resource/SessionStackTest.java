@@ -145,7 +145,7 @@ class SessionStackTest {
         }
         assertThat(actions()).containsExactly(Action.ALLOCATE, Action.FREE);
         assertThat(tenant.status().charge()).isZero();
-        assertThat(driver.calls(CudaFunction.MEM_ALLOC)).isZero();
+        assertThat(driver.controls().calls(CudaFunction.MEM_ALLOC)).isZero();
     }
 
     @Test

@@ -1,16 +1,22 @@
 package allocator.cuda.simulated;
 
 /**
- * Work that may meet other work on the same memory, because nothing orders their streams: memory used before it is
- * ready, reused while in flight, or freed while in use.
+ * A data race between streams: work that accesses memory which other, incomplete work accesses too, without an event
+ * that orders them. Typical causes are memory used before its allocation is complete, memory reused while in flight,
+ * and memory freed while in use.
  *
- * <p>A real device would go on with whatever bytes there are. Not a {@link allocator.cuda.driver.CudaException}, so
- * that nothing handles it by mistake.
+ * <p>A real device would continue with undefined bytes. This is not a {@link allocator.cuda.driver.CudaException}, so
+ * that code that handles failures of the driver does not handle it by mistake.
  */
 public final class StreamHazardException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
-    StreamHazardException(String message) {
+    /**
+     * Describes a hazard.
+     *
+     * @param message both operations, and the memory they access
+     */
+    public StreamHazardException(String message) {
         super(message);
     }
 }

@@ -1,27 +1,67 @@
 package allocator.cuda.simulated;
 
-import allocator.cuda.driver.CudaDriver;
-import org.junit.jupiter.api.AfterEach;
+import allocator.cuda.simulated.CudaContract.Stall;
+import allocator.cuda.simulated.CudaContract.TestDriver;
+import org.junit.jupiter.api.Nested;
 
-/** The contract on a simulated device whose streams go on only when somebody waits for them. */
-class SimulatedCudaDriverContractTest extends CudaDriverContract {
-    private SimulatedCudaDriver driver;
-
-    @Override
-    CudaDriver openDriver() {
-        driver = SimulatedCudaDriver.builder().withLaggingStreams().build();
-        return driver;
+/** The contract on a simulated device whose streams execute work only when a call waits for it. */
+class SimulatedCudaDriverContractTest {
+    @Nested
+    class Devices extends CudaDevicesContract {
+        Devices() {
+            super(Lagging::new);
+        }
     }
 
-    @Override
-    Stall stall(CudaDriver lagging, int device, long stream) {
-        return () -> {};
+    @Nested
+    class Memory extends CudaMemoryContract {
+        Memory() {
+            super(Lagging::new);
+        }
     }
 
-    @Override
-    @AfterEach
-    void releaseContext() {
-        super.releaseContext();
-        driver.close();
+    @Nested
+    class Pools extends CudaPoolsContract {
+        Pools() {
+            super(Lagging::new);
+        }
+    }
+
+    @Nested
+    class AddressRanges extends CudaAddressRangesContract {
+        AddressRanges() {
+            super(Lagging::new);
+        }
+    }
+
+    @Nested
+    class Streams extends CudaStreamsContract {
+        Streams() {
+            super(Lagging::new);
+        }
+    }
+
+    @Nested
+    class Threads extends CudaThreadsContract {
+        Threads() {
+            super(Lagging::new);
+        }
+    }
+
+    /** A stream that lags needs nothing to be stalled. */
+    private record Lagging(SimulatedCudaDriver driver) implements TestDriver {
+        Lagging() {
+            this(SimulatedCudaDriver.builder().withLaggingStreams().build());
+        }
+
+        @Override
+        public Stall stall(long stream) {
+            return () -> {};
+        }
+
+        @Override
+        public void close() {
+            driver.close();
+        }
     }
 }

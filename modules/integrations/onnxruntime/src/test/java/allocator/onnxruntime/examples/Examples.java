@@ -23,7 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What to do with {@link OnnxRuntimeAllocators}. */
+/** Examples of {@link OnnxRuntimeAllocators}. */
 public final class Examples {
     private Examples() {}
 
@@ -42,7 +42,7 @@ public final class Examples {
         }
     }
 
-    /** What the README shows: a session that has 64 MiB and not a byte more. */
+    /** The sample of the module's page: a session limited to 64 MiB. */
     public static void tour(Path model, Inputs inputs) throws OrtException {
         try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
                         .provider("cpu-reference")

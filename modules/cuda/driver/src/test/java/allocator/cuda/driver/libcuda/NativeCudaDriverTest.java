@@ -2,25 +2,23 @@ package allocator.cuda.driver.libcuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.fail;
 
-import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaDrivers;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.PoolAttribute;
-import java.lang.reflect.Method;
+import allocator.testkit.Gpu;
+import allocator.testkit.HeapUse;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What only the real driver can show; skipped where there is no GPU, unless one is required. */
+/** Properties that only the installed driver has; skipped where there is no GPU, unless one is required. */
 class NativeCudaDriverTest {
     private static final int DEVICE = 0;
 
@@ -28,20 +26,8 @@ class NativeCudaDriverTest {
 
     @BeforeEach
     void retainContext() {
-        driver = requireGpu();
+        driver = CudaDrivers.probe().orElseThrow(Gpu::absent);
         driver.devices().primaryContextRetain(DEVICE);
-    }
-
-    private static CudaDriver requireGpu() {
-        return switch (CudaDrivers.probe()) {
-            case CudaAvailability.Available available -> available.driver();
-            case CudaAvailability.Unavailable unavailable -> {
-                if (Boolean.getBoolean("allocator.gpu.required")) {
-                    yield fail("allocator.gpu.required is set, but " + unavailable.reason());
-                }
-                yield Assumptions.abort(unavailable.reason());
-            }
-        };
     }
 
     @AfterEach
@@ -77,7 +63,7 @@ class NativeCudaDriverTest {
     }
 
     @Test
-    void exceptionsThatJCudaWasAskedToThrowComeAsOurs() {
+    void exceptionsOfJCudaBecomeCudaExceptions() {
         JCudaDriver.setExceptionsEnabled(true);
         try {
             assertThatThrownBy(() -> driver.addressRanges().memAddressReserve(DEVICE, Long.MAX_VALUE))
@@ -97,7 +83,7 @@ class NativeCudaDriverTest {
     }
 
     @Test
-    void hotCallsCreateNoObjects() throws ReflectiveOperationException {
+    void hotCallsCreateNoObjects() {
         final long stream = driver.streams().streamCreate(DEVICE);
         final long other = driver.streams().streamCreate(DEVICE);
         final long event = driver.streams().eventCreate(DEVICE);
@@ -113,9 +99,9 @@ class NativeCudaDriverTest {
         };
         final int count = 10_000;
         repeat(calls, count);
-        final long before = allocatedBytes();
+        final long before = HeapUse.ofThisThread();
         repeat(calls, count);
-        assertThat((allocatedBytes() - before) / count).isZero();
+        assertThat((HeapUse.ofThisThread() - before) / count).isZero();
         driver.devices().ctxSynchronize(DEVICE);
         driver.pools().memPoolDestroy(DEVICE, pool);
         driver.streams().eventDestroy(DEVICE, event);
@@ -127,15 +113,5 @@ class NativeCudaDriverTest {
         for (int i = 0; i < count; i++) {
             calls.run();
         }
-    }
-
-    /** By reflection, since the module under test has no need of the management module. */
-    private static long allocatedBytes() throws ReflectiveOperationException {
-        final Object threads = Class.forName("java.lang.management.ManagementFactory")
-                .getMethod("getThreadMXBean")
-                .invoke(null);
-        final Method allocated =
-                Class.forName("com.sun.management.ThreadMXBean").getMethod("getCurrentThreadAllocatedBytes");
-        return (long) allocated.invoke(threads);
     }
 }

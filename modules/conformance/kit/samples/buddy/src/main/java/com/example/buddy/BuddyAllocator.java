@@ -1,5 +1,8 @@
 package com.example.buddy;
 
+import allocator.provider.support.BlockCounters;
+import allocator.provider.support.Limit;
+import allocator.provider.support.Sizes;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -34,31 +37,25 @@ final class BuddyAllocator implements HostAccessibleAllocator {
 
     private static final long REGION = 1 << 20;
 
-    /** What the JDK gave; larger requests get regions of their own. */
+    /** Memory taken from the JDK; larger requests get regions of their own. */
     private record Region(Arena lifetime, long address, long byteSize) {}
 
     /** A live block. */
     private record Block(Region region, long byteSize, long requested) {}
 
     private final MemoryInfo info;
-    private final long limit;
+    private final Limit limit;
     private final AllocatorOptions options;
     private final TreeMap<Long, Region> regions = new TreeMap<>();
     private final TreeMap<Long, Block> live = new TreeMap<>();
     private final Map<Long, TreeSet<Long>> freeBySize = new HashMap<>();
+    private final BlockCounters counters = new BlockCounters();
     private boolean isClosed;
-    private long inUse;
-    private long requestedInUse;
     private long held;
     private long free;
-    private long peakInUse;
     private long peakHeld;
-    private long largest;
-    private long allocs;
-    private long reserves;
-    private long failures;
 
-    BuddyAllocator(MemoryInfo info, long limit, AllocatorOptions options) {
+    BuddyAllocator(MemoryInfo info, Limit limit, AllocatorOptions options) {
         this.info = info;
         this.limit = limit;
         this.options = options;
@@ -73,33 +70,23 @@ final class BuddyAllocator implements HostAccessibleAllocator {
         }
         final long address = size > REGION ? region(byteSize, size) : small(byteSize, size);
         live.put(address, new Block(regions.floorEntry(address).getValue(), size, byteSize));
-        inUse += size;
-        requestedInUse += byteSize;
-        peakInUse = Math.max(peakInUse, inUse);
-        largest = Math.max(largest, size);
-        allocs++;
+        counters.allocated(size, byteSize);
         return address;
     }
 
     @Override
     public synchronized long reserve(long byteSize) {
         final long address = alloc(byteSize);
-        reserves += address == 0 ? 0 : 1;
+        if (address != 0) {
+            counters.reserved();
+        }
         return address;
     }
 
     /** A power of two up to a region's size; beyond, what was asked for, in whole smallest blocks. */
     private static long roundUp(long byteSize) {
-        if (byteSize < 0) {
-            throw InvalidSizeException.negative(byteSize);
-        }
-        if (byteSize > Long.MAX_VALUE - SMALLEST) {
-            throw InvalidSizeException.overflow(byteSize, SMALLEST);
-        }
-        if (byteSize == 0 || byteSize > REGION) {
-            return (byteSize + SMALLEST - 1) / SMALLEST * SMALLEST;
-        }
-        return Math.max(SMALLEST, Long.highestOneBit(2 * byteSize - 1));
+        final long whole = Sizes.roundUp(byteSize, SMALLEST);
+        return whole == 0 || whole > REGION ? whole : Long.highestOneBit(2 * whole - 1);
     }
 
     private long small(long byteSize, long size) {
@@ -111,7 +98,7 @@ final class BuddyAllocator implements HostAccessibleAllocator {
             }
         }
         // A region of the usual size; where the limit has no room for one, a region for this block alone.
-        final long regionSize = REGION <= limit - held ? REGION : size;
+        final long regionSize = REGION <= limit.available(held) ? REGION : size;
         return cut(region(byteSize, regionSize), regionSize, size);
     }
 
@@ -129,10 +116,10 @@ final class BuddyAllocator implements HostAccessibleAllocator {
     }
 
     private long region(long byteSize, long size) {
-        if (size > limit - held) {
+        if (size > limit.available(held)) {
             giveBackFreeRegions();
         }
-        if (size > limit - held) {
+        if (size > limit.available(held)) {
             throw exhausted(byteSize, size);
         }
         final Arena lifetime = Arena.ofShared();
@@ -149,10 +136,18 @@ final class BuddyAllocator implements HostAccessibleAllocator {
     }
 
     private OutOfMemoryException exhausted(long byteSize, long size) {
-        failures++;
+        counters.failed();
         return new OutOfMemoryException(
                 "no room for another block",
-                new Shortage(info, byteSize, size, limit, inUse, held, largestFree(), OutOfMemoryException.UNKNOWN));
+                new Shortage(
+                        info,
+                        byteSize,
+                        size,
+                        limit.toStats(),
+                        counters.bytesInUse(),
+                        held,
+                        largestFree(),
+                        OutOfMemoryException.UNKNOWN));
     }
 
     private void giveBackFreeRegions() {
@@ -178,10 +173,9 @@ final class BuddyAllocator implements HostAccessibleAllocator {
         }
         final Block block = live.remove(address);
         if (block == null) {
-            throw refusal(address);
+            throw invalidFree(address);
         }
-        inUse -= block.byteSize();
-        requestedInUse -= block.requested();
+        counters.freed(block.byteSize(), block.requested());
         if (block.byteSize() > REGION) {
             giveBack(block.region());
         } else {
@@ -205,7 +199,7 @@ final class BuddyAllocator implements HostAccessibleAllocator {
         freeOf(size).add(address);
     }
 
-    private InvalidFreeException refusal(long address) {
+    private InvalidFreeException invalidFree(long address) {
         final Map.Entry<Long, Block> below = live.lowerEntry(address);
         if (below != null && address < below.getKey() + below.getValue().byteSize()) {
             return new InteriorAddressException(address, "it lies inside a live block");
@@ -246,12 +240,10 @@ final class BuddyAllocator implements HostAccessibleAllocator {
     @Override
     public synchronized AllocatorStats stats() {
         requireOpen();
-        return new AllocatorStats.Builder()
-                .limit(limit)
-                .inUse(inUse, requestedInUse, peakInUse)
+        return counters.toStats()
+                .limit(limit.toStats())
                 .held(held, peakHeld)
                 .free(free, largestFree())
-                .calls(allocs, reserves, failures, largest)
                 .build();
     }
 

@@ -1,5 +1,8 @@
 package com.example.buddy;
 
+import allocator.provider.support.Limit;
+import allocator.provider.support.References;
+import allocator.provider.support.References.Release;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -15,16 +18,13 @@ import allocator.spi.MemoryType;
 import allocator.spi.OptionKey;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /** Offers the host's memory through buddy allocators, a new one for each caller. */
 public final class BuddyFactory implements EpFactory {
     static final OptionKey<Long> MAX_MEM =
-            OptionKey.bytes("arena.max_mem", 256L << 20, "the most that is taken from the C library");
+            OptionKey.bytes("arena.max_mem", 256L << 20, "the most that regions may come to; 0 is no limit");
 
     private static final List<OptionKey<?>> KEYS = List.of(MAX_MEM);
     private static final MemoryInfo MEMORY = new MemoryInfo(
@@ -33,10 +33,10 @@ public final class BuddyFactory implements EpFactory {
             BuddyAllocator.SMALLEST,
             AllocatorType.DEVICE);
 
-    private final Set<Allocator> open = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final References<BuddyAllocator> references = new References<>();
     private boolean isClosed;
 
-    /** Made by the service loader; touches nothing. */
+    /** Created by the service loader; touches nothing. */
     public BuddyFactory() {}
 
     @Override
@@ -75,25 +75,22 @@ public final class BuddyFactory implements EpFactory {
             throw new UnsupportedMemoryException("buddy serves " + MEMORY + ", not " + info);
         }
         options.requireValid(KEYS);
-        final BuddyAllocator allocator = new BuddyAllocator(MEMORY, options.get(MAX_MEM), options.resolve(KEYS));
-        open.add(allocator);
-        return allocator;
+        return references.acquireExclusive(
+                () -> new BuddyAllocator(MEMORY, new Limit(options.get(MAX_MEM)), options.resolve(KEYS)));
     }
 
     @Override
     public void releaseAllocator(Allocator allocator) {
-        synchronized (this) {
-            if (!open.remove(allocator)) {
-                throw new UnknownAllocatorException("this factory has no open allocator like that");
-            }
+        if (references.release(allocator) == Release.UNKNOWN) {
+            throw new UnknownAllocatorException("this factory has no open reference to " + allocator);
         }
         ((BuddyAllocator) allocator).close();
     }
 
     @Override
     public synchronized void close() {
-        if (!open.isEmpty()) {
-            throw new IllegalStateException(open.size() + " allocators are still out");
+        if (references.count() > 0) {
+            throw new IllegalStateException(references.count() + " allocators are not released");
         }
         isClosed = true;
     }

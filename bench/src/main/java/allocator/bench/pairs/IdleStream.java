@@ -1,0 +1,31 @@
+package allocator.bench.pairs;
+
+import allocator.spi.MemoryInfo;
+import allocator.spi.SyncNotification;
+import allocator.spi.SyncStream;
+
+/** A stream without work, which no other stream waits for: its memory stays its own. */
+final class IdleStream extends SyncStream {
+    IdleStream(MemoryInfo memory) {
+        super(memory);
+    }
+
+    @Override
+    public long handle() {
+        return 0;
+    }
+
+    @Override
+    public SyncNotification createNotification() {
+        throw new UnsupportedOperationException("no stream waits for this one");
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void onSessionRunEnd() {}
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,102 @@
+package allocator.architecture.tests;
+
+import static java.util.stream.Collectors.counting;
+import static java.util.stream.Collectors.groupingBy;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Sizes that keep the tree legible: of packages, classes and lines. */
+class SourceLayoutTest {
+    private static final int MAX_FILES = 25;
+    private static final int MAX_LINES = 400;
+    private static final int MAX_COLUMNS = 120;
+
+    /** The contract, and the rules that the kit proves: one place each, however many there are. */
+    private static final Set<String> LARGE_PACKAGES = Set.of("allocator/spi", "allocator/conformance/rules");
+
+    private static final Pattern RULER = Pattern.compile("^\\s*//\\s*-{3,}");
+
+    /** How a class above {@link #MAX_LINES} lines says why it is one class. */
+    private static final String REASON = "One class, since ";
+
+    static List<ReactorModule> modules() {
+        return ReactorModule.all();
+    }
+
+    @ParameterizedTest
+    @MethodSource("modules")
+    void packagesAreSmall(ReactorModule module) {
+        final Map<String, Long> sizes =
+                new TreeMap<>(mainSources(module).collect(groupingBy(source -> packageOf(module, source), counting())));
+        LARGE_PACKAGES.forEach(sizes::remove);
+        assertThat(sizes).allSatisfy((name, files) -> assertThat(files).as(name).isLessThanOrEqualTo(MAX_FILES));
+    }
+
+    @ParameterizedTest
+    @MethodSource("modules")
+    void classesAreShortOrSayWhyNot(ReactorModule module) {
+        assertThat(sources(module).filter(source -> lines(source).size() > MAX_LINES))
+                .allSatisfy(source -> assertThat(lines(source))
+                        .as("%s has more than %d lines and no sentence \"%s...\"", source, MAX_LINES, REASON)
+                        .anyMatch(line -> line.contains(REASON)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("modules")
+    void linesFitAScreenAndNoneIsARuler(ReactorModule module) {
+        assertThat(sources(module))
+                .allSatisfy(source -> assertThat(lines(source))
+                        .as(source.toString())
+                        .noneMatch(line -> RULER.matcher(line).find())
+                        .allMatch(line -> line.length() <= MAX_COLUMNS));
+    }
+
+    @Test
+    void everyModuleHasSources() {
+        assertThat(modules()).anyMatch(module -> mainSources(module).findAny().isPresent());
+    }
+
+    private static String packageOf(ReactorModule module, Path source) {
+        return module.path()
+                .resolve("src/main/java")
+                .relativize(source.getParent())
+                .toString();
+    }
+
+    private static Stream<Path> mainSources(ReactorModule module) {
+        return sources(module).filter(source -> source.startsWith(module.path().resolve("src/main")));
+    }
+
+    private static Stream<Path> sources(ReactorModule module) {
+        final Path folder = module.path().resolve("src");
+        if (Files.notExists(folder)) {
+            return Stream.empty();
+        }
+        try (Stream<Path> files = Files.walk(folder)) {
+            return files.filter(file -> file.toString().endsWith(".java")).toList().stream();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static List<String> lines(Path source) {
+        try {
+            return Files.readAllLines(source);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package allocator.arena;
+
+import allocator.spi.AllocatorStats;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+
+/** Statistics and snapshot of an arena: the lanes', all of one moment, added up. */
+final class ArenaTotals {
+    private final Lanes lanes;
+
+    /** Failures counted by lanes that did not fail the request, as another attempt succeeded. */
+    private final AtomicLong recoveredFailures = new AtomicLong();
+
+    ArenaTotals(Lanes lanes) {
+        this.lanes = lanes;
+    }
+
+    /** Subtracts failures of lanes from the statistics; a negative number adds them again. */
+    void recovered(int failures) {
+        recoveredFailures.addAndGet(failures);
+    }
+
+    /** Returns the statistics. */
+    AllocatorStats stats() {
+        return sumOf(ofEach(LaneReport::stats));
+    }
+
+    /** Returns the snapshot. */
+    ArenaSnapshot snapshot(ArenaConfig config) {
+        final List<ArenaSnapshot> each = ofEach(LaneReport::snapshot);
+        return new ArenaSnapshot(
+                each.getFirst().memory(),
+                config,
+                sumOf(each.stream().map(ArenaSnapshot::stats).toList()),
+                each.getFirst().nextRegionBytes(),
+                inOrder(each, ArenaSnapshot::regions, ArenaSnapshot.Region::address),
+                inOrder(each, ArenaSnapshot::reserves, ArenaSnapshot.Span::address),
+                inOrder(each, ArenaSnapshot::unreturned, ArenaSnapshot.Span::address));
+    }
+
+    /** Returns what the report of each lane says, all of one moment. */
+    private <T> List<T> ofEach(Function<LaneReport, T> query) {
+        final List<Lane> all = List.copyOf(lanes.all());
+        final List<T> results = new ArrayList<>(all.size());
+        int frozen = 0;
+        try {
+            for (; frozen < all.size(); frozen++) {
+                all.get(frozen).freeze();
+            }
+            all.forEach(lane -> results.add(query.apply(lane.report())));
+        } finally {
+            while (frozen > 0) {
+                all.get(--frozen).unfreeze();
+            }
+        }
+        return results;
+    }
+
+    private AllocatorStats sumOf(List<AllocatorStats> each) {
+        if (each.size() == 1) {
+            return each.getFirst();
+        }
+        return new AllocatorStats.Builder()
+                .limit(each.getFirst().limit())
+                .inUse(
+                        sum(each, AllocatorStats::bytesInUse),
+                        sum(each, AllocatorStats::requestedBytesInUse),
+                        sum(each, AllocatorStats::peakBytesInUse))
+                .held(sum(each, AllocatorStats::bytesHeld), lanes.heldLimit.peakHeld())
+                .free(sum(each, AllocatorStats::freeBytes), max(each, AllocatorStats::largestFreeChunk))
+                .calls(
+                        sum(each, AllocatorStats::numAllocs),
+                        sum(each, AllocatorStats::numReserves),
+                        sum(each, AllocatorStats::numFailedAllocs) - recoveredFailures.get(),
+                        max(each, AllocatorStats::maxAllocSize))
+                .regions(sum(each, AllocatorStats::numArenaExtensions), sum(each, AllocatorStats::numArenaShrinkages))
+                .build();
+    }
+
+    private static long sum(List<AllocatorStats> each, ToLongFunction<AllocatorStats> counter) {
+        return each.stream().mapToLong(counter).sum();
+    }
+
+    private static long max(List<AllocatorStats> each, ToLongFunction<AllocatorStats> counter) {
+        return each.stream().mapToLong(counter).max().orElse(0);
+    }
+
+    private static <T> List<T> inOrder(
+            List<ArenaSnapshot> each, Function<ArenaSnapshot, List<T>> part, Function<T, Long> address) {
+        return each.stream()
+                .flatMap(snapshot -> part.apply(snapshot).stream())
+                .sorted(Comparator.comparing(address, Long::compareUnsigned))
+                .toList();
+    }
+}

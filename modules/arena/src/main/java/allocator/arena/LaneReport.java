@@ -1,0 +1,150 @@
+package allocator.arena;
+
+import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.Region;
+import allocator.arena.upstream.Counters;
+import allocator.provider.support.LiveSizes;
+import allocator.spi.AllocatorStats;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Describes a lane: statistics, snapshot, sizes, bookkeeping, and the failure of a request. */
+final class LaneReport {
+    private final Lane lane;
+    private final Placement placement;
+    private final Counters counters;
+
+    LaneReport(Lane lane) {
+        this.lane = lane;
+        placement = lane.placement;
+        counters = lane.counters;
+    }
+
+    /** Returns the counters. Under the lane's lock. */
+    AllocatorStats stats() {
+        lane.requireOpen();
+        placement.mergeCached();
+        return counters.toStats(limit(), Granules.toBytes(placement.largest()));
+    }
+
+    private long limit() {
+        return lane.config.limit().toStats();
+    }
+
+    /** Returns the lane as a value. Under the lane's lock. */
+    ArenaSnapshot snapshot() {
+        lane.requireOpen();
+        placement.mergeCached();
+        return new ArenaSnapshot(
+                lane.info,
+                lane.config,
+                stats(),
+                lane.growth.nextRegionBytes(),
+                lane.regions.toList().stream().map(this::snapshot).toList(),
+                spans(lane.reserves.sizes()),
+                spans(lane.returns.unreturned()));
+    }
+
+    private ArenaSnapshot.Region snapshot(Region region) {
+        return new ArenaSnapshot.Region(
+                lane.number,
+                region.id(),
+                region.base(),
+                region.byteSize(),
+                placement.list(region, ArenaSnapshot.Chunk::new));
+    }
+
+    private static List<ArenaSnapshot.Span> spans(LiveSizes sizes) {
+        final List<ArenaSnapshot.Span> spans = new ArrayList<>();
+        sizes.forEach((address, byteSize) -> spans.add(new ArenaSnapshot.Span(address, byteSize)));
+        return spans;
+    }
+
+    /** Returns the bytes that the caller of a live allocation requested. */
+    long requestedSize(long address) {
+        return sizeOf(address, true);
+    }
+
+    /** Returns the bytes that a live allocation occupies. */
+    long allocatedSize(long address) {
+        return sizeOf(address, false);
+    }
+
+    private long sizeOf(long address, boolean isRequested) {
+        lane.lock.lock();
+        try {
+            lane.requireOpen();
+            final Region region = lane.regions.find(address);
+            final int chunk = region == null ? Region.NO_CHUNK : placement.liveChunk(region, address);
+            if (region != null && chunk != Region.NO_CHUNK) {
+                return isRequested ? placement.requested(chunk) : Granules.toBytes(placement.granules(region, chunk));
+            }
+            final long reserved = lane.reserves.sizes().sizeOf(address);
+            if (reserved < 0) {
+                throw new IllegalArgumentException(
+                        "0x" + Long.toHexString(address) + " is not a live allocation of " + lane.info);
+            }
+            return reserved;
+        } finally {
+            lane.lock.unlock();
+        }
+    }
+
+    /** Returns the bytes of Java heap that the lane's tables take. */
+    long bookkeepingBytes() {
+        lane.lock.lock();
+        try {
+            return placement.bookkeepingBytes()
+                    + lane.reserves.sizes().heapBytes()
+                    + lane.returns.unreturned().heapBytes();
+        } finally {
+            lane.lock.unlock();
+        }
+    }
+
+    /** Counts a request that exceeds the limit, and returns its exception. Under the lane's lock. */
+    OutOfMemoryException limitReached(
+            long available, long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve) {
+        final String reason = "Available memory of " + available + " is smaller than requested bytes of " + rounded;
+        return outOfMemory(reason, byteSize, rounded, stream, isReserve, null);
+    }
+
+    /** Counts a request that the device cannot satisfy, and returns its exception. Under the lane's lock. */
+    OutOfMemoryException deviceFailed(
+            long byteSize,
+            long rounded,
+            @Nullable SyncStream stream,
+            boolean isReserve,
+            @Nullable OutOfMemoryException cause) {
+        final String reason = "Failed to allocate memory for requested buffer of size " + rounded;
+        return outOfMemory(reason, byteSize, rounded, stream, isReserve, cause);
+    }
+
+    private OutOfMemoryException outOfMemory(
+            String reason,
+            long byteSize,
+            long rounded,
+            @Nullable SyncStream stream,
+            boolean isReserve,
+            @Nullable OutOfMemoryException cause) {
+        counters.failed();
+        final long largest = isReserve ? 0 : Granules.toBytes(placement.largestFor(stream));
+        final Shortage shortage = new Shortage(
+                lane.info,
+                byteSize,
+                rounded,
+                limit(),
+                counters.inUse(),
+                counters.held(),
+                largest,
+                cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
+        final String request = (isReserve ? "reserve of " : "allocation of ") + byteSize + " bytes (" + rounded
+                + " rounded) for " + (stream == null ? "no stream" : stream) + " failed";
+        return new OutOfMemoryException(reason, shortage, ArenaDump.of(snapshot(), request), cause);
+    }
+}

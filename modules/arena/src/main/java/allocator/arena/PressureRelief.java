@@ -1,0 +1,88 @@
+package allocator.arena;
+
+import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.SyncStream;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Serves a request that a lane could not: first from the free memory of the other lanes, then once more after all lanes
+ * have returned their free regions. The statistics count a request that fails in the end as one failure, and one that
+ * succeeds as none.
+ */
+final class PressureRelief {
+    private final Lanes lanes;
+    private final ArenaTotals totals;
+    private final MemoryInfo info;
+
+    PressureRelief(Lanes lanes, ArenaTotals totals, MemoryInfo info) {
+        this.lanes = lanes;
+        this.totals = totals;
+        this.info = info;
+    }
+
+    /** Allocates after {@code own}, the requester's lane, failed with {@code failure}. */
+    long allocate(long byteSize, @Nullable SyncStream stream, long requester, Lane own, OutOfMemoryException failure) {
+        int failures = 1;
+        for (final Lane lane : lanes.all()) {
+            if (lane != own) {
+                try {
+                    final long address = lane.allocate(byteSize, stream, requester);
+                    totals.recovered(failures);
+                    return address;
+                } catch (OutOfMemoryException e) {
+                    failures++;
+                    failure.addSuppressed(e);
+                }
+            }
+        }
+        return afterShrink(byteSize, () -> own.allocate(byteSize, stream, requester), failure, failures);
+    }
+
+    /** Reserves after the main lane failed with {@code failure}. */
+    long reserve(long byteSize, OutOfMemoryException failure) {
+        return afterShrink(byteSize, () -> lanes.main.reserve(byteSize), failure, 1);
+    }
+
+    /** Shrinks all lanes if there are several, and repeats the request. */
+    private long afterShrink(long byteSize, LongSupplier request, OutOfMemoryException failure, int failures) {
+        if (lanes.count() == 1) {
+            throw failure;
+        }
+        // Of all the failures, one counts if the last attempt fails as well.
+        totals.recovered(failures);
+        try {
+            lanes.shrink();
+            return request.getAsLong();
+        } catch (OutOfMemoryException e) {
+            throw ofAllLanes(e, byteSize);
+        } catch (AllocatorException e) {
+            totals.recovered(-1);
+            failure.addSuppressed(e);
+            throw failure;
+        }
+    }
+
+    /** Returns a failure with the numbers of all lanes. */
+    private OutOfMemoryException ofAllLanes(OutOfMemoryException failure, long byteSize) {
+        final AllocatorStats stats = totals.stats();
+        final Shortage shortage = new Shortage(
+                info,
+                byteSize,
+                failure.shortage().rounded(),
+                stats.limit(),
+                stats.bytesInUse(),
+                stats.bytesHeld(),
+                failure.shortage().largestFree(),
+                failure.shortage().deviceFree());
+        return new OutOfMemoryException(
+                "No memory, also after " + lanes.count() + " lanes returned their free regions",
+                shortage,
+                failure.dump(),
+                failure);
+    }
+}

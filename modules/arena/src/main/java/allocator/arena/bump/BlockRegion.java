@@ -1,0 +1,104 @@
+package allocator.arena.bump;
+
+import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidFreeException;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A region of a {@link BumpAllocator} and its blocks, in order of their offsets. A freed block keeps its entry until
+ * the last block of the region is freed, which resets the region.
+ */
+final class BlockRegion extends BumpRegion {
+    /** Whether it was taken for a single request, outside the chain's limit. */
+    final boolean isForOneRequest;
+
+    /** The lane that allocates from this region; {@code null} while any lane may take it. */
+    @Nullable
+    BumpLane lane;
+
+    /** The sync id of the lane's stream at the last free in this region. */
+    long freeStamp;
+
+    private long top;
+    private int count;
+    private int live;
+    private long[] offsets;
+
+    /** Inverted ({@code ~}) where the block is freed. */
+    private long[] sizes;
+
+    BlockRegion(long byteSize, BumpLane lane, boolean isForOneRequest) {
+        super(byteSize);
+        this.lane = lane;
+        this.isForOneRequest = isForOneRequest;
+        this.offsets = new long[isForOneRequest ? 1 : 16];
+        this.sizes = new long[isForOneRequest ? 1 : 16];
+    }
+
+    boolean isEmpty() {
+        return live == 0;
+    }
+
+    @Override
+    long room(long byteAlignment) {
+        return Math.max(0, byteSize - align(top, byteAlignment));
+    }
+
+    /** Allocates a block and returns its address; {@code 0} if there is no room. */
+    long bump(long wantedSize, long byteAlignment) {
+        final long start = align(top, byteAlignment);
+        if (wantedSize > byteSize - start) {
+            return 0;
+        }
+        if (count == offsets.length) {
+            offsets = Arrays.copyOf(offsets, 2 * count);
+            sizes = Arrays.copyOf(sizes, 2 * count);
+        }
+        offsets[count] = start;
+        sizes[count] = wantedSize;
+        count++;
+        live++;
+        top = start + wantedSize;
+        return base() + start;
+    }
+
+    /**
+     * Frees the block at an address in this region and returns its size.
+     *
+     * @throws InvalidFreeException if no live block starts there
+     */
+    long free(long address) {
+        final long offset = address - base();
+        final int found = Arrays.binarySearch(offsets, 0, count, offset);
+        if (found < 0 || sizes[found] < 0) {
+            throw invalidFree(address, found < 0 ? -found - 2 : found);
+        }
+        final long freed = sizes[found];
+        sizes[found] = ~freed;
+        live--;
+        if (live == 0) {
+            top = 0;
+            count = 0;
+        }
+        return freed;
+    }
+
+    /** Diagnoses an address, given the last block that begins at or below it; {@code -1} if there is none. */
+    private InvalidFreeException invalidFree(long address, int block) {
+        final long offset = address - base();
+        if (block < 0) {
+            return new ForeignAddressException(address, "nothing was allocated there since its region was empty");
+        }
+        final long into = offset - offsets[block];
+        if (sizes[block] >= 0 && into < sizes[block]) {
+            return new InteriorAddressException(
+                    address, "it lies " + into + " bytes inside a live allocation of " + sizes[block] + " bytes");
+        }
+        return into == 0
+                ? new DoubleFreeException(address, "it is free already")
+                : new ForeignAddressException(address, "it was never handed out");
+    }
+}

@@ -1,0 +1,321 @@
+package allocator.arena.bump;
+
+import allocator.provider.support.InvalidFrees;
+import allocator.provider.support.Limit;
+import allocator.provider.support.LiveSizes;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.util.Objects;
+
+/**
+ * Allocates blocks by bumping a pointer through regions. A region is reset, and reused, once every block in it has been
+ * freed; one surviving block pins its region. Suits the scratch memory of sessions, which is allocated during a run and
+ * freed by its end: such a run costs one reset for each region it used.
+ *
+ * <p>A <em>lane</em> is the regions of one stream, or those of requests without a stream. A region is <em>idle</em> if
+ * it belongs to no lane, or is empty and belongs to the lane without a stream. A lane whose current region has no room
+ * tries, in order:
+ *
+ * <ol>
+ *   <li>another region of its own;
+ *   <li>an idle region, or an empty region of a stream that the lane's stream has waited for since the last free in it;
+ *   <li>a new region, within {@link BumpConfig};
+ *   <li>memory for this request alone, within the limit of the allocator;
+ *   <li>the two before once more, after all idle regions have been given back.
+ * </ol>
+ *
+ * <p>Memory taken for one request goes back to the device when its block is freed, or, on a stream, when the run ends.
+ * At the end of a run the empty regions of its stream become idle; when a stream closes, its other regions go to the
+ * lane without a stream. So memory reaches another lane only after the work that used it.
+ *
+ * <p>Safe for use by several threads. One lock guards the allocator and is held while the device is called. Calls
+ * allocate no Java objects except for regions and for tables that grow. {@link BumpArena} frees all blocks at once and
+ * is several times faster.
+ */
+public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator {
+    private final UpstreamMemory memory;
+    private final BumpLanes lanes;
+    private final BumpLane common;
+    private final AllocatorOptions effectiveOptions;
+    private final long byteAlignment;
+    private final Object lock = new Object();
+    private final LiveSizes reserves = new LiveSizes();
+    private long bytesInUse;
+    private long peakBytesInUse;
+    private long maxAllocSize;
+    private long numAllocs;
+    private long numReserves;
+    private long numFailedAllocs;
+    private boolean closed;
+
+    /**
+     * Makes an allocator, which holds no memory before the first allocation.
+     *
+     * @param upstream the device; the allocator does not close it
+     * @param config sizes and limit of the regions
+     * @param maxMem limit of all memory held, reserves included, in bytes; {@code 0} means no limit
+     * @param effectiveOptions the effective settings, {@linkplain AllocatorOptions#resolve resolved} for every key
+     * @throws IllegalArgumentException if {@code maxMem} is negative
+     */
+    public BumpAllocator(Allocator upstream, BumpConfig config, long maxMem, AllocatorOptions effectiveOptions) {
+        this.memory = new UpstreamMemory(upstream, new Limit(maxMem));
+        this.lanes = new BumpLanes(memory, Objects.requireNonNull(config, "config"));
+        this.common = lanes.common;
+        this.effectiveOptions = Objects.requireNonNull(effectiveOptions, "effectiveOptions");
+        this.byteAlignment = upstream.info().byteAlignment();
+    }
+
+    @Override
+    public final long alloc(long byteSize) {
+        synchronized (lock) {
+            return allocate(byteSize, common);
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalArgumentException if {@code stream} belongs to another device
+     */
+    @Override
+    public long allocOnStream(long byteSize, SyncStream stream) {
+        requireSameDevice(stream);
+        synchronized (lock) {
+            return allocate(byteSize, lanes.laneOf(stream));
+        }
+    }
+
+    private void requireSameDevice(SyncStream stream) {
+        final MemoryLocation ours = info().location();
+        final MemoryLocation theirs = stream.memory().location();
+        if (theirs.deviceType() != ours.deviceType()
+                || theirs.vendorId() != ours.vendorId()
+                || theirs.deviceOrdinal() != ours.deviceOrdinal()) {
+            throw new IllegalArgumentException(stream + " cannot order memory of " + info());
+        }
+    }
+
+    private long allocate(long byteSize, BumpLane lane) {
+        requireRequest(byteSize);
+        if (byteSize == 0) {
+            return 0;
+        }
+        final BlockRegion current = lane.current;
+        long address = current == null ? 0 : current.bump(byteSize, byteAlignment);
+        if (address == 0) {
+            address = allocateElsewhere(byteSize, lane);
+        }
+        count(byteSize);
+        return address;
+    }
+
+    private void requireRequest(long byteSize) {
+        requireOpen();
+        BumpRequest.requireSize(byteSize, byteAlignment);
+    }
+
+    private long allocateElsewhere(long byteSize, BumpLane lane) {
+        final BlockRegion region = lanes.regionFor(byteSize, lane);
+        if (region == null) {
+            throw outOfMemory(byteSize);
+        }
+        return region.bump(byteSize, byteAlignment);
+    }
+
+    private void count(long byteSize) {
+        numAllocs++;
+        bytesInUse += byteSize;
+        peakBytesInUse = Math.max(peakBytesInUse, bytesInUse);
+        maxAllocSize = Math.max(maxAllocSize, byteSize);
+    }
+
+    @Override
+    public final void free(long address) {
+        synchronized (lock) {
+            requireOpen();
+            if (address == 0) {
+                return;
+            }
+            final int index = lanes.search(address);
+            if (index < 0) {
+                freeReserve(address);
+                return;
+            }
+            bytesInUse -= lanes.get(index).free(address);
+            lanes.freed(index);
+        }
+    }
+
+    private void freeReserve(long address) {
+        final long byteSize = reserves.remove(address);
+        if (byteSize < 0) {
+            throw InvalidFrees.diagnose(reserves, address, info());
+        }
+        bytesInUse -= byteSize;
+        UpstreamMemory.throwIfFailed(memory.giveBack(address, byteSize));
+    }
+
+    @Override
+    public final long reserve(long byteSize) {
+        synchronized (lock) {
+            requireRequest(byteSize);
+            if (byteSize == 0) {
+                return 0;
+            }
+            long address = takeReserve(byteSize);
+            if (address == 0 && lanes.releaseIdle() > 0) {
+                address = takeReserve(byteSize);
+            }
+            if (address == 0) {
+                throw outOfMemory(byteSize);
+            }
+            reserves.put(address, byteSize);
+            numReserves++;
+            count(byteSize);
+            return address;
+        }
+    }
+
+    /** Takes memory from the device; returns {@code 0} if the limit or the device has not that much. */
+    private long takeReserve(long byteSize) {
+        if (byteSize > memory.left()) {
+            return 0;
+        }
+        try {
+            return memory.take(byteSize);
+        } catch (OutOfMemoryException e) {
+            return 0;
+        }
+    }
+
+    /**
+     * Makes the memory freed on a stream available to all streams. Called by the provider's streams at the end of a
+     * run, after their work is done.
+     *
+     * @param stream the stream
+     * @throws DeviceException if the device fails to take memory back
+     */
+    public final void endRun(SyncStream stream) {
+        synchronized (lock) {
+            lanes.endRun(stream);
+        }
+    }
+
+    /**
+     * Unbinds all memory from a stream. Called by the provider's streams when they close, after their work is done.
+     *
+     * @param stream the stream
+     * @throws DeviceException if the device fails to take memory back
+     */
+    public final void releaseStream(SyncStream stream) {
+        synchronized (lock) {
+            lanes.releaseStream(stream);
+        }
+    }
+
+    /**
+     * Returns the idle regions to the device, and tries again to return memory that the device failed to take back. An
+     * empty region that queued work of a stream may still use stays until the run of that stream ends.
+     */
+    @Override
+    public final ShrinkReport shrink() {
+        synchronized (lock) {
+            requireOpen();
+            final long before = memory.bytesHeld();
+            final int released = lanes.releaseIdle();
+            final int inUse = lanes.countRegionsInUse();
+            return new ShrinkReport(
+                    before - memory.bytesHeld(), released, memory.bytesHeld(), inUse, lanes.countRegions() - inUse);
+        }
+    }
+
+    @Override
+    public final MemoryInfo info() {
+        return memory.info();
+    }
+
+    @Override
+    public final int spiLevel() {
+        return SpiLevel.SHRINK;
+    }
+
+    @Override
+    public final AllocatorOptions effectiveOptions() {
+        return effectiveOptions;
+    }
+
+    @Override
+    public final AllocatorStats stats() {
+        synchronized (lock) {
+            requireOpen();
+            return new AllocatorStats.Builder()
+                    .limit(memory.limit().toStats())
+                    .inUse(bytesInUse, bytesInUse, peakBytesInUse)
+                    .held(memory.bytesHeld(), memory.peakBytesHeld())
+                    .free(memory.bytesHeld() - bytesInUse, lanes.largestRoom())
+                    .calls(numAllocs, numReserves, numFailedAllocs, maxAllocSize)
+                    .regions(lanes.countRegions(), lanes.numReleased())
+                    .build();
+        }
+    }
+
+    private OutOfMemoryException outOfMemory(long byteSize) {
+        numFailedAllocs++;
+        return new OutOfMemoryException(
+                "The bump arena has no room for " + byteSize + " bytes",
+                new Shortage(
+                        info(),
+                        byteSize,
+                        byteSize,
+                        memory.limit().toStats(),
+                        bytesInUse,
+                        memory.bytesHeld(),
+                        lanes.largestRoom(),
+                        memory.deviceFree()));
+    }
+
+    /**
+     * Returns all memory to the device. Called by the provider when the last reference is released. A second call does
+     * nothing.
+     *
+     * @throws DeviceException if the device fails to take memory back; the allocator is closed all the same, and that
+     *     memory is lost
+     */
+    public final void close() {
+        synchronized (lock) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            try {
+                memory.returnAgain();
+                reserves.forEach((address, byteSize) -> freeReserve(address));
+            } finally {
+                lanes.releaseAll();
+            }
+        }
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new AllocatorClosedException("the bump arena of " + info() + " is closed");
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "bump arena of " + info();
+    }
+}

@@ -1,0 +1,368 @@
+package allocator.arena.bump;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.DeviceException;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Allocates by bumping a pointer and frees all blocks at once: for the scratch memory of one run, one request or one
+ * frame. Confined to the thread that made it; {@link SharedBumpArena} serves several threads.
+ *
+ * <pre>
+ *  region 0            region 1 (after growth)
+ *  |A|B|pad|C|tail--|  |D|pad|E|              free|
+ *                                ^ top             ^ end
+ * </pre>
+ *
+ * <p>Terms. A <em>position</em> is a distance in bytes from the start of region 0, counted through all regions in
+ * order. Memory below the position of {@code top} is in use. A <em>mark</em> is a position to roll back to. The
+ * <em>generation</em> increases with every {@linkplain #reset reset} and {@linkplain #rollback rollback}. An address
+ * and the generation of its allocation identify a block uniquely; {@link #isLive} returns whether that block is live.
+ *
+ * <p>Cost. {@link #allocate} is one addition and one comparison and allocates no Java objects. Regions survive a reset
+ * and are reused in order; {@link #shrink} returns unused ones to the upstream allocator.
+ *
+ * <p>An optional <em>fallback</em> allocator serves, block by block, what the regions cannot.
+ */
+@SuppressWarnings("exports") // the base class and its type argument are no API
+public final class BumpArena extends ChainedArena<ConfinedRegion> {
+    /** The largest alignment that a request may have, in bytes. */
+    public static final long MAX_BYTE_ALIGNMENT = BumpRequest.MAX_BYTE_ALIGNMENT;
+
+    private final Thread owner = Thread.currentThread();
+    private final @Nullable FallbackBlocks fallback;
+    private final Generations generations = new Generations();
+
+    /** The next free byte of the current region, and the first byte after it. Both are 0 if there is no region. */
+    private long top;
+
+    private long end;
+
+    /** The index of the current region; -1 if there is none. */
+    private int current = -1;
+
+    private long paddingBytes;
+
+    /** A position to roll back to. Closing a mark rolls back to it, so that a mark can delimit a scope. */
+    public final class Mark implements AutoCloseable {
+        private final int region = Math.max(current, 0);
+        private final long position = bytesInUse();
+        private final long markedGeneration = generations.current();
+        private final long markedPadding = paddingBytes;
+        private final int markedFallbacks = fallback == null ? 0 : fallback.count();
+
+        private Mark() {}
+
+        private BumpArena arena() {
+            return BumpArena.this;
+        }
+
+        private boolean isStale() {
+            return generations.isStaleMark(position, markedGeneration);
+        }
+
+        /**
+         * Frees the blocks allocated since the mark. Does nothing if a rollback to an earlier mark or a reset freed
+         * them, or if the arena is closed.
+         *
+         * @throws DeviceException if the fallback allocator fails to take a block back
+         * @throws WrongThreadException if another thread than the owner calls
+         */
+        @Override
+        public void close() {
+            requireOwner();
+            if (!isClosed && !isStale()) {
+                rollback(this);
+            }
+        }
+    }
+
+    /**
+     * Makes an arena without a fallback, owned by the calling thread. It holds no memory before the first allocation.
+     *
+     * @param upstream the allocator that regions are taken from; the arena does not close it
+     * @param config sizes and limit of the regions
+     */
+    public BumpArena(Allocator upstream, BumpConfig config) {
+        this(upstream, config, null);
+    }
+
+    /**
+     * Makes an arena owned by the calling thread. It holds no memory before the first allocation.
+     *
+     * @param upstream the allocator that regions are taken from; the arena does not close it
+     * @param config sizes and limit of the regions
+     * @param fallback the allocator that serves requests when the regions cannot, {@code null} for none; its blocks are
+     *     freed by the reset or rollback that ends them; the arena does not close it
+     */
+    public BumpArena(Allocator upstream, BumpConfig config, @Nullable Allocator fallback) {
+        super(upstream, config);
+        this.fallback = fallback == null ? null : new FallbackBlocks(fallback);
+    }
+
+    /**
+     * Allocates memory that lives until the next {@linkplain #reset reset}, or until a {@linkplain #rollback rollback}
+     * to an earlier mark. The bytes are not initialized. May block in the upstream allocator when the arena grows.
+     *
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @param byteAlignment alignment in bytes, a power of two up to {@link #MAX_BYTE_ALIGNMENT}
+     * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
+     * @throws InvalidSizeException if {@code byteSize} is negative or too large to be aligned
+     * @throws IllegalArgumentException if {@code byteAlignment} is not a power of two up to {@link #MAX_BYTE_ALIGNMENT}
+     * @throws OutOfMemoryException if neither the regions nor the fallback can serve the request; the arena stays
+     *     usable
+     * @throws WrongThreadException if another thread than the owner calls
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public long allocate(long byteSize, long byteAlignment) {
+        requireOwner();
+        final long mask = byteAlignment - 1;
+        final long address = (top + mask) & ~mask;
+        if (byteSize > 0 && byteSize <= end - address && BumpRequest.isAlignment(byteAlignment)) {
+            paddingBytes += address - top;
+            top = address + byteSize;
+            return address;
+        }
+        return allocateSlowly(byteSize, byteAlignment);
+    }
+
+    private long allocateSlowly(long byteSize, long byteAlignment) {
+        requireOpen();
+        BumpRequest.requireValid(byteSize, byteAlignment);
+        if (byteSize == 0) {
+            return 0;
+        }
+        final int region;
+        try {
+            region = regionFor(byteSize, byteAlignment, current + 1);
+        } catch (OutOfMemoryException e) {
+            if (fallback == null) {
+                throw e;
+            }
+            return allocateFallback(fallback, byteSize, byteAlignment);
+        }
+        paddingBytes += chain.get(region).position - bytesInUse();
+        enter(region);
+        return allocate(byteSize, byteAlignment);
+    }
+
+    private long allocateFallback(FallbackBlocks blocks, long byteSize, long byteAlignment) {
+        if (byteAlignment > blocks.byteAlignment()) {
+            throw outOfMemory(
+                    byteSize,
+                    "The fallback gives no alignment of " + byteAlignment + " for " + byteSize + " bytes",
+                    null);
+        }
+        return blocks.allocate(byteSize, generations.current());
+    }
+
+    private void enter(int region) {
+        current = region;
+        top = chain.get(region).base();
+        end = top + chain.get(region).byteSize;
+    }
+
+    @Override
+    ConfinedRegion newRegion(long byteSize) {
+        return new ConfinedRegion(chain.byteSize(), byteSize);
+    }
+
+    /** {@inheritDoc} That is the position of {@code top}. */
+    @Override
+    long bytesInUse() {
+        return current < 0
+                ? 0
+                : chain.get(current).position + (top - chain.get(current).base());
+    }
+
+    @Override
+    long room() {
+        return end - top;
+    }
+
+    /**
+     * Marks the current position.
+     *
+     * @return the mark, to be {@linkplain #rollback rolled back} to or closed
+     * @throws WrongThreadException if another thread than the owner calls
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public Mark mark() {
+        requireOwner();
+        requireOpen();
+        return new Mark();
+    }
+
+    /**
+     * Frees the blocks allocated since a mark. The mark can be used again.
+     *
+     * @param mark a mark of this arena
+     * @throws IllegalArgumentException if the mark belongs to another arena
+     * @throws StaleAddressException if a rollback to an earlier mark or a reset followed the mark; nothing changes
+     * @throws DeviceException if the fallback allocator fails to take a block back; all blocks since the mark are freed
+     *     all the same
+     * @throws WrongThreadException if another thread than the owner calls
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public void rollback(Mark mark) {
+        requireOwner();
+        requireOpen();
+        if (mark.arena() != this) {
+            throw new IllegalArgumentException("the mark belongs to another arena");
+        }
+        if (mark.isStale()) {
+            throw new StaleAddressException("the mark of generation " + mark.markedGeneration
+                    + " was passed by a rollback or reset; the generation is " + generations.current());
+        }
+        notePeak();
+        if (chain.count() > 0) {
+            enter(Math.min(mark.region, chain.count() - 1));
+            top += mark.position - chain.get(current).position;
+        }
+        paddingBytes = mark.markedPadding;
+        generations.cut(mark.position);
+        freeFallbacks(mark.markedFallbacks);
+    }
+
+    /**
+     * Frees all blocks. The arena keeps its regions and reuses them in order.
+     *
+     * @throws DeviceException if the fallback allocator fails to take a block back; all blocks are freed all the same
+     * @throws WrongThreadException if another thread than the owner calls
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public void reset() {
+        requireOwner();
+        requireOpen();
+        countReset();
+        if (chain.count() > 0) {
+            enter(0);
+        }
+        paddingBytes = 0;
+        generations.reset();
+        freeFallbacks(0);
+    }
+
+    private void freeFallbacks(int keep) {
+        if (fallback != null) {
+            UpstreamMemory.throwIfFailed(fallback.freeFrom(keep));
+        }
+    }
+
+    /**
+     * Returns the generation of blocks allocated now.
+     *
+     * @return the generation, which increases with every reset and rollback
+     */
+    public long generation() {
+        return generations.current();
+    }
+
+    /**
+     * Returns whether a block allocated in a given generation is live.
+     *
+     * @param address the address of the block, or of any byte in it
+     * @param allocatedIn {@link #generation} as read right after the allocation
+     * @return whether no reset or rollback has freed it since
+     * @throws WrongThreadException if another thread than the owner calls
+     */
+    public boolean isLive(long address, long allocatedIn) {
+        requireOwner();
+        final long fallbackGeneration = fallback == null ? -1 : fallback.generationAt(address);
+        if (fallbackGeneration >= 0) {
+            return fallbackGeneration <= allocatedIn;
+        }
+        for (int index = 0; index <= current; index++) {
+            final ConfinedRegion region = chain.get(index);
+            if (region.contains(address)) {
+                final long position = region.position + (address - region.base());
+                return position < bytesInUse() && generations.isLive(position, allocatedIn);
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Requires that a block is live.
+     *
+     * @param address the address of the block, or of any byte in it
+     * @param allocatedIn {@link #generation} as read right after the allocation
+     * @throws StaleAddressException if a reset or rollback has freed it
+     * @throws WrongThreadException if another thread than the owner calls
+     */
+    public void requireLive(long address, long allocatedIn) {
+        if (!isLive(address, allocatedIn)) {
+            throw stale(address, allocatedIn, generations.current());
+        }
+    }
+
+    /**
+     * Returns the counters.
+     *
+     * @return their current values
+     * @throws WrongThreadException if another thread than the owner calls
+     */
+    public BumpStats stats() {
+        requireOwner();
+        return statsWith(paddingBytes, fallback == null ? 0 : fallback.byteSize());
+    }
+
+    /**
+     * Returns the regions after the current one to the upstream allocator, and the current one too if nothing is in
+     * use.
+     *
+     * @return the bytes by which the arena holds less
+     * @throws DeviceException if the upstream allocator fails to take a region back; that region is lost, the others
+     *     are returned
+     * @throws WrongThreadException if another thread than the owner calls
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public long shrink() {
+        requireOwner();
+        requireOpen();
+        final long before = chain.byteSize();
+        releaseRegions(bytesInUse() == 0 ? 0 : current + 1);
+        return before - chain.byteSize();
+    }
+
+    private void releaseRegions(int first) {
+        final DeviceException failure = chain.releaseFrom(first);
+        if (chain.count() == 0) {
+            current = -1;
+            top = 0;
+            end = 0;
+        }
+        UpstreamMemory.throwIfFailed(failure);
+    }
+
+    /**
+     * Frees all blocks and returns all regions to the upstream allocator. A second call does nothing.
+     *
+     * @throws DeviceException if the upstream or the fallback allocator fails to take something back; the arena is
+     *     closed all the same
+     * @throws WrongThreadException if another thread than the owner calls
+     */
+    @Override
+    public void close() {
+        requireOwner();
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
+        try {
+            freeFallbacks(0);
+        } finally {
+            releaseRegions(0);
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality") // a thread is equal to itself only
+    private void requireOwner() {
+        if (Thread.currentThread() != owner) {
+            throw new WrongThreadException("a bump arena of " + owner + " is used by " + Thread.currentThread());
+        }
+    }
+}

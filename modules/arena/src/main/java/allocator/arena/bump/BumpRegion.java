@@ -1,0 +1,32 @@
+package allocator.arena.bump;
+
+/** One contiguous span taken from the upstream allocator, through which a pointer is bumped. */
+abstract class BumpRegion {
+    final long byteSize;
+    private long base;
+
+    BumpRegion(long byteSize) {
+        this.byteSize = byteSize;
+    }
+
+    /** Sets the address. Called once, by {@link RegionChain#add}. */
+    final void placeAt(long address) {
+        base = address;
+    }
+
+    final long base() {
+        return base;
+    }
+
+    final boolean contains(long address) {
+        return Long.compareUnsigned(address - base, byteSize) < 0;
+    }
+
+    /** Returns the first offset at or after {@code offset} whose address is aligned. */
+    final long align(long offset, long byteAlignment) {
+        return ((base + offset + byteAlignment - 1) & -byteAlignment) - base;
+    }
+
+    /** Returns the largest request that fits; zero or negative if there is no room. */
+    abstract long room(long byteAlignment);
+}

@@ -1,0 +1,145 @@
+package allocator.arena.bump;
+
+import allocator.provider.support.Limit;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.DeviceException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a bump arena does apart from bumping: it grows a chain of regions within its configuration, counts, reports
+ * exhaustion, and gives regions back. Subclasses place blocks in the regions, for one thread or for several, and guard
+ * the calls to this class.
+ *
+ * <p>A region that the upstream allocator fails to take back leaves the chain and is not offered again.
+ *
+ * @param <R> what the arena records of a region
+ */
+abstract sealed class ChainedArena<R extends BumpRegion> implements AutoCloseable permits BumpArena, SharedBumpArena {
+    final RegionChain<R> chain;
+    boolean isClosed;
+    private final UpstreamMemory memory;
+    private final BumpConfig config;
+    private long peakBytesInUse;
+    private long resets;
+
+    ChainedArena(Allocator upstream, BumpConfig config) {
+        this.memory = new UpstreamMemory(upstream, Limit.NONE);
+        this.config = Objects.requireNonNull(config, "config");
+        this.chain = RegionChain.inOrderOfGrowth(memory);
+    }
+
+    /** Makes the record of a region that is about to be added at the end of the chain. */
+    abstract R newRegion(long byteSize);
+
+    /** Returns the bytes used since the last reset or rollback, padding included. */
+    abstract long bytesInUse();
+
+    /** Returns the bytes left in the current region. */
+    abstract long room();
+
+    /**
+     * Returns the memory that the arena serves.
+     *
+     * @return the upstream allocator's info
+     */
+    public final MemoryInfo info() {
+        return memory.info();
+    }
+
+    /**
+     * Returns the index of a region that fits a request: the first from {@code from} on, or else a new one.
+     *
+     * @throws OutOfMemoryException if the configuration forbids a new region or the upstream allocator has no memory
+     */
+    final int regionFor(long byteSize, long byteAlignment, int from) {
+        final int index = chain.firstWithRoom(from, byteSize, byteAlignment);
+        if (index == chain.count()) {
+            extend(byteSize, byteAlignment);
+        }
+        return index;
+    }
+
+    private void extend(long byteSize, long byteAlignment) {
+        final long least = BumpRequest.leastRegionBytes(info(), byteSize, byteAlignment);
+        if (config.growthBytes() == 0 && (chain.count() > 0 || least > config.initialBytes())) {
+            throw outOfMemory(byteSize, "The bump arena does not grow and has no " + byteSize + " bytes left", null);
+        }
+        final long size = config.nextRegionBytes(least, chain.byteSize(), Long.MAX_VALUE);
+        if (size == 0) {
+            throw outOfMemory(byteSize, "The bump arena may not grow by " + byteSize + " bytes", null);
+        }
+        try {
+            chain.add(newRegion(size));
+        } catch (OutOfMemoryException e) {
+            throw outOfMemory(byteSize, "The upstream allocator has no region of " + size + " bytes", e);
+        }
+    }
+
+    final OutOfMemoryException outOfMemory(long byteSize, String reason, @Nullable OutOfMemoryException cause) {
+        return new OutOfMemoryException(
+                reason,
+                new Shortage(
+                        info(),
+                        byteSize,
+                        byteSize,
+                        config.limit().toStats(),
+                        bytesInUse(),
+                        chain.byteSize(),
+                        room(),
+                        cause == null
+                                ? OutOfMemoryException.UNKNOWN
+                                : cause.shortage().deviceFree()),
+                "",
+                cause);
+    }
+
+    /** Counts a reset, which the caller is about to do. */
+    final void countReset() {
+        notePeak();
+        resets++;
+    }
+
+    /** Updates the peak; called before bytes in use fall, and before the peak is read. */
+    final void notePeak() {
+        peakBytesInUse = Math.max(peakBytesInUse, bytesInUse());
+    }
+
+    final BumpStats statsWith(long paddingBytes, long fallbackBytes) {
+        notePeak();
+        final long inUse = bytesInUse();
+        return new BumpStats(
+                inUse,
+                inUse - paddingBytes,
+                paddingBytes,
+                peakBytesInUse,
+                chain.byteSize(),
+                chain.count(),
+                fallbackBytes,
+                resets);
+    }
+
+    static StaleAddressException stale(long address, long allocatedIn, long generation) {
+        return new StaleAddressException("0x" + Long.toHexString(address) + " of generation " + allocatedIn
+                + " is not live; the generation is " + generation);
+    }
+
+    final void requireOpen() {
+        if (isClosed) {
+            throw new AllocatorClosedException("the bump arena of " + info() + " is closed");
+        }
+    }
+
+    /**
+     * Frees all blocks and returns all regions to the upstream allocator. A second call does nothing.
+     *
+     * @throws DeviceException if the upstream allocator fails to take a region back; the arena is closed all the same,
+     *     and that region is lost
+     */
+    @Override
+    public abstract void close();
+}

@@ -1,0 +1,18 @@
+package allocator.arena.bump;
+
+/** A region of a {@link BumpArena}, and where it begins in the sequence of all regions. */
+final class ConfinedRegion extends BumpRegion {
+    /** The sum of the sizes of the regions before this one. */
+    final long position;
+
+    ConfinedRegion(long position, long byteSize) {
+        super(byteSize);
+        this.position = position;
+    }
+
+    /** {@inheritDoc} The region is unused: the arena asks for regions after the current one only. */
+    @Override
+    long room(long byteAlignment) {
+        return byteSize - align(0, byteAlignment);
+    }
+}

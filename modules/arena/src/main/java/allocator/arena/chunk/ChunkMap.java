@@ -1,0 +1,113 @@
+package allocator.arena.chunk;
+
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The regions of a lane and the chunks in them: which chunk lies where. A chunk's record and its entry in the region's
+ * index change together here.
+ *
+ * <p>The base of {@link FreeChunks} and {@link ChunkStore}. These are superclasses of one object and not objects of
+ * their own, so that all of them reach the records through one reference: compiled code then loads an array, and checks
+ * an index, once for each call and not once for each object.
+ */
+class ChunkMap {
+    final Chunks chunks = new Chunks();
+    final Regions regions = new Regions();
+    final WindowTables tables = new WindowTables();
+
+    /** Returns a region, to be added later, with an id that no other region has. */
+    final Region newRegion(long base, long granules) {
+        return new Region(regions.freeId(), base, granules, regions.count() == 0);
+    }
+
+    /** Returns the region of a chunk. */
+    final Region region(int chunk) {
+        return regions.get(chunks.region(chunk));
+    }
+
+    /** Returns the size of a chunk in granules. */
+    final long granules(int chunk) {
+        return granules(region(chunk), chunk);
+    }
+
+    /** Returns the size of a chunk of {@code region} in granules. */
+    final long granules(Region region, int chunk) {
+        final int next = chunks.next(chunk);
+        return (next == Chunks.NONE ? region.granules : chunks.offset(next)) - chunks.offset(chunk);
+    }
+
+    /** Returns the address of a chunk of {@code region}. */
+    final long address(Region region, int chunk) {
+        return region.address(chunks.offset(chunk));
+    }
+
+    /** Returns the live chunk that starts at {@code address}, {@link Chunks#NONE} if none does. */
+    final int liveChunk(Region region, long address) {
+        final long offset = address - region.base;
+        if (!Granules.isWhole(offset)) {
+            return Chunks.NONE;
+        }
+        final int chunk = region.startingAt(this, Granules.floor(offset));
+        return chunk == Chunks.NONE || !chunks.isLive(chunk) ? Chunks.NONE : chunk;
+    }
+
+    /** Adds a region and returns its only chunk, which is free, unbound and in no index of free chunks. */
+    final int addRegion(Region region) {
+        regions.add(region);
+        final int chunk = chunks.create(region.id, 0);
+        region.enter(this, chunk, 0);
+        return chunk;
+    }
+
+    /** Removes a region and the records of its chunks. */
+    final void removeRegion(Region region) {
+        final int first = region.firstChunk(this);
+        region.clear(this);
+        for (int chunk = first; chunk != Chunks.NONE; ) {
+            final int next = chunks.next(chunk);
+            chunks.retire(chunk);
+            chunk = next;
+        }
+        regions.remove(region);
+    }
+
+    /** Cuts a chunk in two at {@code offset} and returns the new chunk on the right, which is free and unbound. */
+    final int split(Region region, int chunk, long offset) {
+        final int right = chunks.split(chunk, offset);
+        region.enter(this, right, offset);
+        return right;
+    }
+
+    /** Joins {@code left} and its neighbour {@code right}, which starts at {@code rightOffset}, as {@code left}. */
+    final void join(Region region, int left, int right, long rightOffset) {
+        region.remove(this, right, rightOffset);
+        chunks.join(left, right);
+    }
+
+    /** Lists the chunks of a region by address, each as what {@code factory} makes of it. */
+    final <T> List<T> list(Region region, StreamSlots slots, ChunkFactory<T> factory) {
+        final List<T> list = new ArrayList<>();
+        for (int chunk = region.firstChunk(this); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+            final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+            final boolean isFree = chunks.isFree(chunk);
+            final boolean hasStamp = isFree && stream != null;
+            list.add(factory.create(
+                    address(region, chunk),
+                    Granules.toBytes(granules(region, chunk)),
+                    isFree,
+                    isFree ? 0 : chunks.requested(chunk),
+                    stream == null ? 0 : stream.id(),
+                    hasStamp ? chunks.stamp(chunk) : 0,
+                    hasStamp ? Granules.toBytes(chunks.untouchedHead(chunk)) : 0,
+                    hasStamp ? Granules.toBytes(chunks.untouchedTail(chunk)) : 0));
+        }
+        return list;
+    }
+
+    /** Returns the bytes of Java heap that records, regions and tables take. */
+    long bookkeepingBytes() {
+        return chunks.bookkeepingBytes() + regions.bookkeepingBytes() + tables.bookkeepingBytes();
+    }
+}

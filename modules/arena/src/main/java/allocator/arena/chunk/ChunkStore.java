@@ -1,0 +1,165 @@
+package allocator.arena.chunk;
+
+import allocator.arena.chunk.StreamSlots.Slot;
+
+/**
+ * The chunks of a lane: splits and merges them, and keeps the indexes of free chunks up to date.
+ *
+ * <p>Free neighbours with the same owner are one chunk, and so are free neighbours of which one is unbound. If they
+ * were not, a single stream would be worse off than no stream: what it frees could not rejoin the untouched rest of a
+ * region. As the merged chunk is the stream's, unbound memory in it would be lost to other streams; so an owned chunk
+ * remembers its <em>untouched head and tail</em>, the granules at its ends that the owner never used.
+ *
+ * <pre>
+ *   chunks           | in use | free, owner s, stamp 7                      | in use | free, unbound |
+ *   an owned chunk            | untouched head | used by s | untouched tail |
+ * </pre>
+ */
+final class ChunkStore extends FreeChunks {
+    private static final int NONE = Chunks.NONE;
+
+    /**
+     * The most entries that one operation makes in the indexes once there are owners: three chunks, each with two ends.
+     */
+    private static final int MAX_INSERTS = 9;
+
+    /** Makes room in all tables, so that no operation fails half way. */
+    void ensureSpare() {
+        chunks.ensureSpare(3);
+        tables.ensureSpare();
+        trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
+    }
+
+    /**
+     * Cuts the untouched head or tail with the key {@code key} off a free chunk, inserts the rest, and returns the part
+     * cut off, which is free, unbound and in no index.
+     *
+     * @param cutGranules the size of that part
+     * @param splitGranules where the caller will split it
+     */
+    int carve(Region region, int chunk, int owner, long key, long cutGranules, long splitGranules) {
+        final long offset = chunks.offset(chunk);
+        final long granules = granules(region, chunk);
+        final long stamp = chunks.stamp(chunk);
+        final long head = chunks.untouchedHead(chunk);
+        final long tail = chunks.untouchedTail(chunk);
+        final boolean isHead = head > 0 && key(region, offset, head) == key;
+        final long cut = isHead ? offset + head : offset + granules - tail;
+        region.ensureEntry(cut);
+        region.ensureEntry((isHead ? offset : cut) + splitGranules);
+        removeFree(region, chunk, owner, offset, granules);
+        final int right = split(region, chunk, cut);
+        final int used = isHead ? right : chunk;
+        final int untouched = isHead ? chunk : right;
+        chunks.setOwned(used, owner, stamp, isHead ? 0 : head, isHead ? tail : 0);
+        chunks.setUnbound(untouched);
+        insertFree(region, used, owner, isHead ? cut : offset, granules - cutGranules);
+        return untouched;
+    }
+
+    /**
+     * Splits a free chunk that is in no index at {@code offset}, and inserts what is right of it, which has
+     * {@code granules} granules.
+     */
+    void splitOff(Region region, int chunk, int foundOwner, long offset, long granules) {
+        final int rest = split(region, chunk, offset);
+        if (foundOwner == StreamSlots.UNBOUND) {
+            insertFree(region, rest, StreamSlots.UNBOUND, offset, granules);
+            return;
+        }
+        final int owner = chunks.owner(chunk);
+        if (owner != StreamSlots.UNBOUND && chunks.untouchedTail(chunk) < granules) {
+            final long head = chunks.untouchedHead(chunk) + chunks.offset(chunk) - offset;
+            chunks.setOwned(rest, owner, chunks.stamp(chunk), Math.max(0, head), chunks.untouchedTail(chunk));
+        }
+        final long merged = mergeWithNext(region, rest, offset, granules);
+        insertFree(region, rest, chunks.owner(rest), offset, merged);
+    }
+
+    /** Merges a free chunk that is in no index with its neighbours, and inserts the result. */
+    void coalesce(Region region, int chunk, long offset, long granules) {
+        final long merged = mergeWithNext(region, chunk, offset, granules);
+        final int previous = chunks.previous(chunk);
+        if (previous != NONE && chunks.isFree(previous) && haveMergeableOwners(previous, chunk)) {
+            final long previousOffset = chunks.offset(previous);
+            final long previousGranules = offset - previousOffset;
+            removeFree(region, previous, chunks.owner(previous), previousOffset, previousGranules);
+            merge(region, previous, previousGranules, chunk, offset, merged);
+            insertFree(region, previous, chunks.owner(previous), previousOffset, previousGranules + merged);
+        } else {
+            insertFree(region, chunk, chunks.owner(chunk), offset, merged);
+        }
+    }
+
+    /**
+     * Merges a free chunk that is in no index with the next one if that is free and may be merged, and returns the size
+     * of the result.
+     */
+    private long mergeWithNext(Region region, int chunk, long offset, long granules) {
+        final int next = chunks.next(chunk);
+        if (next == NONE || !chunks.isFree(next) || !haveMergeableOwners(chunk, next)) {
+            return granules;
+        }
+        final long nextGranules = granules(region, next);
+        removeFree(region, next, chunks.owner(next), offset + granules, nextGranules);
+        merge(region, chunk, granules, next, offset + granules, nextGranules);
+        return granules + nextGranules;
+    }
+
+    boolean haveMergeableOwners(int left, int right) {
+        final int leftOwner = chunks.owner(left);
+        final int rightOwner = chunks.owner(right);
+        return leftOwner == rightOwner || leftOwner == StreamSlots.UNBOUND || rightOwner == StreamSlots.UNBOUND;
+    }
+
+    /** Makes {@code left} and its neighbour {@code right}, both free and in no index, one chunk. */
+    private void merge(Region region, int left, long leftGranules, int right, long rightOffset, long rightGranules) {
+        final int leftOwner = chunks.owner(left);
+        final int rightOwner = chunks.owner(right);
+        if (leftOwner != StreamSlots.UNBOUND || rightOwner != StreamSlots.UNBOUND) {
+            final long head = leftOwner == StreamSlots.UNBOUND
+                    ? leftGranules + chunks.untouchedHead(right)
+                    : chunks.untouchedHead(left);
+            final long tail = rightOwner == StreamSlots.UNBOUND
+                    ? rightGranules + chunks.untouchedTail(left)
+                    : chunks.untouchedTail(right);
+            final long stamp = Math.max(chunks.stamp(left), chunks.stamp(right));
+            chunks.setOwned(left, Math.max(leftOwner, rightOwner), stamp, head, tail);
+        }
+        join(region, left, right, rightOffset);
+    }
+
+    /** Unbinds the free chunks of an owner. */
+    void unbindFree(Slot slot) {
+        for (int chunk = slot.free.first(); chunk != NONE; chunk = slot.free.first()) {
+            ensureSpare();
+            final Region region = region(chunk);
+            final long offset = chunks.offset(chunk);
+            final long granules = granules(region, chunk);
+            removeFree(region, chunk, slot.number, offset, granules);
+            chunks.setUnbound(chunk);
+            coalesce(region, chunk, offset, granules);
+        }
+    }
+
+    /** Adds a region, wholly free. Call {@link #prepareRegion} before. */
+    void attach(Region region) {
+        final int chunk = addRegion(region);
+        insertFree(region, chunk, StreamSlots.UNBOUND, 0, region.granules);
+    }
+
+    /** Makes room for {@link #attach} with a region of up to {@code granules}. */
+    void prepareRegion(long granules) {
+        ensureSpare();
+        slots.unbound().ensureIndexes(granules);
+        regions.ensureSpare();
+    }
+
+    /** Removes a region whose chunks are all free. */
+    void detach(Region region) {
+        for (int chunk = region.firstChunk(this); chunk != NONE; chunk = chunks.next(chunk)) {
+            removeFree(region, chunk, chunks.owner(chunk), chunks.offset(chunk), granules(region, chunk));
+        }
+        removeRegion(region);
+    }
+}

@@ -1,0 +1,264 @@
+package allocator.arena.chunk;
+
+import java.util.Arrays;
+
+/**
+ * The records of all chunks, by handle.
+ *
+ * <pre>
+ *           63     62      61..60   59..36    35..0
+ *   word 0  free   cached  unused   region    offset in the region, in granules
+ *           63..32          31..0
+ *   word 1  previous        next      neighbours in the region by address, NONE at its ends
+ *           63..45          44..0
+ *   word 2  owner           in use: bytes requested; free: stamp; cached: the chunk below it in its stack
+ * </pre>
+ *
+ * <p>A chunk ends where the next one begins, so its size is not stored. The owner is a slot of {@link StreamSlots}, 0
+ * for none. The stamp is the owner's sync id when the memory was freed. A free chunk with an owner has an
+ * <em>untouched</em> head and tail: granules at its ends that the owner never used, possibly none; see {@link BestFit}.
+ * They are in a second table, which exists once a stream has been seen. A <em>cached</em> chunk was freed and not
+ * merged, see {@link QuickFit}; its stamp is in the second table.
+ *
+ * <p>Handles are dense and reused, last retired first. The tables are plain arrays, as every call reads them some
+ * thirty times. They grow by a sixteenth.
+ */
+final class Chunks {
+    static final int NONE = -1;
+
+    /** The most granules in a region. */
+    static final long MAX_REGION_GRANULES = 1L << 36;
+
+    /** The most regions at one time. */
+    static final int MAX_REGIONS = 1 << 24;
+
+    /** The most owners at one time, no owner included. */
+    static final int MAX_OWNERS = 1 << 19;
+
+    /** The greatest stamp. It stands for itself and everything above, so that no wait covers it. */
+    static final long MAX_STAMP = (1L << 45) - 1;
+
+    private static final int REGION_SHIFT = 36;
+    private static final long OFFSET_MASK = (1L << REGION_SHIFT) - 1;
+    private static final long FREE = 1L << 63;
+    private static final long CACHED = 1L << 62;
+    private static final int OWNER_SHIFT = 45;
+    private static final long LOW_INT = 0xFFFF_FFFFL;
+
+    private static final int WORDS = 3;
+    private static final int LEAST_GROWTH = 64;
+
+    private long[] words = new long[0];
+
+    /** The granules of each chunk's untouched head, in the upper half, and tail; the stamp of a cached chunk. */
+    private long[] untouchedEnds = new long[0];
+
+    /** The last retired record, threaded through the next links; {@link #NONE} if there is none. */
+    private int retired = NONE;
+
+    /** Records ever taken from the tables. */
+    private int used;
+
+    /** Records that the tables hold. */
+    private int capacity;
+
+    /** Records without a chunk. */
+    private int spare;
+
+    private boolean tracksUntouchedEnds;
+
+    /** Makes room, so that the next {@code count} records are created without allocating. */
+    void ensureSpare(int count) {
+        if (spare < count) {
+            grow();
+        }
+    }
+
+    private void grow() {
+        final int larger = capacity + Math.max(capacity >> 4, LEAST_GROWTH);
+        final long[] largerUntouchedEnds = tracksUntouchedEnds ? Arrays.copyOf(untouchedEnds, larger) : untouchedEnds;
+        words = Arrays.copyOf(words, larger * WORDS);
+        untouchedEnds = largerUntouchedEnds;
+        spare += larger - capacity;
+        capacity = larger;
+    }
+
+    /** Starts to track untouched heads and tails; further calls do nothing. */
+    void trackUntouchedEnds() {
+        if (!tracksUntouchedEnds) {
+            untouchedEnds = new long[capacity];
+            tracksUntouchedEnds = true;
+        }
+    }
+
+    /** Creates a free chunk without owner or neighbours. Call {@link #ensureSpare} before. */
+    int create(int region, long offset) {
+        return create(region, offset, NONE, NONE);
+    }
+
+    private int create(int region, long offset, int previous, int next) {
+        spare--;
+        final int chunk;
+        if (retired == NONE) {
+            chunk = used++;
+        } else {
+            chunk = retired;
+            retired = next(chunk);
+        }
+        final int at = chunk * WORDS;
+        words[at] = FREE | ((long) region << REGION_SHIFT) | offset;
+        words[at + 1] = ((long) previous << Integer.SIZE) | (next & LOW_INT);
+        words[at + 2] = 0;
+        return chunk;
+    }
+
+    /** Creates a free chunk without owner, from {@code offset} to the end of {@code left}, which ends there. */
+    int split(int left, long offset) {
+        final int next = next(left);
+        final int right = create(region(left), offset, left, next);
+        setNext(left, right);
+        if (next != NONE) {
+            setPrevious(next, right);
+        }
+        return right;
+    }
+
+    /** Appends the memory of {@code right} to {@code left} and retires its record. */
+    void join(int left, int right) {
+        final int next = next(right);
+        setNext(left, next);
+        if (next != NONE) {
+            setPrevious(next, left);
+        }
+        retire(right);
+    }
+
+    /** Retires a record. */
+    void retire(int chunk) {
+        setNext(chunk, retired);
+        retired = chunk;
+        spare++;
+    }
+
+    /** Returns the number of chunks. */
+    int count() {
+        return capacity - spare;
+    }
+
+    private long word(int chunk, int word) {
+        return words[chunk * WORDS + word];
+    }
+
+    private void setWord(int chunk, int word, long value) {
+        words[chunk * WORDS + word] = value;
+    }
+
+    boolean isFree(int chunk) {
+        return word(chunk, 0) < 0;
+    }
+
+    int region(int chunk) {
+        return (int) (word(chunk, 0) >>> REGION_SHIFT) & (MAX_REGIONS - 1);
+    }
+
+    /** Returns the start of a chunk in granules from the start of its region. */
+    long offset(int chunk) {
+        return word(chunk, 0) & OFFSET_MASK;
+    }
+
+    int next(int chunk) {
+        return (int) word(chunk, 1);
+    }
+
+    int previous(int chunk) {
+        return (int) (word(chunk, 1) >>> Integer.SIZE);
+    }
+
+    private void setNext(int chunk, int next) {
+        setWord(chunk, 1, (word(chunk, 1) & ~LOW_INT) | (next & LOW_INT));
+    }
+
+    private void setPrevious(int chunk, int previous) {
+        setWord(chunk, 1, (word(chunk, 1) & LOW_INT) | ((long) previous << Integer.SIZE));
+    }
+
+    int owner(int chunk) {
+        return (int) (word(chunk, 2) >>> OWNER_SHIFT);
+    }
+
+    /** Returns the bytes that the caller of a live chunk requested. */
+    long requested(int chunk) {
+        return word(chunk, 2) & MAX_STAMP;
+    }
+
+    /** Returns the stamp of a free chunk: the owner's sync id when it was freed, {@link #MAX_STAMP} at most. */
+    long stamp(int chunk) {
+        return word(chunk, 2) & MAX_STAMP;
+    }
+
+    void setInUse(int chunk, int owner, long requested) {
+        setWord(chunk, 0, word(chunk, 0) & ~(FREE | CACHED));
+        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | requested);
+    }
+
+    /** Makes a chunk free, without owner. */
+    void setUnbound(int chunk) {
+        setWord(chunk, 0, (word(chunk, 0) & ~CACHED) | FREE);
+        setWord(chunk, 2, 0);
+    }
+
+    /** Makes a chunk free memory of an owner. Untouched ends above 2^32 - 1 granules are stored as that. */
+    void setOwned(int chunk, int owner, long stamp, long untouchedHead, long untouchedTail) {
+        setWord(chunk, 0, (word(chunk, 0) & ~CACHED) | FREE);
+        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | Math.min(stamp, MAX_STAMP));
+        untouchedEnds[chunk] = (Math.min(untouchedHead, LOW_INT) << Integer.SIZE) | Math.min(untouchedTail, LOW_INT);
+    }
+
+    /** Returns whether a chunk is cached: freed, but not merged. */
+    boolean isCached(int chunk) {
+        return (word(chunk, 0) & CACHED) != 0;
+    }
+
+    /** Returns whether a chunk is live: neither free nor cached. */
+    boolean isLive(int chunk) {
+        return (word(chunk, 0) & (FREE | CACHED)) == 0;
+    }
+
+    /** Returns the chunk below a cached chunk in its stack, {@link #NONE} if there is none. */
+    int below(int chunk) {
+        return (int) word(chunk, 2);
+    }
+
+    /** Returns the stamp of a cached chunk, {@link #MAX_STAMP} at most. */
+    long cachedStamp(int chunk) {
+        return tracksUntouchedEnds ? untouchedEnds[chunk] : 0;
+    }
+
+    void setCached(int chunk, int owner, int below, long stamp) {
+        setWord(chunk, 0, word(chunk, 0) | CACHED);
+        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | (below & LOW_INT));
+        if (tracksUntouchedEnds) {
+            untouchedEnds[chunk] = Math.min(stamp, MAX_STAMP);
+        }
+    }
+
+    /** Returns whether a free chunk with an owner has an untouched head or tail. */
+    boolean hasUntouchedEnds(int chunk) {
+        return untouchedEnds[chunk] != 0;
+    }
+
+    /** Returns the granules at the start of a free chunk that its owner never used. */
+    long untouchedHead(int chunk) {
+        return untouchedEnds[chunk] >>> Integer.SIZE;
+    }
+
+    /** Returns the granules at the end of a free chunk that its owner never used. */
+    long untouchedTail(int chunk) {
+        return untouchedEnds[chunk] & LOW_INT;
+    }
+
+    /** Returns the bytes of Java heap that the tables take. */
+    long bookkeepingBytes() {
+        return HeapSize.ofLongs(words.length) + HeapSize.ofLongs(untouchedEnds.length);
+    }
+}

@@ -1,0 +1,184 @@
+package allocator.arena.chunk;
+
+import allocator.arena.chunk.StreamSlots.Slot;
+
+/**
+ * Walks the structures of a placement and compares them with one another: chunks with their region, free chunks with
+ * the indexes, the address index with the chunks. The sums are for the caller to compare with its counters.
+ */
+public final class ConsistencyCheck {
+    private final Placement placement;
+    private final Chunks chunks;
+    private final StreamSlots slots;
+
+    private long records;
+    private long regionBytes;
+    private int cached;
+    private long cachedGranules;
+    private long inUseBytes;
+    private long requestedBytes;
+    private final int[] freeByOwner;
+    private final int[] inUseByOwner;
+    private final int[] untouchedEndsByOwner;
+
+    private ConsistencyCheck(Placement placement) {
+        this.placement = placement;
+        chunks = placement.store.chunks;
+        slots = placement.store.slots;
+        freeByOwner = new int[slots.count()];
+        inUseByOwner = new int[slots.count()];
+        untouchedEndsByOwner = new int[slots.count()];
+    }
+
+    /**
+     * Checks a placement.
+     *
+     * @return the check, for its sums
+     * @throws IllegalStateException at the first contradiction
+     */
+    public static ConsistencyCheck of(Placement placement) {
+        final ConsistencyCheck check = new ConsistencyCheck(placement);
+        check.regions();
+        check.indexes();
+        expect(placement.cachedChunks() == check.cached, "cached chunks", placement.cachedChunks());
+        expect(
+                placement.cachedGranules() == check.cachedGranules,
+                "granules of cached chunks",
+                placement.cachedGranules());
+        return check;
+    }
+
+    /** Returns the bytes of all regions. */
+    public long regionBytes() {
+        return regionBytes;
+    }
+
+    /** Returns the bytes of all live chunks. */
+    public long inUseBytes() {
+        return inUseBytes;
+    }
+
+    /** Returns the bytes that the callers of all live chunks requested. */
+    public long requestedBytes() {
+        return requestedBytes;
+    }
+
+    /**
+     * Throws unless a claim holds.
+     *
+     * @throws IllegalStateException if it does not hold; the message has {@code what} and {@code where}
+     */
+    public static void expect(boolean holds, String what, long where) {
+        if (!holds) {
+            throw new IllegalStateException("inconsistent arena: " + what + " at " + where);
+        }
+    }
+
+    private void regions() {
+        final Regions regions = placement.store.regions;
+        for (int i = 0; i < regions.count(); i++) {
+            final Region region = regions.at(i);
+            expect(regions.get(region.id) == region, "region by id", region.id);
+            expect(regions.find(region.base) == region, "region by its first byte", region.id);
+            expect(regions.find(region.base + region.byteSize() - 1) == region, "region by its last byte", region.id);
+            regionBytes += region.byteSize();
+            region(region);
+        }
+        expect(records == chunks.count(), "records without a region", chunks.count());
+    }
+
+    private void region(Region region) {
+        int previous = Chunks.NONE;
+        int inUse = 0;
+        long end = 0;
+        long windows = 1;
+        long lastWindow = 0;
+        int inWindow = 0;
+        for (int chunk = region.firstChunk(placement.store); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+            final long offset = chunks.offset(chunk);
+            expect(chunks.region(chunk) == region.id, "region of a chunk", offset);
+            expect(chunks.previous(chunk) == previous, "link to the previous chunk", offset);
+            expect(offset == end, "start of a chunk", offset);
+            expect(placement.granules(region, chunk) > 0, "size of a chunk", offset);
+            expect(region.startingAt(placement.store, offset) == chunk, "address index", offset);
+            end = offset + placement.granules(region, chunk);
+            if (offset / Region.WINDOW_GRANULES != lastWindow) {
+                expect(
+                        inWindow == region.chunksInWindow(placement.store, lastWindow),
+                        "address index of a window",
+                        lastWindow);
+                windows++;
+                inWindow = 0;
+                lastWindow = offset / Region.WINDOW_GRANULES;
+            }
+            inWindow++;
+            records++;
+            if (chunks.isFree(chunk)) {
+                freeChunk(region, chunk, previous);
+            } else {
+                inUse++;
+                inUseByOwner[chunks.owner(chunk)]++;
+            }
+            if (chunks.isCached(chunk)) {
+                expect(!chunks.isFree(chunk), "cached and free", offset);
+                cached++;
+                cachedGranules += placement.granules(region, chunk);
+            } else if (!chunks.isFree(chunk)) {
+                inUseBytes += Granules.toBytes(placement.granules(region, chunk));
+                requestedBytes += chunks.requested(chunk);
+            }
+            previous = chunk;
+        }
+        expect(end == region.granules, "end of the chunks of a region", end);
+        expect(inUse == region.chunksInUse, "chunks in use in a region", region.chunksInUse);
+        expect(
+                inWindow == region.chunksInWindow(placement.store, lastWindow),
+                "address index of the last window",
+                lastWindow);
+        expect(windows == region.filledWindows(), "windows of the address index", region.filledWindows());
+    }
+
+    private void freeChunk(Region region, int chunk, int previous) {
+        final int owner = chunks.owner(chunk);
+        final long granules = placement.granules(region, chunk);
+        final long address = placement.address(region, chunk);
+        expect(
+                previous == Chunks.NONE
+                        || !chunks.isFree(previous)
+                        || !placement.store.haveMergeableOwners(previous, chunk),
+                "free neighbours that are not one",
+                address);
+        final long key = SizeOrder.key(granules, address);
+        expect(slots.get(owner).free.ceiling(key) == chunk, "index of free chunks", address);
+        freeByOwner[owner]++;
+        if (owner != StreamSlots.UNBOUND) {
+            final long head = chunks.untouchedHead(chunk);
+            final long tail = chunks.untouchedTail(chunk);
+            expect(head + tail < granules, "untouched ends", address);
+            untouchedEnd(chunk, owner, head, address);
+            untouchedEnd(chunk, owner, tail, address + Granules.toBytes(granules - tail));
+        }
+    }
+
+    private void untouchedEnd(int chunk, int owner, long granules, long address) {
+        if (granules > 0) {
+            final long key = SizeOrder.key(granules, address);
+            expect(slots.get(owner).untouchedEnds.ceiling(key) == chunk, "index of untouched ends", address);
+            untouchedEndsByOwner[owner]++;
+        }
+    }
+
+    private void indexes() {
+        for (int number = 0; number < slots.count(); number++) {
+            final Slot slot = slots.get(number);
+            expect(slot.free.isConsistent(), "index of owner", number);
+            expect(slot.free.size() == freeByOwner[number], "free chunks of owner " + number, slot.free.size());
+            expect(slot.chunksInUse == inUseByOwner[number], "chunks in use by owner " + number, slot.chunksInUse);
+            expect(slot.stream != null || number == 0 || slot.free.isEmpty(), "memory of a released owner", number);
+            if (number != StreamSlots.UNBOUND) {
+                expect(slot.untouchedEnds.isConsistent(), "index of untouched ends of owner", number);
+                expect(slot.untouchedEnds.size() == untouchedEndsByOwner[number], "untouched ends of owner", number);
+            }
+        }
+    }
+}

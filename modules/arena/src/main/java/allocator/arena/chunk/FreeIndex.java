@@ -1,0 +1,220 @@
+package allocator.arena.chunk;
+
+import java.util.Arrays;
+
+/**
+ * An index of free memory in the order of {@link SizeOrder}. Finds the best fit in time logarithmic in the number of
+ * entries, and constant as long as sizes are spread out.
+ *
+ * <p>The upper bits of a key select one of the classes, {@value #STEPS} in each octave of sizes; a bitmap says which
+ * classes have entries. The least entry of a class is stored with the class, the others are a tree of
+ * {@link SortedTrees}: most classes have one entry, and most requests take the least. As a class is a range of keys,
+ * the order is exact. ONNX Runtime's bin is the octave, except that its last bin takes all larger sizes.
+ */
+final class FreeIndex {
+    static final int NONE = Chunks.NONE;
+
+    private static final int STEP_BITS = 5;
+    private static final int STEPS = 1 << STEP_BITS;
+    private static final int CLASS_SHIFT = SizeOrder.OCTAVE_SHIFT - STEP_BITS;
+    private static final int MAX_CLASSES = classOf(SizeOrder.first(Chunks.MAX_REGION_GRANULES)) + STEPS;
+
+    private final SortedTrees trees;
+
+    /**
+     * Two words for each class, up to the octave of the largest entry to come: the least key, {@link SizeOrder#END} if
+     * there is none; and its chunk in the lower half, the tree of the other entries in the upper.
+     */
+    private long[] classes = new long[0];
+
+    /** A bit for each class that has entries. */
+    private final long[] filled = new long[(MAX_CLASSES + Long.SIZE - 1) / Long.SIZE];
+
+    /** Which words of {@link #filled} are not 0. */
+    private long filledWords;
+
+    private int size;
+    private long foundKey;
+
+    FreeIndex(SortedTrees trees) {
+        this.trees = trees;
+    }
+
+    private static int classOf(long key) {
+        return (int) (key >>> CLASS_SHIFT);
+    }
+
+    int size() {
+        return size;
+    }
+
+    boolean isEmpty() {
+        return size == 0;
+    }
+
+    private long leastKey(int index) {
+        return classes[index << 1];
+    }
+
+    private int least(int index) {
+        return (int) classes[(index << 1) + 1];
+    }
+
+    private int others(int index) {
+        return (int) (classes[(index << 1) + 1] >>> Integer.SIZE);
+    }
+
+    private void setOthers(int index, int tree) {
+        setEntries(index, least(index), tree);
+    }
+
+    private void setEntries(int index, int least, int others) {
+        classes[(index << 1) + 1] = ((long) others << Integer.SIZE) | (least & 0xFFFF_FFFFL);
+    }
+
+    /** Creates the classes of entries of up to {@code granules}, so that {@link #add} does not allocate. */
+    void ensureClasses(long granules) {
+        final int last = classOf(SizeOrder.first(granules));
+        if ((last << 1) >= classes.length) {
+            addOctaves(last);
+        }
+    }
+
+    /** Adds an entry. Call {@link #ensureClasses} before, and {@link SortedTrees#ensureSpare}. */
+    void add(long key, int chunk) {
+        final int index = classOf(key);
+        size++;
+        final long leastKey = leastKey(index);
+        if (key > leastKey) {
+            setOthers(index, trees.insert(others(index), key, chunk));
+            return;
+        }
+        int others = SortedTrees.EMPTY;
+        if (leastKey == SizeOrder.END) {
+            filled[index >>> 6] |= 1L << index;
+            filledWords |= 1L << (index >>> 6);
+        } else {
+            others = trees.insertLeast(others(index), leastKey, least(index));
+        }
+        classes[index << 1] = key;
+        setEntries(index, chunk, others);
+    }
+
+    private void addOctaves(int index) {
+        final int before = classes.length;
+        classes = Arrays.copyOf(classes, ((index | (STEPS - 1)) + 1) << 1);
+        for (int i = before; i < classes.length; i += 2) {
+            classes[i] = SizeOrder.END;
+            classes[i + 1] = (long) SortedTrees.EMPTY << Integer.SIZE;
+        }
+    }
+
+    void remove(long key) {
+        final int index = classOf(key);
+        size--;
+        final int tree = others(index);
+        if (leastKey(index) != key) {
+            setOthers(index, trees.remove(tree, key));
+        } else if (tree != SortedTrees.EMPTY) {
+            final int next = trees.least(tree);
+            classes[index << 1] = trees.key(next);
+            setEntries(index, trees.value(next), trees.removeLeast(tree));
+        } else {
+            classes[index << 1] = SizeOrder.END;
+            filled[index >>> 6] &= ~(1L << index);
+            if (filled[index >>> 6] == 0) {
+                filledWords &= ~(1L << (index >>> 6));
+            }
+        }
+    }
+
+    /**
+     * Finds the entry with the least key that is at least {@code key}.
+     *
+     * @return its chunk, whose key is {@link #foundKey}; {@link #NONE} if there is none
+     */
+    int ceiling(long key) {
+        final int index = classOf(key);
+        if ((index << 1) >= classes.length) {
+            return NONE;
+        }
+        final long leastKey = leastKey(index);
+        if (leastKey != SizeOrder.END) {
+            if (key <= leastKey) {
+                foundKey = leastKey;
+                return least(index);
+            }
+            final int tree = others(index);
+            final int place = tree == SortedTrees.EMPTY ? SortedTrees.NONE : trees.ceiling(tree, key);
+            if (place != SortedTrees.NONE) {
+                foundKey = trees.key(place);
+                return trees.value(place);
+            }
+        }
+        return leastOf(filledFrom(index + 1));
+    }
+
+    private int leastOf(int index) {
+        if (index < 0) {
+            return NONE;
+        }
+        foundKey = leastKey(index);
+        return least(index);
+    }
+
+    /** Returns the key of the entry that {@link #ceiling} or {@link #first} found last. */
+    long foundKey() {
+        return foundKey;
+    }
+
+    /** Returns the first class with entries from {@code index} on, -1 if there is none. */
+    private int filledFrom(int index) {
+        int word = index >>> 6;
+        long bits = word < filled.length ? filled[word] & (-1L << index) : 0;
+        if (bits == 0) {
+            final long words = word + 1 < Long.SIZE ? filledWords & (-1L << (word + 1)) : 0;
+            if (words == 0) {
+                return -1;
+            }
+            word = Long.numberOfTrailingZeros(words);
+            bits = filled[word];
+        }
+        return (word << 6) + Long.numberOfTrailingZeros(bits);
+    }
+
+    /** Returns the chunk with the least key, {@link #NONE} if there is none. */
+    int first() {
+        return leastOf(filledFrom(0));
+    }
+
+    /** Returns the chunk with the greatest key, {@link #NONE} if there is none. */
+    int last() {
+        if (filledWords == 0) {
+            return NONE;
+        }
+        final int word = Long.SIZE - 1 - Long.numberOfLeadingZeros(filledWords);
+        final int index = (word << 6) + Long.SIZE - 1 - Long.numberOfLeadingZeros(filled[word]);
+        final int tree = others(index);
+        return tree == SortedTrees.EMPTY ? least(index) : trees.value(trees.greatest(tree));
+    }
+
+    /** Returns whether each class is sorted and the bitmap is correct. */
+    boolean isConsistent() {
+        boolean consistent = true;
+        for (int index = 0; (index << 1) < classes.length && consistent; index++) {
+            final long leastKey = leastKey(index);
+            final int tree = others(index);
+            consistent = ((filled[index >>> 6] & (1L << index)) != 0) == (leastKey != SizeOrder.END)
+                    && (tree == SortedTrees.EMPTY || (trees.isSorted(tree) && leastKey < trees.key(trees.least(tree))));
+        }
+        for (int word = 0; word < filled.length && consistent; word++) {
+            consistent = (filled[word] != 0) == ((filledWords & (1L << word)) != 0);
+        }
+        return consistent;
+    }
+
+    /** Returns the bytes of Java heap that the classes take, without the nodes of the trees. */
+    long bookkeepingBytes() {
+        return HeapSize.ofLongs(classes.length) + HeapSize.ofLongs(filled.length);
+    }
+}

@@ -1,0 +1,305 @@
+package allocator.arena.chunk;
+
+import java.util.Arrays;
+
+/**
+ * A region: one allocation of the upstream allocator, and the index of the chunks in it by address.
+ *
+ * <p>The index has one {@code int} for each window of {@value #WINDOW_GRANULES} granules, 4 KiB. Where at most two
+ * chunks start in a window, its entry is the first of them. Where more do, it is a {@linkplain WindowTables table} with
+ * a slot for each granule, until no chunk starts in the window any more. So a chunk is found in constant time, every
+ * address is classified exactly, and the index takes a thousandth of the memory while most blocks are larger than a
+ * window.
+ *
+ * <p>The entries of the first windows are one array that grows with them. The entries of the others are in pages, made
+ * when a chunk first starts in them. So an unused part of a large region costs nothing, and no growth takes long.
+ *
+ * <p>The records of its chunks and the tables are in the {@link ChunkMap}, which the methods get as an argument.
+ * Guarded by the lane's lock, except for what is final.
+ */
+public final class Region {
+    /** The largest size of a region in bytes. */
+    public static final long MAX_BYTES = Granules.toBytes(Chunks.MAX_REGION_GRANULES);
+
+    /** No chunk. */
+    public static final int NO_CHUNK = Chunks.NONE;
+
+    /** Bytes of Java heap for the object itself. */
+    static final long OBJECT_BYTES = 64;
+
+    /** Granules for each entry of the index. */
+    static final int WINDOW_GRANULES = WindowTables.SLOTS;
+
+    private static final int WINDOW_SHIFT = Integer.numberOfTrailingZeros(WINDOW_GRANULES);
+
+    /** The most chunks in a window that are found by their links. */
+    private static final int FEW = 2;
+
+    /** How many of the windows have their entry in the array that grows: those of 4 GiB. */
+    private static final int MAX_HEAD = 1 << 20;
+
+    private static final int LEAST_GROWTH = 16;
+
+    private static final int PAGE_SHIFT = 10;
+    private static final int PAGE_WINDOWS = 1 << PAGE_SHIFT;
+    private static final int PAGE_MASK = PAGE_WINDOWS - 1;
+
+    final int id;
+    final long base;
+    final long granules;
+
+    /** Whether there was no other region when this one was added. */
+    private final boolean isFirst;
+
+    /** Chunks in use, cached ones included. */
+    int chunksInUse;
+
+    /** Frees so far. */
+    long frees;
+
+    /** By window: 0 if no chunk starts there, a handle plus one, or the complement of a table. */
+    private int[] head = new int[0];
+
+    /** The windows from {@link #MAX_HEAD} on. */
+    private final int[][] pages;
+
+    Region(int id, long base, long granules, boolean isFirst) {
+        this.id = id;
+        this.base = base;
+        this.granules = granules;
+        this.isFirst = isFirst;
+        pages = new int[(int) (Math.max(windows() - MAX_HEAD + PAGE_MASK, 0) >>> PAGE_SHIFT)][];
+        ensureEntry(0);
+    }
+
+    /** Returns the region's id, which is unique among the regions of a lane and reused once the region is detached. */
+    public int id() {
+        return id;
+    }
+
+    /** Returns the address of the first byte. */
+    public long base() {
+        return base;
+    }
+
+    /** Returns the size in bytes. */
+    public long byteSize() {
+        return Granules.toBytes(granules);
+    }
+
+    /** Returns whether there was no other region when this one was added. */
+    public boolean isFirst() {
+        return isFirst;
+    }
+
+    /** Returns the number of chunks in use, cached ones included. */
+    public int chunksInUse() {
+        return chunksInUse;
+    }
+
+    /** Returns how many times memory of this region was freed, to detect changes between two calls. */
+    public long frees() {
+        return frees;
+    }
+
+    boolean contains(long address) {
+        return Long.compareUnsigned(address - base, byteSize()) < 0;
+    }
+
+    /** Returns the address of the granule at {@code offset}. */
+    long address(long offset) {
+        return base + Granules.toBytes(offset);
+    }
+
+    private static long window(long offset) {
+        return offset >>> WINDOW_SHIFT;
+    }
+
+    private static int granuleInWindow(long offset) {
+        return (int) offset & (WINDOW_GRANULES - 1);
+    }
+
+    private long windows() {
+        return window(granules - 1) + 1;
+    }
+
+    private int entry(long window) {
+        return window < head.length ? head[(int) window] : entryBeyond(window);
+    }
+
+    private int entryBeyond(long window) {
+        final int[] page = window < MAX_HEAD ? null : pages[page(window)];
+        return page == null ? 0 : page[(int) window & PAGE_MASK];
+    }
+
+    private void setEntry(long window, int entry) {
+        if (window < head.length) {
+            head[(int) window] = entry;
+        } else {
+            pages[page(window)][(int) window & PAGE_MASK] = entry;
+        }
+    }
+
+    private static int page(long window) {
+        return (int) ((window - MAX_HEAD) >>> PAGE_SHIFT);
+    }
+
+    /**
+     * Makes room, so that {@link #enter} at {@code offset} does not allocate. Does nothing at the end of the region,
+     * where no chunk can start.
+     */
+    void ensureEntry(long offset) {
+        final long window = window(offset);
+        if (window >= head.length && window < windows()) {
+            grow(window);
+        }
+    }
+
+    private void grow(long window) {
+        if (window < MAX_HEAD) {
+            final long length = window + 1 + Math.max(window >> 2, LEAST_GROWTH);
+            head = Arrays.copyOf(head, (int) Math.min(length, Math.min(windows(), MAX_HEAD)));
+        } else if (pages[page(window)] == null) {
+            pages[page(window)] = new int[PAGE_WINDOWS];
+        }
+    }
+
+    private static boolean startsIn(ChunkMap map, int chunk, long window) {
+        return chunk != Chunks.NONE && window(map.chunks.offset(chunk)) == window;
+    }
+
+    /** Enters a chunk that starts at {@code offset} and whose record is linked. Call {@link #ensureEntry} before. */
+    void enter(ChunkMap map, int chunk, long offset) {
+        final long window = window(offset);
+        final int entry = entry(window);
+        if (entry < 0) {
+            map.tables.set(~entry, granuleInWindow(offset), chunk);
+        } else if (entry == 0) {
+            setEntry(window, chunk + 1);
+        } else {
+            final int other = entry - 1;
+            enterBeside(map, window, map.chunks.offset(other) < offset ? other : chunk);
+        }
+    }
+
+    /** Replaces the entry of a window in which at least two chunks start; {@code first} is the first of them. */
+    private void enterBeside(ChunkMap map, long window, int first) {
+        int count = 0;
+        for (int chunk = first; startsIn(map, chunk, window); chunk = map.chunks.next(chunk)) {
+            count++;
+        }
+        if (count <= FEW) {
+            setEntry(window, first + 1);
+            return;
+        }
+        final int table = map.tables.create();
+        for (int chunk = first; startsIn(map, chunk, window); chunk = map.chunks.next(chunk)) {
+            map.tables.set(table, granuleInWindow(map.chunks.offset(chunk)), chunk);
+        }
+        setEntry(window, ~table);
+    }
+
+    /** Removes a chunk that starts at {@code offset} and whose record is still linked. */
+    void remove(ChunkMap map, int chunk, long offset) {
+        final long window = window(offset);
+        final int entry = entry(window);
+        final int next = map.chunks.next(chunk);
+        if (entry < 0) {
+            map.tables.set(~entry, granuleInWindow(offset), Chunks.NONE);
+            if (!startsIn(map, next, window) && !startsIn(map, map.chunks.previous(chunk), window)) {
+                map.tables.retire(~entry);
+                setEntry(window, 0);
+            }
+        } else if (entry == chunk + 1) {
+            setEntry(window, startsIn(map, next, window) ? next + 1 : 0);
+        }
+    }
+
+    /** Empties the index of a region that is detached and whose chunks are still linked. */
+    void clear(ChunkMap map) {
+        for (int chunk = firstChunk(map); chunk != Chunks.NONE; chunk = map.chunks.next(chunk)) {
+            final long window = window(map.chunks.offset(chunk));
+            final int entry = entry(window);
+            if (entry < 0) {
+                map.tables.set(~entry, granuleInWindow(map.chunks.offset(chunk)), Chunks.NONE);
+                if (!startsIn(map, map.chunks.next(chunk), window)) {
+                    map.tables.retire(~entry);
+                }
+            }
+        }
+    }
+
+    /** Returns the chunk that starts at {@code offset}, {@link Chunks#NONE} if none does. */
+    int startingAt(ChunkMap map, long offset) {
+        final int entry = entry(window(offset));
+        if (entry < 0) {
+            return map.tables.get(~entry, granuleInWindow(offset));
+        }
+        int chunk = entry - 1;
+        if (chunk != Chunks.NONE && map.chunks.offset(chunk) < offset) {
+            chunk = map.chunks.next(chunk);
+        }
+        return chunk != Chunks.NONE && map.chunks.offset(chunk) == offset ? chunk : Chunks.NONE;
+    }
+
+    /** Returns the chunk in which {@code offset} lies, in time proportional to the length of the chunk. */
+    int containing(ChunkMap map, long offset) {
+        long at = offset;
+        int chunk = startingAt(map, at);
+        while (chunk == Chunks.NONE) {
+            at = entry(window(at)) == 0 ? (window(at) << WINDOW_SHIFT) - 1 : at - 1;
+            chunk = startingAt(map, at);
+        }
+        return chunk;
+    }
+
+    /** Returns the chunk at the start of the region. */
+    int firstChunk(ChunkMap map) {
+        return startingAt(map, 0);
+    }
+
+    /**
+     * Returns the number of chunks that the entry of a window names, for the consistency check. An entry that names the
+     * first of two chunks counts as both.
+     */
+    int chunksInWindow(ChunkMap map, long window) {
+        final int entry = entry(window);
+        int count = 0;
+        if (entry < 0) {
+            for (int granule = 0; granule < WINDOW_GRANULES; granule++) {
+                count += map.tables.get(~entry, granule) == Chunks.NONE ? 0 : 1;
+            }
+        } else {
+            for (int chunk = entry - 1; startsIn(map, chunk, window) && count < FEW; chunk = map.chunks.next(chunk)) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** Returns the number of windows that have an entry, for the consistency check. */
+    long filledWindows() {
+        long filled = filled(head);
+        for (final int[] page : pages) {
+            filled += page == null ? 0 : filled(page);
+        }
+        return filled;
+    }
+
+    private static int filled(int[] entries) {
+        int filled = 0;
+        for (final int entry : entries) {
+            filled += entry == 0 ? 0 : 1;
+        }
+        return filled;
+    }
+
+    /** Returns the bytes of Java heap that the region and its index take, without the map.tables. */
+    long bookkeepingBytes() {
+        long bytes = OBJECT_BYTES + HeapSize.ofInts(head.length) + HeapSize.ofReferences(pages.length);
+        for (final int[] page : pages) {
+            bytes += page == null ? 0 : HeapSize.ofInts(page.length);
+        }
+        return bytes;
+    }
+}

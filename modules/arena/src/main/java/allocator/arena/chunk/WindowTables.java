@@ -1,0 +1,69 @@
+package allocator.arena.chunk;
+
+import java.util.Arrays;
+
+/**
+ * Tables of {@value #SLOTS} chunk handles each, for the windows of a {@link Region} in which many chunks start. A table
+ * is created when a window fills and retired when it empties. All regions of a lane share them.
+ */
+final class WindowTables {
+    private static final int SLOT_SHIFT = 4;
+
+    /** Slots in a table. */
+    static final int SLOTS = 1 << SLOT_SHIFT;
+
+    private static final int LEAST_GROWTH = 4;
+
+    private static final int NONE = -1;
+
+    /** Handles plus one, 0 where a slot is empty. The first slot of a retired table links to the one retired before. */
+    private int[] slots = new int[0];
+
+    /** Tables ever taken from the array. */
+    private int used;
+
+    private int retired = NONE;
+
+    /** Makes room, so that the next {@link #create} does not allocate. */
+    void ensureSpare() {
+        if (retired == NONE && base(used) == slots.length) {
+            slots = Arrays.copyOf(slots, base(used + Math.max(used >> 4, LEAST_GROWTH)));
+        }
+    }
+
+    /** Returns an empty table. Call {@link #ensureSpare} before. */
+    int create() {
+        if (retired == NONE) {
+            return used++;
+        }
+        final int table = retired;
+        retired = slots[base(table)];
+        slots[base(table)] = 0;
+        return table;
+    }
+
+    /** Retires an empty table. */
+    void retire(int table) {
+        slots[base(table)] = retired;
+        retired = table;
+    }
+
+    private static int base(int table) {
+        return table << SLOT_SHIFT;
+    }
+
+    /** Returns the chunk in a slot, {@link Chunks#NONE} if the slot is empty. */
+    int get(int table, int slot) {
+        return slots[base(table) + slot] - 1;
+    }
+
+    /** Sets the chunk of a slot; {@link Chunks#NONE} empties it. */
+    void set(int table, int slot, int chunk) {
+        slots[base(table) + slot] = chunk + 1;
+    }
+
+    /** Returns the bytes of Java heap that the tables take. */
+    long bookkeepingBytes() {
+        return HeapSize.ofInts(slots.length);
+    }
+}

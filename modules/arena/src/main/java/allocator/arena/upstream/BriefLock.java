@@ -1,0 +1,97 @@
+package allocator.arena.upstream;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lock for critical sections of about ten nanoseconds, for which an ordinary lock would cost as much as the work.
+ *
+ * <p>It is acquired with one compare-and-set and released with a plain store that wakes no thread. A thread that finds
+ * it held probes it again, each time after twice as many spins, and then after parking for {@value #PARK_NANOS} ns, or
+ * as long as the system takes. Rare probes let the holder, which has the guarded data in its cache, run many sections
+ * in a row. That is several times as fast as taking turns, and unfair: about one acquisition in a thousand parks. A
+ * virtual thread releases its carrier while parked. Not reentrant, which assertions check. Interrupts stay pending.
+ */
+public final class BriefLock {
+    private static final int PROBES = 10;
+    private static final int MAX_SPINS = 256;
+    private static final int PARK_NANOS = 20_000;
+    private static final VarHandle HELD;
+
+    static {
+        try {
+            HELD = MethodHandles.lookup().findVarHandle(BriefLock.class, "held", int.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** 1 while the lock is held, otherwise 0. */
+    @SuppressWarnings("unused") // through the handle
+    private int held;
+
+    /** The thread that holds the lock; set only where assertions are on. */
+    private @Nullable Thread owner;
+
+    /**
+     * Acquires the lock, waiting until it is free.
+     *
+     * @return whether it was held at first
+     */
+    public boolean lock() {
+        assert !Thread.currentThread().equals(owner) : "the lock is not reentrant";
+        final boolean waits = !tryLock();
+        if (waits) {
+            await();
+        }
+        assert isOwnedBy(Thread.currentThread());
+        return waits;
+    }
+
+    private boolean isOwnedBy(@Nullable Thread thread) {
+        owner = thread;
+        return true;
+    }
+
+    private boolean tryLock() {
+        return HELD.compareAndSet(this, 0, 1);
+    }
+
+    private boolean isFree() {
+        return (int) HELD.getOpaque(this) == 0;
+    }
+
+    private void await() {
+        boolean wasInterrupted = false;
+        while (!tryProbing()) {
+            LockSupport.parkNanos(this, PARK_NANOS);
+            wasInterrupted |= Thread.interrupted();
+        }
+        if (wasInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Acquires the lock if it is free at one of the probes. */
+    private boolean tryProbing() {
+        int spins = 1;
+        for (int probe = 0; probe < PROBES; probe++) {
+            for (int spin = 0; spin < spins; spin++) {
+                Thread.onSpinWait();
+            }
+            if (isFree() && tryLock()) {
+                return true;
+            }
+            spins = Math.min(2 * spins, MAX_SPINS);
+        }
+        return false;
+    }
+
+    /** Releases the lock, which the calling thread holds. */
+    public void unlock() {
+        assert isOwnedBy(null);
+        HELD.setRelease(this, 0);
+    }
+}

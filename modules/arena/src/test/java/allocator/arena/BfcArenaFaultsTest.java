@@ -1,0 +1,269 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
+import allocator.spi.DeviceException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
+import allocator.testkit.Faults;
+import java.io.File;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A device that fails at any moment: nothing leaks, the counters are true, the next call works. */
+class BfcArenaFaultsTest {
+    private static final int KIB = 1024;
+
+    private final FakeDevice device = new FakeDevice();
+
+    private BfcArena arena(ExtendStrategy strategy) {
+        return new BfcArena(
+                device,
+                new ArenaConfig(strategy, 4096, 1 << 20, 4096, 1 << 20, 0, PlacementPolicy.BEST_FIT, 0, 0, false));
+    }
+
+    private void expectTruth(BfcArena arena) {
+        arena.checkConsistency();
+        assertThat(arena.stats().bytesHeld()).isEqualTo(device.liveBytes());
+    }
+
+    /** Does a bit of everything, in one lane or in two; what fails is skipped. */
+    private void work(BfcArena arena, boolean isDivided) {
+        final FakeStream stream = new FakeStream();
+        if (isDivided) {
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
+        }
+        final List<Long> live = new ArrayList<>();
+        for (int i = 1; i <= 40; i++) {
+            try {
+                switch (i % 8) {
+                    case 0 -> arena.shrink();
+                    case 3 -> live.add(arena.reserve(i * 100L));
+                    case 4 -> live.add(arena.alloc(i * 500L));
+                    case 5, 6 -> {
+                        if (!live.isEmpty()) {
+                            arena.free(live.remove(i % live.size()));
+                        }
+                    }
+                    default -> live.add(arena.allocOnStream(i * 700L, stream));
+                }
+            } catch (AllocatorException e) {
+                assertThat(e).isInstanceOfAny(DeviceException.class, OutOfMemoryException.class);
+            }
+            expectTruth(arena);
+        }
+        for (final long address : live) {
+            try {
+                arena.free(address);
+            } catch (DeviceException e) {
+                expectTruth(arena);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aDriverErrorAtEachAllocationInTurn(boolean isDivided) {
+        for (int failing = 0; failing < 30; failing++) {
+            final int call = failing;
+            final int calls = device.allocCalls();
+            device.failAllocs(number -> number == calls + call);
+            final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
+            work(arena, isDivided);
+            device.failAllocs(number -> false);
+            arena.free(arena.alloc(100_000));
+            arena.close();
+            assertThat(device.liveBlocks()).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aDriverErrorAtEachFreeInTurn(boolean isDivided) {
+        for (int failing = 0; failing < 30; failing++) {
+            final int call = failing;
+            final int calls = device.freeCalls();
+            device.failFrees(number -> number == calls + call);
+            final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
+            work(arena, isDivided);
+            arena.free(arena.alloc(100_000));
+            device.failFrees(number -> false);
+            arena.close();
+            assertThat(device.liveBlocks()).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 5_000, 20_000, 50_000, 100_000})
+    void aDeviceThatIsSoonExhausted(int capacity) {
+        device.capacity(capacity);
+        for (final ExtendStrategy strategy : ExtendStrategy.values()) {
+            for (final boolean isDivided : List.of(false, true)) {
+                final BfcArena arena = arena(strategy);
+                work(arena, isDivided);
+                arena.close();
+                assertThat(device.liveBlocks()).isZero();
+            }
+        }
+    }
+
+    @Test
+    void aDriverErrorLeavesTheArenaAsItWas() {
+        final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
+        arena.alloc(1000);
+        final ArenaSnapshot before = arena.snapshot();
+        device.failAllocs(number -> true);
+
+        assertThatThrownBy(() -> arena.alloc(1_000_000)).isInstanceOf(DeviceException.class);
+        assertThatThrownBy(() -> arena.reserve(100)).isInstanceOf(DeviceException.class);
+
+        assertThat(arena.snapshot()).isEqualTo(before);
+    }
+
+    @Test
+    void aRegionThatCannotBeReturnedIsSetAsideAndTriedAgain() {
+        final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
+        final long a = arena.alloc(10 * KIB);
+        final long b = arena.alloc(20 * KIB);
+        arena.free(a);
+        arena.free(b);
+        device.failFrees(number -> number == 0);
+
+        assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
+
+        assertThat(arena.snapshot().unreturned()).containsExactly(new ArenaSnapshot.Span(a, 10 * KIB));
+        assertThat(arena.stats().bytesHeld()).isEqualTo(10 * KIB);
+        assertThat(arena.stats().largestFreeChunk()).isZero();
+        assertThat(arena.stats().numArenaShrinkages()).isEqualTo(1);
+        assertThat(arena.alloc(10 * KIB))
+                .as("memory that may be gone is not used")
+                .isNotEqualTo(a);
+        expectTruth(arena);
+        assertThat(arena.shrink()).isEqualTo(new ShrinkReport(0, 0, 10 * KIB, 1, 0));
+        assertThat(arena.snapshot().unreturned()).isEmpty();
+        expectTruth(arena);
+    }
+
+    /** The device reports a failure, but the memory has been returned. */
+    @Test
+    void aRegionThatWasReturnedAfterAllIsForgotten() {
+        final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
+        final long a = arena.alloc(10 * KIB);
+        arena.free(a);
+        device.failFrees(number -> number == 0);
+        assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
+        device.free(a);
+
+        arena.shrink();
+
+        assertThat(arena.stats().bytesHeld()).isZero();
+        arena.close();
+    }
+
+    @Test
+    void aReserveThatCannotBeReturnedIsDeadAndTriedAgain() {
+        final BfcArena arena = arena(ExtendStrategy.POWER_OF_TWO);
+        final long reserve = arena.reserve(1000);
+        device.failFrees(number -> number == 0);
+
+        assertThatThrownBy(() -> arena.free(reserve)).isInstanceOf(DeviceException.class);
+
+        assertThat(arena.stats().bytesInUse()).isZero();
+        expectTruth(arena);
+        arena.shrink();
+        assertThat(device.liveBlocks()).isZero();
+        expectTruth(arena);
+    }
+
+    @Test
+    void aCloseReturnsWhatItCanAndReportsEveryFailure() {
+        final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
+        for (int i = 0; i < 5; i++) {
+            arena.alloc(10 * KIB);
+        }
+        device.failFrees(number -> number == 1 || number == 3);
+
+        final DeviceException failure = catchThrowableOfType(DeviceException.class, arena::close);
+
+        assertThat(failure.getSuppressed()).hasSize(1);
+        assertThat(device.liveBlocks()).isEqualTo(2);
+    }
+
+    @Test
+    void aStreamThatCannotBeWaitedForKeepsItsMemory() {
+        final BfcArena arena = arena(ExtendStrategy.SAME_AS_REQUESTED);
+        final FakeStream stream = new FakeStream();
+        arena.free(arena.allocOnStream(10 * KIB, stream));
+        final ArenaSnapshot before = arena.snapshot();
+        stream.before(Faults.on("flush", new DeviceException("injected failure", null)));
+
+        assertThatThrownBy(arena::shrink).isInstanceOf(DeviceException.class);
+
+        assertThat(arena.snapshot()).isEqualTo(before);
+        stream.before(Faults.NONE);
+        assertThat(arena.shrink().bytesReleased()).isEqualTo(10 * KIB);
+    }
+
+    @Test
+    void anErrorOfTheDeviceIsPassedOnAsItIs() {
+        final FakeDevice broken = new FakeDevice() {
+            @Override
+            public synchronized long alloc(long byteSize) {
+                throw new UnsatisfiedLinkError("simulated");
+            }
+        };
+        final BfcArena arena = new BfcArena(broken, ArenaConfig.DEFAULT);
+        final ArenaSnapshot before = arena.snapshot();
+
+        assertThatThrownBy(() -> arena.alloc(5 << 20)).isInstanceOf(UnsatisfiedLinkError.class);
+
+        assertThat(arena.snapshot()).isEqualTo(before);
+    }
+
+    /** In a JVM of its own, which ends with an exception if a chunk is lost. */
+    @ParameterizedTest
+    @EnumSource(PlacementPolicy.class)
+    void anExhaustedHeapLosesNothing(PlacementPolicy policy, @TempDir Path folder) throws Exception {
+        final Path log = folder.resolve("log");
+        final Process program = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xmx24m",
+                        "-XX:+UseSerialGC",
+                        "-cp",
+                        String.join(
+                                File.pathSeparator,
+                                "target/test-classes",
+                                home(BfcArena.class),
+                                home(Allocator.class),
+                                home(FakeDevice.class)),
+                        HeapExhaustion.class.getName(),
+                        policy.name())
+                .redirectErrorStream(true)
+                .redirectOutput(log.toFile())
+                .start();
+        final boolean ended = program.waitFor(1, TimeUnit.MINUTES);
+        program.destroyForcibly();
+        assertThat(ended).as(Files.readString(log)).isTrue();
+        assertThat(program.exitValue()).as(Files.readString(log)).isZero();
+    }
+
+    private static String home(Class<?> type) throws URISyntaxException {
+        return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI())
+                .toString();
+    }
+}

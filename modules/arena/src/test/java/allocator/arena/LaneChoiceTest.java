@@ -1,0 +1,191 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.spi.AllocatorOptions;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** When an arena divides into lanes. */
+@Timeout(120)
+class LaneChoiceTest {
+    private static final long MIB = 1 << 20;
+    private static final long CAPACITY = 64 * MIB;
+
+    private final FakeDevice device = new FakeDevice().capacity(CAPACITY);
+    private final FakeStream first = new FakeStream();
+    private final FakeStream second = new FakeStream();
+    private final RequestingThread requesting = new RequestingThread();
+    private BfcArena arena = create(Map.of());
+
+    private BfcArena create(Map<String, String> options) {
+        return new BfcArena(
+                device, ArenaConfig.from(AllocatorOptions.of(options)).withKeepFirstRegion(false));
+    }
+
+    private void recreate(String key, long value) {
+        arena = create(Map.of(key, Long.toString(value)));
+    }
+
+    private void leaveMainLane(FakeStream stream) {
+        arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
+    }
+
+    private boolean isInMainLane(long address) {
+        return arena.lanes.at(address) == arena.lanes.main;
+    }
+
+    @Test
+    void streamsThatTakeTurnsStayTogether() {
+        for (int i = 0; i < 1000; i++) {
+            final long one = arena.allocOnStream(1000, first);
+            final long other = arena.allocOnStream(1000, second);
+            arena.free(one);
+            arena.free(other);
+        }
+        assertThat(arena.laneCount()).isEqualTo(1);
+        assertThat(arena.stats().numArenaExtensions()).isEqualTo(1);
+    }
+
+    /** A thread that allocates on request. */
+    private static final class RequestingThread implements AutoCloseable {
+        private final AtomicReference<Thread> thread = new AtomicReference<>();
+        private final ExecutorService executor = Executors.newSingleThreadExecutor(task -> {
+            thread.set(Thread.ofPlatform().daemon().unstarted(task));
+            return thread.get();
+        });
+
+        Future<Long> submit(Callable<Long> request) {
+            return executor.submit(request);
+        }
+
+        void awaitParked() {
+            while (thread.get().getState() != Thread.State.TIMED_WAITING) {
+                Thread.onSpinWait();
+            }
+        }
+
+        @Override
+        public void close() {
+            executor.shutdown();
+        }
+    }
+
+    @AfterEach
+    void end() {
+        requesting.close();
+    }
+
+    /** Makes the other thread wait for the main lane with its request. */
+    private long requestAndWait(Callable<Long> request) throws Exception {
+        arena.lanes.main.freeze();
+        final Future<Long> address;
+        try {
+            address = requesting.submit(request);
+            requesting.awaitParked();
+        } finally {
+            arena.lanes.main.unfreeze();
+        }
+        return address.get();
+    }
+
+    private void othersComeBetween() {
+        arena.free(arena.allocOnStream(1000, second));
+    }
+
+    @Test
+    void aStreamThatWaitsForOthersLeavesTheMainLane() throws Exception {
+        for (int contention = 1; contention <= LaneChoice.CONTENTIONS; contention++) {
+            assertThat(arena.laneCount()).isEqualTo(1);
+            othersComeBetween();
+            assertThat(isInMainLane(requestAndWait(() -> arena.allocOnStream(1000, first))))
+                    .isTrue();
+        }
+        assertThat(arena.laneCount()).isEqualTo(2);
+        assertThat(isInMainLane(arena.allocOnStream(1000, first))).isFalse();
+        assertThat(isInMainLane(arena.allocOnStream(1000, second))).isTrue();
+    }
+
+    @Test
+    void aThreadThatWaitsForOthersLeavesTheMainLane() throws Exception {
+        for (int contention = 1; contention <= LaneChoice.CONTENTIONS; contention++) {
+            othersComeBetween();
+            assertThat(isInMainLane(requestAndWait(() -> arena.alloc(1000)))).isTrue();
+        }
+        assertThat(isInMainLane(requesting.submit(() -> arena.alloc(1000)).get()))
+                .isFalse();
+    }
+
+    @Test
+    void contentionCountsWithinASecondOnly() {
+        final AtomicLong now = new AtomicLong();
+        final Lanes lanes = new Lanes(device, ArenaConfig.DEFAULT);
+        final LaneChoice choice = new LaneChoice(lanes, 0, now::get);
+        for (int contention = 1; contention <= 10 * LaneChoice.CONTENTIONS; contention++) {
+            choice.contended(lanes.main, 1);
+            now.addAndGet(LaneChoice.WINDOW_NANOS / (LaneChoice.CONTENTIONS - 2));
+        }
+        assertThat(lanes.count()).isEqualTo(1);
+        for (int contention = 1; contention <= 2 * LaneChoice.CONTENTIONS; contention++) {
+            choice.contended(lanes.main, 1);
+            now.addAndGet(LaneChoice.WINDOW_NANOS / LaneChoice.CONTENTIONS);
+        }
+        assertThat(choice.laneFor(1)).isNotSameAs(lanes.main);
+    }
+
+    @Test
+    void aRequesterThatWaitsForItselfStays() throws Exception {
+        for (int wait = 1; wait <= 2 * LaneChoice.CONTENTIONS; wait++) {
+            requestAndWait(() -> arena.allocOnStream(1000, first));
+        }
+        assertThat(arena.laneCount()).isEqualTo(1);
+    }
+
+    @Test
+    void oneLaneIsNeverLeftIfNoMoreAreAllowed() throws Exception {
+        recreate("arena.max_lanes", 1);
+        for (int contention = 1; contention <= 2 * LaneChoice.CONTENTIONS; contention++) {
+            othersComeBetween();
+            requestAndWait(() -> arena.allocOnStream(1000, first));
+        }
+        leaveMainLane(first);
+        assertThat(isInMainLane(arena.allocOnStream(1000, first))).isTrue();
+        assertThat(arena.laneCount()).isEqualTo(1);
+    }
+
+    /** Whether the arena divides depends on what runs at once; the counts do not. */
+    @Test
+    void manyThreadsNeverGetMoreLanesThanAllowed() throws InterruptedException {
+        recreate("arena.max_lanes", 3);
+        final AtomicReference<Throwable> failure = new AtomicReference<>();
+        final Thread[] threads = new Thread[6];
+        for (int i = 0; i < threads.length; i++) {
+            threads[i] = Thread.ofPlatform().start(() -> {
+                try {
+                    for (int k = 0; k < 20_000; k++) {
+                        arena.free(arena.alloc(1000));
+                    }
+                } catch (Throwable e) {
+                    failure.compareAndSet(null, e);
+                }
+            });
+        }
+        for (final Thread thread : threads) {
+            thread.join();
+        }
+        assertThat(failure.get()).isNull();
+        assertThat(arena.laneCount()).isLessThanOrEqualTo(3);
+        assertThat(arena.stats().bytesInUse()).isZero();
+        assertThat(arena.stats().numAllocs()).isEqualTo(6 * 20_000);
+    }
+}

@@ -1,0 +1,390 @@
+package allocator.arena.bump;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.arena.ArenaOptions;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import net.jqwik.api.constraints.Size;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+class BumpAllocatorTest {
+    private final FakeDevice device = new FakeDevice();
+    private final FakeStream one = new FakeStream();
+    private final FakeStream two = new FakeStream();
+
+    private BumpAllocator allocator(String... keysAndValues) {
+        AllocatorOptions options = AllocatorOptions.of(
+                Map.of("arena.initial_chunk_size_bytes", "4096", "arena.initial_growth_chunk_size_bytes", "8192"),
+                "test");
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            options = options.with(keysAndValues[i], keysAndValues[i + 1], "test");
+        }
+        return new BumpAllocator(
+                device, BumpConfig.from(options), options.get(ArenaOptions.MAX_MEM), options.resolve(BumpOptions.KEYS));
+    }
+
+    @Nested
+    class Placement {
+        @Test
+        void blocksAreAllocatedInOrderOfAddress() {
+            BumpAllocator allocator = allocator();
+            long first = allocator.alloc(10);
+            assertThat(allocator.alloc(300)).isEqualTo(first + 256);
+            assertThat(allocator.alloc(1)).isEqualTo(first + 768);
+            assertThat(allocator.stats())
+                    .isEqualTo(new AllocatorStats(-1, 311, 311, 4096, 3785, 3072, 311, 4096, 300, 3, 0, 0, 1, 0));
+        }
+
+        @Test
+        void aRegionIsReusedWhenItsLastBlockIsFreed() {
+            BumpAllocator allocator = allocator();
+            long first = allocator.alloc(1000);
+            long second = allocator.alloc(1000);
+            allocator.free(first);
+            long third = allocator.alloc(1000);
+            assertThat(third).isEqualTo(second + 1024);
+            allocator.free(second);
+            allocator.free(third);
+            assertThat(allocator.alloc(1000)).isEqualTo(first);
+        }
+
+        @Test
+        void runsThatFreeEverythingReuseTheSameMemory() {
+            BumpAllocator allocator = allocator();
+            List<Long> firstRun = new ArrayList<>();
+            for (int run = 0; run < 5; run++) {
+                List<Long> live = new ArrayList<>();
+                for (int i = 1; i <= 30; i++) {
+                    live.add(allocator.allocOnStream(i * 100L, one));
+                }
+                live.forEach(allocator::free);
+                allocator.endRun(one);
+                if (run == 0) {
+                    firstRun.addAll(live);
+                }
+                assertThat(live).containsExactlyInAnyOrderElementsOf(firstRun);
+            }
+        }
+    }
+
+    @Nested
+    class Growth {
+        @Test
+        void aGrownChainStillServesSmallRequestsFromEarlierRegions() {
+            BumpAllocator allocator = allocator();
+            long first = allocator.alloc(3072);
+            allocator.alloc(5000);
+            assertThat(device.liveBytes()).isEqualTo(4096 + 8192);
+            allocator.alloc(20_000);
+            assertThat(device.liveBytes()).isEqualTo(4096 + 8192 + 20_000);
+            allocator.alloc(3072);
+            assertThat(allocator.alloc(1024)).isEqualTo(first + 3072);
+            assertThat(device.liveBytes()).isEqualTo(4096 + 8192 + 20_000);
+        }
+
+        @Test
+        void aRequestBeyondTheChainsLimitGetsMemoryOfItsOwn() {
+            BumpAllocator allocator = allocator("arena.bump_max_mem", "6000", "arena.max_mem", "20000");
+            allocator.alloc(4000);
+            allocator.alloc(1900);
+            assertThat(device.liveBytes()).isEqualTo(6000);
+            long beside = allocator.alloc(5001);
+            assertThat(device.liveBytes()).isEqualTo(11_001);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(11_001);
+            assertThatThrownBy(() -> allocator.alloc(9000)).isInstanceOfSatisfying(OutOfMemoryException.class, e -> {
+                assertThat(e.shortage().limit()).isEqualTo(20_000);
+                assertThat(e.shortage().held()).isEqualTo(11_001);
+            });
+            allocator.free(beside);
+            assertThat(device.liveBytes()).isEqualTo(6000);
+            assertThat(allocator.stats().numFailedAllocs()).isEqualTo(1);
+            allocator.free(allocator.alloc(14_000));
+        }
+
+        @Test
+        void aRequestGetsMemoryOfItsOwnIfTheDeviceHasNoRegion() {
+            device.capacity(5000);
+            BumpAllocator allocator = allocator();
+            allocator.alloc(4096);
+            long last = allocator.alloc(904);
+            assertThat(device.liveBytes()).isEqualTo(5000);
+            assertThatThrownBy(() -> allocator.alloc(1)).isInstanceOf(OutOfMemoryException.class);
+            allocator.free(last);
+            assertThat(device.liveBytes()).isEqualTo(4096);
+        }
+
+        @Test
+        void emptyRegionsAreGivenBackBeforeARequestFails() {
+            BumpAllocator allocator = allocator("arena.max_mem", "10000");
+            allocator.free(allocator.alloc(100));
+            long all = allocator.alloc(10_000);
+            assertThat(device.liveBytes()).isEqualTo(10_000);
+            allocator.free(all);
+            allocator.free(allocator.reserve(10_000));
+            assertThat(device.liveBytes()).isZero();
+        }
+    }
+
+    @Nested
+    class Streams {
+        @Test
+        void memoryStaysWithItsStreamUntilItsRunEndsOrAnotherStreamHasWaited() {
+            BumpAllocator allocator = allocator("arena.initial_growth_chunk_size_bytes", "4096");
+            long ofOne = allocator.allocOnStream(4096, one);
+            allocator.free(ofOne);
+            long ofTwo = allocator.allocOnStream(4096, two);
+            long unbound = allocator.alloc(4096);
+            assertThat(List.of(ofTwo, unbound)).doesNotContain(ofOne);
+            assertThat(allocator.allocOnStream(4096, one)).isEqualTo(ofOne);
+            allocator.free(ofOne);
+            allocator.endRun(one);
+            assertThat(allocator.allocOnStream(4096, two)).isEqualTo(ofOne);
+            allocator.free(ofTwo);
+            two.notifyAndWait(one);
+            assertThat(allocator.allocOnStream(4096, one)).isEqualTo(ofTwo);
+        }
+
+        @Test
+        void aWaitBeforeTheFreeDoesNotCount() {
+            BumpAllocator allocator = allocator();
+            long ofOne = allocator.allocOnStream(4096, one);
+            one.notifyAndWait(two);
+            allocator.free(ofOne);
+            assertThat(allocator.allocOnStream(4096, two)).isNotEqualTo(ofOne);
+        }
+
+        @Test
+        void aRegionThatAStreamTookServesNoOtherLane() {
+            BumpAllocator allocator = allocator();
+            long first = allocator.alloc(100);
+            allocator.free(first);
+            assertThat(allocator.allocOnStream(100, one)).isEqualTo(first);
+            assertThat(Math.abs(allocator.alloc(100) - first)).isGreaterThanOrEqualTo(4096);
+        }
+
+        @Test
+        void aStreamOfAnotherDeviceIsRejected() {
+            MemoryInfo other = new MemoryInfo(
+                    "Other", new MemoryLocation(DeviceType.GPU, 0, 1, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
+            BumpAllocator allocator = allocator();
+            try (FakeStream stream = new FakeStream(other)) {
+                assertThatThrownBy(() -> allocator.allocOnStream(1, stream))
+                        .isInstanceOf(IllegalArgumentException.class);
+            }
+        }
+
+        @Test
+        void memoryOfAClosedStreamIsIdleOnceItIsFreed() {
+            BumpAllocator allocator = allocator();
+            long live = allocator.allocOnStream(1000, one);
+            allocator.releaseStream(one);
+            allocator.free(live);
+            assertThat(allocator.allocOnStream(4096, two)).isEqualTo(live);
+        }
+
+        @Test
+        void memoryForOneRequestOfAStreamGoesBackWhenItsRunEnds() {
+            BumpAllocator allocator = allocator("arena.bump_max_mem", "1");
+            allocator.free(allocator.allocOnStream(1000, one));
+            assertThat(device.liveBytes()).isEqualTo(1000);
+            allocator.endRun(one);
+            assertThat(device.liveBytes()).isZero();
+            long live = allocator.allocOnStream(1000, one);
+            allocator.releaseStream(one);
+            allocator.free(live);
+            assertThat(device.liveBytes()).isZero();
+        }
+    }
+
+    @Nested
+    class Shrinks {
+        @Test
+        void aShrinkGivesBackIdleRegions() {
+            BumpAllocator allocator = allocator();
+            long live = allocator.alloc(4000);
+            allocator.free(allocator.alloc(8000));
+            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(8192, 1, 4096, 1, 0));
+            allocator.free(live);
+            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(4096, 1, 0, 0, 0));
+        }
+
+        @Test
+        void aShrinkLeavesRegionsThatAStreamMayStillUse() {
+            BumpAllocator allocator = allocator();
+            allocator.free(allocator.allocOnStream(4096, one));
+            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(0, 0, 4096, 0, 1));
+            allocator.endRun(one);
+            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(4096, 1, 0, 0, 0));
+            assertThat(allocator.stats().numArenaShrinkages()).isEqualTo(1);
+            allocator.alloc(1);
+        }
+    }
+
+    @Nested
+    class UnreturnedMemory {
+        @Test
+        void staysHeldAndIsReturnedByTheNextShrink() {
+            BumpAllocator allocator = allocator();
+            allocator.alloc(4096);
+            allocator.free(allocator.alloc(8192));
+            device.failFrees(call -> call == 0);
+            assertThatThrownBy(allocator::shrink).isInstanceOf(DeviceException.class);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(4096 + 8192);
+            allocator.free(allocator.alloc(8192));
+            assertThat(allocator.shrink().bytesHeld()).isEqualTo(4096).isEqualTo(device.liveBytes());
+        }
+
+        /** The device takes the memory back, reports a failure, and hands the memory out again. */
+        @Test
+        void isHeldOnceIfTheDeviceHandsItOutAgain() {
+            FakeDevice again = new FakeDevice() {
+                @Override
+                public synchronized long alloc(long byteSize) {
+                    return 0x10_0000;
+                }
+
+                @Override
+                public synchronized void free(long address) {
+                    throw new DeviceException("simulated failure of a free", null);
+                }
+            };
+            BumpAllocator allocator = new BumpAllocator(again, BumpConfig.fixed(4096), 0, AllocatorOptions.EMPTY);
+            allocator.free(allocator.alloc(100));
+            assertThatThrownBy(allocator::shrink).isInstanceOf(DeviceException.class);
+            allocator.alloc(100);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(4096);
+        }
+    }
+
+    @Nested
+    class Requests {
+        @Test
+        void invalidFreesAreDiagnosedAndChangeNothing() {
+            BumpAllocator allocator = allocator();
+            long first = allocator.alloc(100);
+            long second = allocator.alloc(100);
+            long reserved = allocator.reserve(100);
+            AllocatorStats before = allocator.stats();
+            assertThatThrownBy(() -> allocator.free(first + 1)).isInstanceOf(InteriorAddressException.class);
+            assertThatThrownBy(() -> allocator.free(first + 100)).isInstanceOf(ForeignAddressException.class);
+            assertThatThrownBy(() -> allocator.free(second + 256)).isInstanceOf(ForeignAddressException.class);
+            assertThatThrownBy(() -> allocator.free(reserved + 99)).isInstanceOf(InteriorAddressException.class);
+            assertThatThrownBy(() -> allocator.free(1)).isInstanceOf(ForeignAddressException.class);
+            assertThat(allocator.stats()).isEqualTo(before);
+            allocator.free(first);
+            assertThatThrownBy(() -> allocator.free(first)).isInstanceOf(DoubleFreeException.class);
+            allocator.free(second);
+            assertThatThrownBy(() -> allocator.free(second)).isInstanceOf(ForeignAddressException.class);
+            allocator.free(reserved);
+            assertThat(allocator.stats().bytesInUse()).isZero();
+        }
+
+        @Test
+        void aReserveLiesOutsideTheRegions() {
+            BumpAllocator allocator = allocator();
+            long reserved = allocator.reserve(1000);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(1000);
+            assertThat(allocator.stats().numArenaExtensions()).isZero();
+            allocator.free(reserved);
+            assertThat(device.liveBytes()).isZero();
+        }
+
+        @Test
+        void invalidSizesAreRejected() {
+            BumpAllocator allocator = allocator();
+            assertThat(allocator.alloc(0)).isZero();
+            assertThat(allocator.reserve(0)).isZero();
+            allocator.free(0);
+            for (long byteSize : new long[] {-1, Long.MIN_VALUE, Long.MAX_VALUE, Long.MAX_VALUE - 254}) {
+                assertThatThrownBy(() -> allocator.alloc(byteSize)).isInstanceOf(InvalidSizeException.class);
+                assertThatThrownBy(() -> allocator.reserve(byteSize)).isInstanceOf(InvalidSizeException.class);
+            }
+            assertThatThrownBy(() -> new BumpAllocator(device, BumpConfig.fixed(1), -1, AllocatorOptions.EMPTY))
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Nested
+    class Close {
+        @Test
+        void returnsAllMemoryAndRejectsFurtherUse() {
+            BumpAllocator allocator = allocator();
+            allocator.alloc(100);
+            allocator.reserve(100);
+            allocator.allocOnStream(100_000, one);
+            allocator.close();
+            allocator.close();
+            assertThat(device.liveBytes()).isZero();
+            assertThatThrownBy(() -> allocator.alloc(1)).isInstanceOf(AllocatorClosedException.class);
+            assertThatThrownBy(() -> allocator.free(0)).isInstanceOf(AllocatorClosedException.class);
+            assertThatThrownBy(allocator::stats).isInstanceOf(AllocatorClosedException.class);
+            assertThatThrownBy(allocator::shrink).isInstanceOf(AllocatorClosedException.class);
+        }
+    }
+
+    /** Random programs: live blocks never overlap, and the counters agree with a plain list. */
+    @Property(tries = 200)
+    void noProgramGetsOverlappingBlocks(@ForAll @Size(max = 200) List<@IntRange(max = 99_999) Integer> steps) {
+        BumpAllocator allocator = allocator("arena.bump_max_mem", "30000", "arena.max_mem", "60000");
+        List<long[]> live = new ArrayList<>();
+        for (int step : steps) {
+            switch (step % 8) {
+                case 0 -> allocator.endRun(one);
+                case 1 -> allocator.shrink();
+                case 2, 3 -> {
+                    if (!live.isEmpty()) {
+                        allocator.free(live.remove(step / 8 % live.size())[0]);
+                    }
+                }
+                default -> allocate(allocator, step, live);
+            }
+            AllocatorStats stats = allocator.stats();
+            assertThat(stats.bytesInUse())
+                    .isEqualTo(live.stream().mapToLong(block -> block[1]).sum());
+            assertThat(stats.bytesHeld()).isEqualTo(device.liveBytes()).isLessThanOrEqualTo(60_000);
+            assertThat(stats.bytesInUse() + stats.freeBytes()).isEqualTo(stats.bytesHeld());
+        }
+        live.forEach(block -> allocator.free(block[0]));
+        allocator.close();
+        assertThat(device.liveBytes()).isZero();
+    }
+
+    private void allocate(BumpAllocator allocator, int step, List<long[]> live) {
+        long byteSize = 1L + step / 8;
+        long address;
+        try {
+            address = step % 8 < 6 ? allocator.alloc(byteSize) : allocator.allocOnStream(byteSize, one);
+        } catch (OutOfMemoryException e) {
+            assertThat(byteSize).isGreaterThan(60_000 - e.shortage().held());
+            return;
+        }
+        assertThat(live)
+                .allSatisfy(block -> assertThat(address + byteSize <= block[0] || block[0] + block[1] <= address)
+                        .isTrue());
+        live.add(new long[] {address, byteSize});
+    }
+}

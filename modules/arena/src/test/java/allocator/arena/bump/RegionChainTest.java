@@ -1,0 +1,98 @@
+package allocator.arena.bump;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.provider.support.Limit;
+import allocator.spi.DeviceException;
+import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeDevice;
+import java.util.List;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+class RegionChainTest {
+    private final FakeDevice device = new FakeDevice();
+    private final UpstreamMemory memory = new UpstreamMemory(device, Limit.NONE);
+    private final RegionChain<ConfinedRegion> chain = RegionChain.inOrderOfGrowth(memory);
+
+    private void add(RegionChain<ConfinedRegion> to, long... sizes) {
+        for (long byteSize : sizes) {
+            to.add(new ConfinedRegion(to.byteSize(), byteSize));
+        }
+    }
+
+    @Nested
+    class Growth {
+        @Test
+        void takesTheMemoryOfEachRegion() {
+            add(chain, 100, 50);
+            assertThat(device.requestedSizes()).containsExactly(100L, 50L);
+            assertThat(chain.byteSize()).isEqualTo(150).isEqualTo(memory.bytesHeld());
+            assertThat(chain.get(1).base()).isEqualTo(device.base(1));
+            assertThat(chain.get(1).position).isEqualTo(100);
+        }
+
+        @Test
+        void changesNothingWhenTheDeviceIsFull() {
+            add(chain, 100);
+            device.capacity(149);
+            assertThatThrownBy(() -> add(chain, 50)).isInstanceOf(OutOfMemoryException.class);
+            assertThat(chain.count()).isEqualTo(1);
+            assertThat(chain.byteSize()).isEqualTo(100).isEqualTo(memory.bytesHeld());
+            assertThat(memory.deviceFree()).isEqualTo(49);
+        }
+    }
+
+    @Nested
+    class Release {
+        @Test
+        void returnsTheLastRegions() {
+            add(chain, 100, 50, 25);
+            assertThat(chain.releaseFrom(1)).isNull();
+            assertThat(chain.byteSize()).isEqualTo(100).isEqualTo(device.liveBytes());
+        }
+
+        @Test
+        void goesOnAfterAFailureAndReportsIt() {
+            add(chain, 100, 50, 25);
+            device.failFrees(call -> call == 1);
+            assertThat(chain.releaseFrom(0)).isInstanceOf(DeviceException.class);
+            assertThat(chain.count()).isZero();
+            assertThat(device.liveBytes()).isEqualTo(50).isEqualTo(memory.bytesHeld());
+        }
+    }
+
+    @Nested
+    class Lookup {
+        @Test
+        void findsTheFirstRegionWithRoomFromAnIndexOn() {
+            add(chain, 100, 50, 200);
+            assertThat(chain.firstWithRoom(0, 100, 1)).isZero();
+            assertThat(chain.firstWithRoom(1, 100, 1)).isEqualTo(2);
+            assertThat(chain.firstWithRoom(0, 201, 1)).isEqualTo(3);
+        }
+
+        @Test
+        void findsTheRegionOfAnAddressInUnsignedOrder() {
+            List<Long> addresses = List.of(-4096L, 1L << 20, Long.MIN_VALUE, 1L << 16);
+            FakeDevice scattered = new FakeDevice() {
+                private int calls;
+
+                @Override
+                public synchronized long alloc(long byteSize) {
+                    return addresses.get(calls++);
+                }
+            };
+            RegionChain<ConfinedRegion> sorted =
+                    RegionChain.inOrderOfAddress(new UpstreamMemory(scattered, Limit.NONE));
+            add(sorted, 256, 256, 256, 256);
+            for (long address : addresses) {
+                assertThat(sorted.get(sorted.search(address)).base()).isEqualTo(address);
+                assertThat(sorted.get(sorted.search(address + 255)).base()).isEqualTo(address);
+                assertThat(sorted.search(address + 256)).isNegative();
+                assertThat(sorted.search(address - 1)).isNegative();
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+package allocator.arena.chunk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What every placement policy must do. */
+class PlacementTest {
+    private static final long BASE = 0x10_0000;
+    private static final long GRANULES = 1024;
+
+    private final FakeStream stream = new FakeStream();
+    private final FakeStream other = new FakeStream();
+
+    /** Returns each policy with one region, wholly free. */
+    static Stream<Placement> placements() {
+        return Stream.of(new BestFit(64), new QuickFit(new BestFit(64), 0), new QuickFit(new BestFit(64), GRANULES))
+                .map(PlacementTest::withRegion);
+    }
+
+    private static Placement withRegion(Placement placement) {
+        placement.prepareRegion(GRANULES);
+        placement.attach(placement.newRegion(BASE, GRANULES));
+        return placement;
+    }
+
+    private static long take(Placement placement, long granules, @Nullable SyncStream requester) {
+        return placement.take(granules, Granules.toBytes(granules), requester);
+    }
+
+    private static void free(Placement placement, long address) {
+        final Region region = placement.regions().at(0);
+        final int chunk = placement.liveChunk(region, address);
+        assertThat(chunk).isNotEqualTo(Region.NO_CHUNK);
+        placement.prepareFree();
+        placement.free(region, chunk, placement.granules(region, chunk));
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void aChunkTakenHoldsTheRequest(Placement placement) {
+        for (final long granules : new long[] {1, 2, 15, 17, 63, 64, 65, 200}) {
+            final long address = take(placement, granules, null);
+            final Region region = placement.regions().at(0);
+            final int chunk = placement.liveChunk(region, address);
+
+            assertThat(placement.granules(region, chunk))
+                    .isEqualTo(placement.takenGranules())
+                    .isGreaterThanOrEqualTo(granules);
+            assertThat(placement.requested(chunk)).isEqualTo(Granules.toBytes(granules));
+        }
+        ConsistencyCheck.of(placement);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void aRequestLargerThanAllFreeMemoryGetsNone(Placement placement) {
+        assertThat(take(placement, GRANULES + 1, null)).isEqualTo(Placement.NO_ADDRESS);
+        assertThat(take(placement, Chunks.MAX_REGION_GRANULES + 1, null)).isEqualTo(Placement.NO_ADDRESS);
+        assertThat(placement.largest()).isEqualTo(GRANULES);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void freedChunksServeARequestForTheWholeRegion(Placement placement) {
+        final long[] addresses = new long[16];
+        for (int i = 0; i < addresses.length; i++) {
+            addresses[i] = take(placement, GRANULES / addresses.length, null);
+        }
+        assertThat(take(placement, 1, null)).isEqualTo(Placement.NO_ADDRESS);
+        for (final long address : addresses) {
+            free(placement, address);
+        }
+
+        assertThat(take(placement, GRANULES, null)).isEqualTo(BASE);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void mergingLeavesNothingCached(Placement placement) {
+        free(placement, take(placement, 3, null));
+        free(placement, take(placement, 5, stream));
+        placement.mergeCached();
+
+        assertThat(placement.cachedChunks()).isZero();
+        assertThat(placement.cachedGranules()).isZero();
+        assertThat(placement.regions().at(0).chunksInUse()).isZero();
+        ConsistencyCheck.of(placement);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void aFreedChunkIsNotLive(Placement placement) {
+        final Region region = placement.regions().at(0);
+        final long frees = region.frees();
+        final long address = take(placement, 3, null);
+        free(placement, address);
+
+        assertThat(placement.liveChunk(region, address)).isEqualTo(Region.NO_CHUNK);
+        assertThat(region.frees()).isGreaterThan(frees);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void memoryOfAStreamIsNotTakenByOthersBeforeTheyWait(Placement placement) {
+        free(placement, take(placement, GRANULES, stream));
+        assertThat(take(placement, 1, other)).isEqualTo(Placement.NO_ADDRESS);
+        assertThat(take(placement, 1, null)).isEqualTo(Placement.NO_ADDRESS);
+
+        stream.notifyAndWait(other);
+        assertThat(take(placement, GRANULES, other)).isEqualTo(BASE);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void theEndOfARunUnbindsWhatIsFreeAndNotWhatIsInUse(Placement placement) {
+        final long live = take(placement, GRANULES / 2, stream);
+        final long freed = take(placement, GRANULES / 2, stream);
+        free(placement, freed);
+        placement.endRun(stream);
+        assertThat(take(placement, GRANULES / 2, null)).isEqualTo(freed);
+
+        free(placement, live);
+        assertThat(take(placement, GRANULES / 2, null)).isEqualTo(Placement.NO_ADDRESS);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void aReleaseUnbindsAllMemoryOfAStream(Placement placement) {
+        final long live = take(placement, GRANULES / 2, stream);
+        final long freed = take(placement, GRANULES / 2, stream);
+        free(placement, freed);
+        placement.releaseStream(stream);
+        assertThat(take(placement, GRANULES / 2, other)).isEqualTo(freed);
+
+        free(placement, live);
+        assertThat(take(placement, GRANULES / 2, null)).isEqualTo(live);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void aRegionWithoutChunksInUseCanBeDetached(Placement placement) {
+        free(placement, take(placement, 100, stream));
+        free(placement, take(placement, 7, null));
+        placement.mergeCached();
+        final Region region = placement.regions().at(0);
+        final Set<SyncStream> owners = new HashSet<>();
+        placement.addOwners(region, owners);
+        placement.detach(region);
+
+        assertThat(owners).containsExactly(stream);
+        assertThat(placement.regions().count()).isZero();
+        assertThat(placement.chunkCount()).isZero();
+        assertThat(placement.largest()).isZero();
+        ConsistencyCheck.of(placement);
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void randomProgramsKeepChunksApart(Placement placement) {
+        final Random random = new Random(3);
+        final TreeMap<Long, Long> ends = new TreeMap<>();
+        for (int step = 0; step < 5_000; step++) {
+            if (ends.isEmpty() || random.nextInt(100) < 52) {
+                final FakeStream requester = random.nextBoolean() ? null : random.nextBoolean() ? stream : other;
+                final long address = take(placement, 1 + random.nextInt(40), requester);
+                if (address != Placement.NO_ADDRESS) {
+                    final long end = address + Granules.toBytes(placement.takenGranules());
+                    final Map.Entry<Long, Long> below = ends.lowerEntry(end);
+                    assertThat(below == null || below.getValue() <= address).isTrue();
+                    ends.put(address, end);
+                }
+            } else {
+                final Long from = ends.ceilingKey(BASE + random.nextLong(Granules.toBytes(GRANULES)));
+                final long address = from == null ? ends.firstKey() : from;
+                ends.remove(address);
+                free(placement, address);
+            }
+            ConsistencyCheck.of(placement);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package allocator.arena.chunk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Random;
+import java.util.TreeMap;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.api.Test;
+
+/** The address index: which chunk starts where, and which one lies there. */
+class RegionTest {
+    private static final long BASE = 0x1000;
+
+    private final ChunkMap map = new ChunkMap();
+    private final Chunks chunks = map.chunks;
+    private final WindowTables tables = map.tables;
+
+    private int enter(Region region, long offset, int previous) {
+        chunks.ensureSpare(1);
+        tables.ensureSpare();
+        region.ensureEntry(offset);
+        final int chunk = previous == Chunks.NONE ? chunks.create(region.id, offset) : chunks.split(previous, offset);
+        region.enter(map, chunk, offset);
+        return chunk;
+    }
+
+    private void remove(Region region, int chunk) {
+        region.remove(map, chunk, chunks.offset(chunk));
+        chunks.join(chunks.previous(chunk), chunk);
+    }
+
+    /** Chunks come and go at random; the index is compared with a map at every granule. */
+    @Property(tries = 50)
+    void theIndexDoesWhatAMapDoes(@ForAll long seed) {
+        final Random random = new Random(seed);
+        final long granules = 1L + random.nextInt(40_000);
+        final Region region = new Region(0, BASE, granules, true);
+        final TreeMap<Long, Integer> starts = new TreeMap<>();
+        starts.put(0L, enter(region, 0, Chunks.NONE));
+        for (int i = 0; i < 500; i++) {
+            final long offset = random.nextLong(random.nextBoolean() ? granules : Math.min(granules, 100));
+            final Integer there = starts.get(offset);
+            if (there == null) {
+                starts.put(
+                        offset, enter(region, offset, starts.lowerEntry(offset).getValue()));
+            } else if (offset > 0) {
+                remove(region, there);
+                starts.remove(offset);
+            }
+        }
+        for (int i = 0; i < 2000; i++) {
+            final long offset = random.nextLong(granules);
+            assertThat(region.startingAt(map, offset)).isEqualTo(starts.getOrDefault(offset, Chunks.NONE));
+            assertThat(region.containing(map, offset))
+                    .isEqualTo(starts.floorEntry(offset).getValue());
+        }
+        assertThat(region.firstChunk(map)).isEqualTo(starts.get(0L));
+        assertThat(region.filledWindows())
+                .isEqualTo(starts.keySet().stream()
+                        .map(offset -> offset / Region.WINDOW_GRANULES)
+                        .distinct()
+                        .count());
+    }
+
+    /** Many chunks in a block, then fewer, then none, over and over: the tables are used again. */
+    @Test
+    void tablesAreUsedAgain() {
+        final Region region = new Region(0, BASE, 1600, true);
+        final int first = enter(region, 0, Chunks.NONE);
+        for (int round = 0; round < 20; round++) {
+            int last = first;
+            for (int offset = 1; offset < 1600; offset++) {
+                last = enter(region, offset, last);
+            }
+            for (int chunk = last; chunk != first; ) {
+                final int previous = chunks.previous(chunk);
+                remove(region, chunk);
+                chunk = previous;
+            }
+        }
+
+        assertThat(region.filledWindows()).isEqualTo(1);
+        assertThat(tables.bookkeepingBytes()).isLessThan(15_000);
+    }
+
+    @Test
+    void aRegionContainsItsBytesOnly() {
+        final Region region = new Region(0, BASE, 2, true);
+
+        assertThat(region.contains(BASE)).isTrue();
+        assertThat(region.contains(BASE + 511)).isTrue();
+        assertThat(region.contains(BASE + 512)).isFalse();
+        assertThat(region.contains(BASE - 1)).isFalse();
+        assertThat(region.contains(-1)).isFalse();
+    }
+
+    @Test
+    void theFarEndOfALargeRegionIsFound() {
+        final long granules = 1L << 30;
+        final Region region = new Region(0, BASE, granules, true);
+        final int first = enter(region, 0, Chunks.NONE);
+        final int last = enter(region, granules - 1, first);
+
+        assertThat(region.startingAt(map, granules - 1)).isEqualTo(last);
+        assertThat(region.containing(map, granules - 2)).isEqualTo(first);
+        assertThat(region.bookkeepingBytes()).isLessThan(700_000);
+    }
+}

@@ -1,0 +1,51 @@
+package allocator.arena.chunk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.LongRange;
+import org.junit.jupiter.api.Test;
+
+class SizeOrderTest {
+    private static final long MAX = Chunks.MAX_REGION_GRANULES;
+
+    @Property
+    void theLargerChunkHasTheLargerKey(
+            @ForAll @LongRange(min = 1, max = MAX) long granules,
+            @ForAll @LongRange(min = 1, max = MAX) long others,
+            @ForAll long address,
+            @ForAll long otherAddress) {
+        if (granules < others) {
+            assertThat(SizeOrder.key(granules, address)).isLessThan(SizeOrder.key(others, otherAddress));
+        }
+    }
+
+    /** Two chunks of one size that do not overlap are at least that size apart. */
+    @Property
+    void amongEqualSizesTheHigherAddressHasTheLargerKey(
+            @ForAll @LongRange(min = 1, max = MAX) long granules,
+            @ForAll @LongRange(min = 0, max = Long.MAX_VALUE / 2) long address) {
+        final long next = address + Granules.toBytes(granules);
+
+        assertThat(SizeOrder.key(granules, address)).isLessThan(SizeOrder.key(granules, next));
+    }
+
+    @Property
+    void aSearchBeginsAtTheFirstChunkThatFits(
+            @ForAll @LongRange(min = 2, max = MAX) long granules, @ForAll long address) {
+        assertThat(SizeOrder.key(granules, address)).isGreaterThanOrEqualTo(SizeOrder.first(granules));
+        assertThat(SizeOrder.key(granules - 1, address)).isLessThan(SizeOrder.first(granules));
+    }
+
+    @Property
+    void aKeyTellsTheSize(@ForAll @LongRange(min = 1, max = MAX) long granules, @ForAll long address) {
+        assertThat(SizeOrder.granules(SizeOrder.key(granules, address))).isEqualTo(granules);
+    }
+
+    @Test
+    void keysAreNeverNegative() {
+        assertThat(SizeOrder.first(1)).isZero();
+        assertThat(SizeOrder.key(MAX, -1)).isPositive().isLessThan(SizeOrder.END);
+    }
+}

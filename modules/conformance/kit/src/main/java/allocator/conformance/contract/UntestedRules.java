@@ -1,0 +1,28 @@
+package allocator.conformance.contract;
+
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The rules that have no test, because no test can prove them from a provider's side. */
+public final class UntestedRules {
+    private static final Map<String, String> REASONS = Map.of(
+            "M-01",
+                    "binds every lookup of a memory, and those are in the runtime; the comparison itself is the contract's"
+                            + " own code",
+            "O-04", "binds the runtime, which merges the places before a provider sees the settings",
+            "T-02", "is a duty of the user; the kit's own programs keep it",
+            "T-06", "is a duty of the user; the kit's own programs keep it",
+            "C-03", "is about time, which a test on a shared machine cannot judge; the benchmarks measure it");
+
+    private UntestedRules() {}
+
+    /** Returns why no test of a rule ran. */
+    public static String reason(String rule) {
+        return REASONS.getOrDefault(rule, "was not selected");
+    }
+
+    /** Returns all reasons by the ids of the rules. */
+    public static Map<String, String> reasons() {
+        return new TreeMap<>(REASONS);
+    }
+}

@@ -1,0 +1,131 @@
+package allocator.conformance.rules;
+
+import allocator.conformance.DeviceProbe;
+import allocator.conformance.subject.Blocks;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.StatisticsCheck;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.opentest4j.AssertionFailedError;
+
+/** Each device call of a program fails in turn, and the allocator must stay usable. */
+public abstract class FailureRules extends Chapter {
+    private static final int MAX_CALLS = 400;
+
+    protected FailureRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    @ConformanceTest
+    void required_A07_eachDeviceCallMayFail(Subject subject) {
+        subject.requireProbe();
+        try {
+            playWithFailure(subject, Long.MAX_VALUE);
+        } catch (AssertionFailedError fault) {
+            throw Expect.skip("the program fails even if no device call does; other rules report why");
+        }
+        for (int k = 1; k <= MAX_CALLS; k++) {
+            if (playWithFailure(subject, k)) {
+                return;
+            }
+        }
+    }
+
+    /** Runs the program with its k-th device call failing; returns whether it made fewer calls than that. */
+    private static boolean playWithFailure(Subject subject, long k) {
+        final DeviceProbe probe = subject.requireProbe();
+        final Allocator allocator = subject.allocator();
+        final boolean counts = subject.counts(allocator);
+        final SyncStream stream =
+                allocator instanceof StreamAwareAllocator && subject.factory().isStreamAware(subject.memory())
+                        ? subject.stream()
+                        : null;
+        final Map<Long, Long> live = new HashMap<>();
+        final long failing = k == Long.MAX_VALUE ? k : probe.calls() + k;
+        probe.failCall(failing);
+        play(allocator, stream, live);
+        probe.failCall(0);
+        final boolean isOver = probe.calls() < failing;
+        final String after = "after device call " + k + " of a program had failed, ";
+        requireUsable(subject, allocator, live, counts, after);
+        if (stream != null) {
+            stream.close();
+        }
+        subject.release(allocator);
+        Expect.that(
+                subject.heldByDevice(0) == 0,
+                "%s%d bytes are still taken from the device after the last release",
+                after,
+                subject.heldByDevice(0));
+        return isOver;
+    }
+
+    /** Makes every call that may reach the device. A call may fail, with a message. */
+    private static void play(Allocator allocator, @Nullable SyncStream stream, Map<Long, Long> live) {
+        final List<Runnable> steps = new ArrayList<>();
+        for (final long byteSize : new long[] {1000, 3_000_000, 70_000}) {
+            steps.add(() -> live.put(allocator.alloc(byteSize), byteSize));
+            steps.add(() -> live.put(allocator.reserve(byteSize), byteSize));
+            if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+                steps.add(() -> live.put(streamAware.allocOnStream(byteSize, stream), byteSize));
+                steps.add(() -> allocator.free(streamAware.allocOnStream(byteSize, stream)));
+                steps.add(stream::onSessionRunEnd);
+            }
+        }
+        steps.add(() -> allocator.free(allocator.alloc(9_000_000)));
+        steps.add(() -> {
+            if (allocator instanceof ShrinkableAllocator shrinkable) {
+                shrinkable.shrink();
+            }
+        });
+        steps.add(() -> allocator.free(allocator.reserve(9_000_000)));
+        for (final Runnable step : steps) {
+            try {
+                step.run();
+            } catch (AllocatorException failed) {
+                Expect.that(failed.getMessage() != null, "a device call failed, and the exception has no message");
+            }
+        }
+    }
+
+    private static void requireUsable(
+            Subject subject, Allocator allocator, Map<Long, Long> live, boolean counts, String after) {
+        final Blocks blocks = new Blocks();
+        live.forEach(blocks::add);
+        final long requested = live.values().stream().mapToLong(Long::longValue).sum();
+        if (counts) {
+            final AllocatorStats stats = allocator.stats();
+            Expect.that(
+                    stats.requestedBytesInUse() == requested,
+                    "%s%d bytes are live; requestedBytesInUse is %d",
+                    after,
+                    requested,
+                    stats.requestedBytesInUse());
+            StatisticsCheck.fault(stats, false).ifPresent(fault -> Expect.that(false, "%s%s", after, fault));
+            final long held = subject.heldByDevice(stats.bytesHeld());
+            Expect.that(
+                    stats.bytesHeld() == held, "%sbytesHeld is %d; the device gave %d", after, stats.bytesHeld(), held);
+        }
+        final long next;
+        try {
+            next = allocator.alloc(2_000_000);
+        } catch (AllocatorException e) {
+            throw Expect.failure(
+                    after + "an allocation failed although the device works again: " + Expect.describe(e), e);
+        }
+        blocks.add(next, 2_000_000);
+        allocator.free(next);
+        live.keySet().forEach(allocator::free);
+    }
+}

@@ -1,0 +1,38 @@
+package allocator.conformance.subject;
+
+import allocator.spi.AllocatorStats;
+import java.util.Optional;
+
+/** Checks that the counters of one snapshot are consistent with one another (S-02). */
+public final class StatisticsCheck {
+    private StatisticsCheck() {}
+
+    /** Returns a description of the first inconsistency, or empty. */
+    public static Optional<String> fault(AllocatorStats stats, boolean isArena) {
+        if (stats.requestedBytesInUse() > stats.bytesInUse()) {
+            return Optional.of("requestedBytesInUse is %d, more than bytesInUse %d"
+                    .formatted(stats.requestedBytesInUse(), stats.bytesInUse()));
+        }
+        if (stats.bytesInUse() > stats.bytesHeld()) {
+            return Optional.of(
+                    "bytesInUse is %d, more than bytesHeld %d".formatted(stats.bytesInUse(), stats.bytesHeld()));
+        }
+        if (stats.bytesHeld() > stats.peakBytesHeld()) {
+            return Optional.of(
+                    "bytesHeld is %d, more than its peak %d".formatted(stats.bytesHeld(), stats.peakBytesHeld()));
+        }
+        if (stats.bytesInUse() > stats.peakBytesInUse()) {
+            return Optional.of(
+                    "bytesInUse is %d, more than its peak %d".formatted(stats.bytesInUse(), stats.peakBytesInUse()));
+        }
+        if (isArena && stats.bytesInUse() + stats.freeBytes() != stats.bytesHeld()) {
+            return Optional.of("in an arena, bytesInUse %d and freeBytes %d make bytesHeld, which is %d"
+                    .formatted(stats.bytesInUse(), stats.freeBytes(), stats.bytesHeld()));
+        }
+        if (stats.largestFreeChunk() > stats.freeBytes()) {
+            return Optional.of("largestFreeChunk is %d, more than freeBytes %d"
+                    .formatted(stats.largestFreeChunk(), stats.freeBytes()));
+        }
+        return Optional.empty();
+    }
+}

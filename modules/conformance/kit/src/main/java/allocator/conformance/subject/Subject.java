@@ -1,0 +1,317 @@
+package allocator.conformance.subject;
+
+import allocator.conformance.ConformanceSettings;
+import allocator.conformance.DeviceProbe;
+import allocator.conformance.subject.CleanupFindings.Finding;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.EpDevice;
+import allocator.spi.EpFactory;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OptionKey;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The subject of one test: a factory of its own, the memory to prove, and the allocators and streams that the test
+ * creates, so that all of them are released afterwards. A request for a capability that the provider lacks skips the
+ * test, with the reason.
+ */
+public final class Subject {
+    /** The key that limits an arena. An allocator that has it is also tested at its limit. */
+    public static final String LIMIT = "arena.max_mem";
+
+    /** The key for the size of an arena's first region. */
+    public static final String FIRST_REGION = "arena.initial_chunk_size_bytes";
+
+    /** The key for the size up to which an arena doubles its regions. */
+    public static final String LARGEST_REGION = "arena.max_power_of_two_extend_bytes";
+
+    private final ProviderFixture fixture;
+    private final ConformanceSettings settings;
+    private final @Nullable MemoryInfo memory;
+    private final List<Allocator> references = Collections.synchronizedList(new ArrayList<>());
+    private final List<SyncStream> streams = Collections.synchronizedList(new ArrayList<>());
+    private @Nullable EpFactory factory;
+    private @Nullable DeviceProbe probe;
+    private volatile boolean abandoned;
+
+    /**
+     * Creates a subject, which has no factory until it is opened.
+     *
+     * @param memory the memory to prove, or {@code null} for a test of the factory itself
+     */
+    public Subject(ProviderFixture fixture, ConformanceSettings settings, @Nullable MemoryInfo memory) {
+        this.fixture = fixture;
+        this.settings = settings;
+        this.memory = memory;
+    }
+
+    /** Creates the factory and its probe. */
+    public void open() {
+        final EpFactory opened = fixture.newFactory();
+        factory = opened;
+        probe = fixture.probe(opened).orElse(null);
+        if (memory != null) {
+            opened.discoverDevices();
+        }
+    }
+
+    /** Abandons everything that was created, because a hanging thread may still use it. */
+    public void abandon() {
+        abandoned = true;
+    }
+
+    /** Releases everything that was created, closes the factory, and returns the faults found on the way. */
+    public List<Finding> close(String test) {
+        if (abandoned || factory == null) {
+            return List.of();
+        }
+        final Cleanup cleanup = new Cleanup(factory, probe, test);
+        cleanup.release(references);
+        cleanup.close(streams);
+        if (memory != null) {
+            cleanup.checkDevice(this::probedBytesHeld);
+        }
+        return cleanup.closeFactory();
+    }
+
+    public ProviderFixture fixture() {
+        return fixture;
+    }
+
+    public ConformanceSettings settings() {
+        return settings;
+    }
+
+    /** Returns a number of repetitions: {@code full}, or {@code few} in a quick run. */
+    public int times(int full, int few) {
+        return settings.quick() ? few : full;
+    }
+
+    /** Returns the random numbers of a test, the same in each run with the same seed. */
+    public SplittableRandom random(String salt) {
+        return new SplittableRandom(settings.seed() * 31 + salt.hashCode());
+    }
+
+    public EpFactory factory() {
+        if (factory == null) {
+            throw new IllegalStateException("the subject is not open");
+        }
+        return factory;
+    }
+
+    public MemoryInfo memory() {
+        if (memory == null) {
+            throw new IllegalStateException("this test has no memory");
+        }
+        return memory;
+    }
+
+    /** Returns all infos that the factory lists. */
+    public List<MemoryInfo> memories() {
+        return factory().discoverDevices().devices().stream()
+                .map(EpDevice::memoryInfos)
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    public Optional<DeviceProbe> probe() {
+        return Optional.ofNullable(probe);
+    }
+
+    public DeviceProbe requireProbe() {
+        if (probe == null) {
+            throw Expect.skip("needs a DeviceProbe, which shows the device beneath the provider");
+        }
+        return probe;
+    }
+
+    /** Returns the bytes taken from the device and not returned, or {@code expected} if there is no such counter. */
+    public long heldByDevice(long expected) {
+        return probedBytesHeld().orElse(expected);
+    }
+
+    private OptionalLong probedBytesHeld() {
+        return probe == null ? OptionalLong.empty() : probe.bytesHeld(memory());
+    }
+
+    public Allocator allocator() {
+        return allocator(Map.of());
+    }
+
+    public Allocator allocator(Map<String, String> options) {
+        return create(memory(), options);
+    }
+
+    public Allocator create(MemoryInfo info, Map<String, String> options) {
+        final Allocator created = factory().createAllocator(info, AllocatorOptions.of(options, "conformance kit"));
+        Expect.that(created != null, "createAllocator returned null; every failure must be an exception");
+        references.add(created);
+        return created;
+    }
+
+    /** Returns an allocator with a limit of so many bytes, rounded up as the provider does. */
+    public Allocator limited(long byteSize) {
+        requireKey(LIMIT);
+        final Allocator allocator = allocator(Map.of(LIMIT, Long.toString(byteSize)));
+        if (allocator.effectiveOptions().value(LIMIT) == null) {
+            throw Expect.skip("%s does not apply to this memory", LIMIT);
+        }
+        return allocator;
+    }
+
+    /** Returns the effective limit of an allocator, which may be larger than the requested one. */
+    public long limitOf(Allocator limited) {
+        return Long.parseLong(String.valueOf(limited.effectiveOptions().value(LIMIT)));
+    }
+
+    /** Releases one reference, as part of a test. */
+    public void release(Allocator allocator) {
+        synchronized (references) {
+            for (int i = references.size() - 1; i >= 0; i--) {
+                if (Expect.same(references.get(i), allocator)) {
+                    references.remove(i);
+                    break;
+                }
+            }
+        }
+        factory().releaseAllocator(allocator);
+    }
+
+    public boolean hasKey(String name) {
+        return factory().optionKeys().stream().map(OptionKey::name).anyMatch(name::equals);
+    }
+
+    public void requireKey(String name) {
+        if (!hasKey(name)) {
+            throw Expect.skip("the provider has no option %s", name);
+        }
+    }
+
+    /** Returns options that make an arena take many small regions, as far as the provider has such options. */
+    public Map<String, String> manyRegions() {
+        return Map.of(FIRST_REGION, "16384", LARGEST_REGION, "65536").entrySet().stream()
+                .filter(setting -> hasKey(setting.getKey()))
+                .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
+    }
+
+    public ShrinkableAllocator shrinkable(Allocator allocator) {
+        if (!(allocator instanceof ShrinkableAllocator shrinkable)) {
+            throw Expect.skip("the allocator is not a ShrinkableAllocator");
+        }
+        requireLevel(allocator, SpiLevel.SHRINK, "shrink");
+        return shrinkable;
+    }
+
+    public void requireReserve(Allocator allocator) {
+        requireLevel(allocator, SpiLevel.RESERVE, "reserve");
+    }
+
+    private static void requireLevel(Allocator allocator, int level, String what) {
+        if (allocator.spiLevel() < level) {
+            throw Expect.skip(
+                    "the allocator is of level %d; %s is used from level %d on", allocator.spiLevel(), what, level);
+        }
+    }
+
+    /** Returns whether the allocator counts what is in use; if not, its statistics mean nothing. */
+    public boolean counts(Allocator allocator) {
+        if (allocator.spiLevel() < SpiLevel.STATISTICS) {
+            return false;
+        }
+        final long address = allocator.alloc(1);
+        final boolean counts = allocator.stats().bytesInUse() > 0;
+        allocator.free(address);
+        return counts;
+    }
+
+    public AllocatorStats stats(Allocator allocator) {
+        if (!counts(allocator)) {
+            throw Expect.skip("the allocator keeps no statistics");
+        }
+        return allocator.stats();
+    }
+
+    /** Returns whether the allocator suballocates regions, and so is bound by the rules of arenas. */
+    public boolean isArena(Allocator allocator) {
+        if (!(allocator instanceof ShrinkableAllocator) || !counts(allocator)) {
+            return false;
+        }
+        final long address = allocator.alloc(1);
+        final boolean isArena = allocator.stats().numArenaExtensions() > 0;
+        allocator.free(address);
+        return isArena;
+    }
+
+    public void requireArena(Allocator allocator) {
+        if (!isArena(allocator)) {
+            throw Expect.skip("the allocator counts no regions, so it is no arena");
+        }
+    }
+
+    public SyncStream stream() {
+        final SyncStream stream = factory().createSyncStream(memory());
+        Expect.that(stream != null, "createSyncStream returned null; every failure must be an exception");
+        streams.add(stream);
+        return stream;
+    }
+
+    public StreamAwareAllocator streamAware(Allocator allocator) {
+        if (!(allocator instanceof StreamAwareAllocator streamAware)) {
+            throw Expect.skip("the allocator is not a StreamAwareAllocator");
+        }
+        requireLevel(allocator, SpiLevel.STREAMS, "streams");
+        if (!factory().isStreamAware(memory())) {
+            throw Expect.skip("the factory makes no streams for this memory");
+        }
+        return streamAware;
+    }
+
+    /** Returns an allocator whose reuse of memory across streams can be judged; see {@link #isOrderKnown}. */
+    public StreamAwareAllocator orderedByStreams() {
+        final StreamAwareAllocator allocator = streamAware(allocator());
+        if (!isOrderKnown(allocator)) {
+            throw Expect.skip(
+                    "the device orders this memory and may know that work is done; a DeviceProbe that lets streams"
+                            + " lag would show it");
+        }
+        return allocator;
+    }
+
+    /**
+     * Returns whether the waits between streams determine when freed memory may go to another stream. With a probe they
+     * do, because a lagging device has completed no more work than the streams have waited for.
+     */
+    public boolean isOrderKnown(Allocator allocator) {
+        return probe != null
+                || !(allocator instanceof StreamAwareAllocator streamAware)
+                || !streamAware.isOrderedByDevice();
+    }
+
+    /** Skips a test that does not apply to memory ordered by the device, which may return freed memory late. */
+    public static void requireOwnOrder(StreamAwareAllocator allocator) {
+        if (allocator.isOrderedByDevice()) {
+            throw Expect.skip("the device orders this memory, and may make freed memory available later");
+        }
+    }
+
+    public Contents contents(Allocator allocator) {
+        return Contents.of(this, allocator)
+                .orElseThrow(
+                        () -> Expect.skip(
+                                "the host cannot access the memory and has no DataTransfer for it, so its contents are unknown"));
+    }
+}

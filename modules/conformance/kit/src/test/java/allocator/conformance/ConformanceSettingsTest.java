@@ -1,0 +1,23 @@
+package allocator.conformance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Settings and configuration parameters. */
+class ConformanceSettingsTest {
+    @Test
+    void theParametersGiveTheSameSettings() {
+        final ConformanceSettings settings = new ConformanceSettings(7, true, Duration.ofMillis(1500));
+        assertThat(ConformanceSettings.from(
+                        name -> Optional.ofNullable(settings.parameters().get(name))))
+                .isEqualTo(settings);
+    }
+
+    @Test
+    void withoutParametersTheDefaultsApply() {
+        assertThat(ConformanceSettings.from(_ -> Optional.empty())).isEqualTo(ConformanceSettings.DEFAULT);
+    }
+}

@@ -1,0 +1,248 @@
+package allocator.conformance.runner;
+
+import allocator.conformance.ConformanceSettings;
+import allocator.conformance.program.Program;
+import allocator.conformance.program.ProgramSearch;
+import allocator.conformance.program.RuleViolation;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.spi.MemoryInfo;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * The conformance command: runs the suites on a provider and prints what is broken. {@link Main} runs it as a program;
+ * another picocli command can add it as a subcommand.
+ */
+@Command(
+        name = "conformance",
+        sortOptions = false,
+        synopsisHeading = "%nUsage: ",
+        optionListHeading = "%n",
+        header = "Proves that a provider keeps the rules of the contract.",
+        footer = {"", "Exit codes: 0 no rule is broken, 1 a rule is broken, 2 wrong usage."})
+public final class ConformanceCommand implements Callable<Integer> {
+    /** The exit code of a run that broke no rule. */
+    public static final int PASSED = 0;
+
+    /** The exit code of a run that broke a rule. */
+    public static final int FAILED = 1;
+
+    /** The exit code of wrong usage. */
+    public static final int USAGE = 2;
+
+    private final PrintWriter out;
+    private final PrintWriter err;
+
+    @Option(
+            names = "--provider",
+            paramLabel = "NAME",
+            description = "The provider, by the name of its factory. Not needed if there is only one.")
+    private @Nullable String provider;
+
+    @Option(
+            names = "--providers-dir",
+            paramLabel = "DIR",
+            description = "Look for it in the jars of this folder. Repeatable.")
+    private List<Path> directories = new ArrayList<>();
+
+    @Option(names = "--rules", paramLabel = "GLOBS", description = "Only these rules, such as A-* or S-0?,T-03.")
+    private String rules = "*";
+
+    @Option(names = "--seed", paramLabel = "N", description = "The seed of random programs. Default: 1.")
+    private long seed = ConformanceSettings.DEFAULT.seed();
+
+    @Option(names = "--quick", description = "A few seconds instead of a minute.")
+    private boolean quick;
+
+    @Option(names = "--timeout", paramLabel = "SECONDS", description = "The time limit of a single test. Default: 30.")
+    private long timeout = ConformanceSettings.DEFAULT.timeLimit().toSeconds();
+
+    @Option(
+            names = "--report",
+            paramLabel = "DIR",
+            description = "Write report.html, report.json, TEST-conformance.xml and failing programs there.")
+    private @Nullable Path report;
+
+    @Option(
+            names = "--replay",
+            paramLabel = "FILE",
+            description = "Run one program, as a failure printed it, and print each step.")
+    private @Nullable Path replay;
+
+    /**
+     * Creates the command.
+     *
+     * @param out receives results
+     * @param err receives errors
+     */
+    public ConformanceCommand(PrintWriter out, PrintWriter err) {
+        this.out = out;
+        this.err = err;
+    }
+
+    /**
+     * Runs the suites, or one program, on the chosen provider.
+     *
+     * @return the exit code
+     */
+    @Override
+    public Integer call() {
+        return withErrors(() -> {
+            final ConformanceSettings settings = new ConformanceSettings(seed, quick, Duration.ofSeconds(timeout));
+            final LoadedProvider chosen = choose(load());
+            return replay == null ? prove(chosen, settings) : replay(chosen, settings, replay);
+        });
+    }
+
+    /** Lists the providers found; returns the exit code. */
+    int list() {
+        return withErrors(() -> {
+            final List<LoadedProvider> found = new ArrayList<>(loadDirectories());
+            found.addAll(LoadedProvider.ofApplication());
+            found.forEach(one -> out.println(one.name()));
+            return PASSED;
+        });
+    }
+
+    private int withErrors(Callable<Integer> body) {
+        try {
+            return body.call();
+        } catch (IllegalArgumentException e) {
+            err.println("error: " + e.getMessage());
+            return USAGE;
+        } catch (IOException e) {
+            err.println("error: " + reason(e));
+            return USAGE;
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private List<LoadedProvider> load() {
+        final List<LoadedProvider> found = new ArrayList<>(loadDirectories());
+        // A directory without the name of a provider means the provider in that directory.
+        if (directories.isEmpty() || provider != null) {
+            found.addAll(LoadedProvider.ofApplication());
+        }
+        return found;
+    }
+
+    private List<LoadedProvider> loadDirectories() {
+        return directories.stream()
+                .map(LoadedProvider::in)
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    private LoadedProvider choose(List<LoadedProvider> found) {
+        if (found.isEmpty()) {
+            throw new IllegalArgumentException("no provider found "
+                    + (directories.isEmpty() ? "on the module path or the class path" : "in " + directories));
+        }
+        final List<LoadedProvider> chosen = found.stream()
+                .filter(one -> provider == null || one.name().equals(provider))
+                .toList();
+        if (chosen.size() != 1) {
+            final String reason;
+            if (provider == null) {
+                reason = "there are several providers; choose one with --provider";
+            } else {
+                reason = (chosen.isEmpty() ? "no provider is named " : "several are named ") + provider;
+            }
+            final List<String> names = found.stream().map(LoadedProvider::name).toList();
+            throw new IllegalArgumentException(reason + "; found: " + String.join(", ", names));
+        }
+        return chosen.getFirst();
+    }
+
+    private int prove(LoadedProvider chosen, ConformanceSettings settings) throws IOException {
+        if (report != null) {
+            // Now rather than after a run of a minute.
+            requireDirectory(report);
+        }
+        final ConformanceRunner runner = new ConformanceRunner(chosen.factories(), settings, rules);
+        out.println("Proving " + chosen.name() + " with seed " + settings.seed() + (settings.quick() ? ", quickly" : "")
+                + "; . passed, F failed, s skipped, a advice");
+        final ConformanceReport result = runner.run(new ProgressLine(out));
+        new ReportSummary(out).print(result);
+        if (report != null) {
+            ReportFiles.write(result, report);
+            out.println("Report: " + report.resolve(ReportFiles.HTML));
+        }
+        return result.passed() ? PASSED : FAILED;
+    }
+
+    private static void requireDirectory(Path directory) {
+        try {
+            Files.createDirectories(directory);
+        } catch (IOException e) {
+            throw new IllegalArgumentException("no report can be written to " + directory + ": " + reason(e), e);
+        }
+        if (!Files.isWritable(directory)) {
+            throw new IllegalArgumentException("no report can be written to " + directory + ": it is not writable");
+        }
+    }
+
+    private int replay(LoadedProvider chosen, ConformanceSettings settings, Path file) {
+        final Program program = read(file);
+        final ProviderFixture fixture = new ProviderFixture(chosen.factories(), _ -> Optional.empty());
+        final List<MemoryInfo> memories;
+        try {
+            memories = fixture.memories(settings);
+        } catch (Throwable e) {
+            err.println("error: discovery failed: " + Expect.describe(e));
+            return FAILED;
+        }
+        final MemoryInfo memory = memories.stream()
+                .filter(info -> info.toString().equals(program.memory()))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        chosen.name() + " has no memory " + program.memory() + "; it has " + memories));
+        final Optional<RuleViolation> violation =
+                ProgramSearch.run(fixture, settings, memory, program, step -> out.println("  " + step));
+        out.println(violation
+                .map(fault -> fault.rule() + " is broken: " + fault.getMessage())
+                .orElse("The program breaks no rule."));
+        return violation.isPresent() ? FAILED : PASSED;
+    }
+
+    private static Program read(Path file) {
+        try {
+            return Program.parse(Files.readAllLines(file));
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(file + ": " + e.getMessage(), e);
+        } catch (IOException e) {
+            throw new IllegalArgumentException(file + " cannot be read: " + reason(e), e);
+        }
+    }
+
+    /** Returns in words why a file cannot be used. */
+    private static String reason(IOException failure) {
+        return switch (failure) {
+            case NoSuchFileException _ -> "there is no such file";
+            case AccessDeniedException _ -> "access is denied";
+            case FileAlreadyExistsException _ -> "there is a file in its place";
+            case CharacterCodingException _ -> "it is not text";
+            case FileSystemException e when e.getReason() != null -> e.getReason();
+            default -> failure.toString();
+        };
+    }
+}

@@ -1,0 +1,170 @@
+package allocator.conformance.runner;
+
+import allocator.conformance.ConformanceSettings;
+import allocator.conformance.contract.Contract;
+import allocator.conformance.contract.TestName;
+import allocator.conformance.contract.UntestedRules;
+import allocator.conformance.subject.Subject;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * The result of running the suites on a provider.
+ *
+ * @param subject the provider and its environment
+ * @param settings the settings of the run
+ * @param filter the patterns of the selected rules, such as {@code *} or {@code T-*}
+ * @param started when the run started
+ * @param took how long it took
+ * @param rules the results of the selected rules, in the order of the contract
+ */
+public record ConformanceReport(
+        Subject subject,
+        ConformanceSettings settings,
+        String filter,
+        Instant started,
+        Duration took,
+        List<RuleResult> rules) {
+
+    /**
+     * The provider and its environment.
+     *
+     * @param provider the name of its factory
+     * @param vendor its vendor
+     * @param version its version
+     * @param devices the devices it discovered, as text
+     * @param notes its notes about devices that it could not use
+     * @param jdk the Java runtime
+     * @param system the operating system and architecture
+     */
+    public record Subject(
+            String provider,
+            String vendor,
+            String version,
+            List<String> devices,
+            List<String> notes,
+            String jdk,
+            String system) {}
+
+    /** The outcome of a rule or a test. */
+    public enum Status {
+        /** The rule holds. */
+        PASSED,
+        /** Something that should or may hold does not; that is no failure. */
+        ADVICE,
+        /** The rule is broken. */
+        FAILED,
+        /** The rule was not proved here, for the reason given. */
+        SKIPPED,
+        /** No test can prove the rule, for the reason given. */
+        UNTESTED
+    }
+
+    /**
+     * The result of a rule.
+     *
+     * @param id such as {@code A-03}
+     * @param chapter the title of its chapter
+     * @param text the rule itself, in Markdown
+     * @param status the worst status among its tests; skipped only if all of them were
+     * @param reason why it was skipped or is untested; empty otherwise
+     * @param tests the runs of its tests
+     */
+    public record RuleResult(
+            String id, String chapter, String text, Status status, String reason, List<TestResult> tests) {}
+
+    /**
+     * The result of one run of a test.
+     *
+     * @param name the name of the test, such as {@code required_A03_liveAllocationsDoNotOverlap}
+     * @param memory the memory it ran on, or {@code provider}
+     * @param status the outcome
+     * @param message why it failed or was skipped; empty otherwise
+     * @param program the shortest program that shows the failure, for {@code --replay}; empty if there is none
+     * @param took how long it took
+     */
+    public record TestResult(String name, String memory, Status status, String message, String program, Duration took) {
+        /**
+         * Returns the first line of the message.
+         *
+         * @return a line; empty if there is no message
+         */
+        public String summary() {
+            return message.lines().findFirst().orElse("");
+        }
+
+        /**
+         * Returns what the test proves, in words.
+         *
+         * @return such as {@code live allocations do not overlap}
+         */
+        public String claim() {
+            return TestName.of(name).map(TestName::sentence).orElse(name);
+        }
+    }
+
+    /**
+     * Returns whether the provider conforms.
+     *
+     * @return {@code true} if no rule is broken
+     */
+    public boolean passed() {
+        return count(Status.FAILED) == 0;
+    }
+
+    /**
+     * Returns the number of rules with a status.
+     *
+     * @param status the status
+     * @return the number of rules
+     */
+    public long count(Status status) {
+        return rules.stream().filter(rule -> rule.status() == status).count();
+    }
+
+    /**
+     * Returns the results of all runs of all tests.
+     *
+     * @return results in the order of the rules
+     */
+    public List<TestResult> tests() {
+        return rules.stream().flatMap(rule -> rule.tests().stream()).toList();
+    }
+
+    /** Groups results by the rules of the contract. */
+    static List<RuleResult> byRule(List<TestResult> tests, RuleFilter filter) {
+        final Map<String, List<TestResult>> byRule = new TreeMap<>();
+        for (final TestResult test : tests) {
+            final String rule = TestName.of(test.name()).map(TestName::rule).orElse("");
+            byRule.computeIfAbsent(rule, _ -> new ArrayList<>()).add(test);
+        }
+        return Contract.chapters().stream()
+                .flatMap(chapter -> chapter.rules().stream()
+                        .filter(rule -> filter.accepts(rule.id()))
+                        .map(rule ->
+                                result(chapter.title(), rule, List.copyOf(byRule.getOrDefault(rule.id(), List.of())))))
+                .toList();
+    }
+
+    private static RuleResult result(String chapter, Contract.Rule rule, List<TestResult> tests) {
+        if (tests.isEmpty()) {
+            return new RuleResult(
+                    rule.id(), chapter, rule.text(), Status.UNTESTED, UntestedRules.reason(rule.id()), tests);
+        }
+        // From the status that counts most to the one that counts least: a rule is skipped only if all of its tests
+        // are.
+        for (final Status status : Arrays.asList(Status.FAILED, Status.ADVICE, Status.PASSED)) {
+            if (tests.stream().anyMatch(test -> test.status() == status)) {
+                return new RuleResult(rule.id(), chapter, rule.text(), status, "", tests);
+            }
+        }
+        final String reasons = String.join(
+                "; ", tests.stream().map(TestResult::summary).distinct().toList());
+        return new RuleResult(rule.id(), chapter, rule.text(), Status.SKIPPED, reasons, tests);
+    }
+}

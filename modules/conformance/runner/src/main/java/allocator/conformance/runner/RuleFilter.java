@@ -1,0 +1,41 @@
+package allocator.conformance.runner;
+
+import allocator.conformance.contract.Contract;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/** Selects rules by one or more patterns with {@code *} and {@code ?}, separated by commas. */
+final class RuleFilter {
+    private final String text;
+    private final List<Pattern> patterns;
+
+    /**
+     * Parses patterns.
+     *
+     * @throws IllegalArgumentException if no rule of the contract matches
+     */
+    RuleFilter(String text) {
+        this.text = text;
+        patterns = Arrays.stream(text.split(",", -1))
+                .map(glob -> Pattern.quote(glob.strip().toUpperCase(Locale.ROOT))
+                        .replace("*", "\\E.*\\Q")
+                        .replace("?", "\\E.\\Q"))
+                .map(Pattern::compile)
+                .toList();
+        if (Contract.rules().stream().noneMatch(rule -> accepts(rule.id()))) {
+            throw new IllegalArgumentException(
+                    "no rule matches '" + text + "'; rules look like A-03, a chapter like A-*");
+        }
+    }
+
+    boolean accepts(String rule) {
+        return patterns.stream().anyMatch(pattern -> pattern.matcher(rule).matches());
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}

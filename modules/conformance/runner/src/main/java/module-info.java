@@ -1,0 +1,26 @@
+import org.jspecify.annotations.NullMarked;
+
+/**
+ * The runner of the conformance kit: runs the suites on any provider of the module path or of a directory of jars, and
+ * writes reports.
+ *
+ * <p>{@link allocator.conformance.runner.Main} is the command, and
+ * {@link allocator.conformance.runner.ConformanceRunner} the same from code.
+ *
+ * @uses allocator.spi.EpFactory the providers that the runner can prove
+ */
+@NullMarked
+module java.allocator.conformance.runner {
+    requires info.picocli;
+    requires transitive java.allocator.conformance;
+    requires static org.jspecify;
+    requires org.junit.platform.launcher;
+
+    exports allocator.conformance.runner;
+
+    opens allocator.conformance.runner to
+            info.picocli,
+            org.junit.platform.commons;
+
+    uses allocator.spi.EpFactory;
+}

@@ -1,0 +1,42 @@
+package allocator.conformance.runner;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.conformance.ConformanceSettings;
+import allocator.conformance.runner.simple.Fault;
+import java.io.StringReader;
+import java.nio.file.Path;
+import java.time.Duration;
+import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.xml.sax.InputSource;
+
+/** The files of a report. */
+class ConformanceReportTest {
+    @TempDir
+    private Path folder;
+
+    @Test
+    void aFailureIsInEveryFile() throws Exception {
+        final ConformanceReport report = ConformanceRunnerTest.report(
+                Fault.REUSE_BEFORE_THE_STREAM_IS_DONE,
+                new ConformanceSettings(1, true, Duration.ofSeconds(60)),
+                "T-0?");
+        assertThat(report.passed()).isFalse();
+        ReportFiles.write(report, folder);
+        assertThat(folder.resolve(ReportFiles.HTML))
+                .content()
+                .contains("Does not conform", "T-03", "while work of the first stream may still use them")
+                .doesNotContain("<script", "http://", "https://");
+        assertThat(folder.resolve(ReportFiles.JSON)).content().contains("\"conforms\": false", "\"seed\": 1");
+        final String xml = new XmlReport(report).toString();
+        assertThat(DocumentBuilderFactory.newInstance()
+                        .newDocumentBuilder()
+                        .parse(new InputSource(new StringReader(xml)))
+                        .getElementsByTagName("failure")
+                        .getLength())
+                .isGreaterThan(5);
+        assertThat(folder.resolve(ReportFiles.PROGRAMS)).isDirectoryContaining("glob:**/T-03-Simple-gpu-0.txt");
+    }
+}

@@ -1,0 +1,113 @@
+package allocator.conformance.runner;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.conformance.ConformanceSettings;
+import allocator.conformance.contract.TestName;
+import allocator.conformance.contract.UntestedRules;
+import allocator.conformance.runner.ConformanceReport.RuleResult;
+import allocator.conformance.runner.ConformanceReport.Status;
+import allocator.conformance.runner.ConformanceReport.TestResult;
+import allocator.conformance.runner.simple.Fault;
+import allocator.conformance.runner.simple.SimpleFactory;
+import allocator.spi.EpFactory;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Each wrong provider fails on its own rule, with a message that names the fault; the correct provider passes. */
+class WrongProvidersTest {
+    private static final ConformanceSettings QUICK = new ConformanceSettings(1, true, Duration.ofSeconds(60));
+    private static final ConformanceSettings IMPATIENT = new ConformanceSettings(1, true, Duration.ofSeconds(2));
+    private static final Set<Fault> HANGING =
+            Set.of(Fault.DEADLOCK_OF_ALLOC_AND_STATS, Fault.HANGS_WHEN_IMPOSSIBLE, Fault.VIRTUAL_THREADS_STARVE);
+
+    /** Runs the kit on a provider; on one that hangs, with a short time limit and for its own rule only. */
+    static ConformanceReport prove(Fault fault) {
+        final boolean hangs = HANGING.contains(fault);
+        return ConformanceRunnerTest.report(fault, hangs ? IMPATIENT : QUICK, hangs ? fault.own() : "*");
+    }
+
+    private static Set<String> failedRules(ConformanceReport report) {
+        return report.rules().stream()
+                .filter(rule -> rule.status() == Status.FAILED)
+                .map(RuleResult::id)
+                .collect(Collectors.toSet());
+    }
+
+    /** Random tests are left out: what they find by chance does not show whether the kit blames the right rule. */
+    private static Set<String> requiredRulesThatFailed(ConformanceReport report) {
+        return report.tests().stream()
+                .filter(test -> test.status() == Status.FAILED && test.name().startsWith("required_"))
+                .map(test -> TestName.of(test.name()).orElseThrow().rule())
+                .collect(Collectors.toSet());
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+    void aWrongProviderFailsOnItsOwnRule(Fault fault) {
+        final ConformanceReport report = prove(fault);
+        final List<String> failures = report.tests().stream()
+                .filter(test -> test.status() == Status.FAILED)
+                .map(test -> test.name() + ": " + test.summary())
+                .toList();
+        assertThat(failedRules(report)).as("%s", failures).contains(fault.own());
+        assertThat(requiredRulesThatFailed(report)).as("%s", failures).isSubsetOf(fault.rules());
+        assertThat(report.passed()).isFalse();
+        assertThat(report.tests())
+                .filteredOn(test -> test.status() == Status.FAILED)
+                .filteredOn(
+                        test -> TestName.of(test.name()).orElseThrow().rule().equals(fault.own()))
+                .extracting(TestResult::message)
+                .as("a message that names the fault")
+                .anySatisfy(message -> assertThat(message).contains(fault.message()));
+    }
+
+    /** Proves a provider that gives memory to streams that did not wait, as a driver's pool does. */
+    private static ConformanceReport proveStreams(boolean isOrderedByDevice, boolean hasProbe) {
+        final Supplier<EpFactory> factory =
+                () -> new SimpleFactory(Fault.REUSE_BEFORE_THE_STREAM_IS_DONE, isOrderedByDevice);
+        return new ConformanceRunner(factory, QUICK, "T-*")
+                .run(
+                        new ProviderRun.Provider(
+                                factory,
+                                made -> hasProbe ? Optional.of(((SimpleFactory) made).device()) : Optional.empty()),
+                        _ -> {});
+    }
+
+    @Test
+    void withoutAProbeMemoryOrderedByTheDeviceIsNotBlamed() {
+        assertThat(failedRules(proveStreams(false, false))).containsExactly("T-03");
+        final ConformanceReport report = proveStreams(true, false);
+        assertThat(failedRules(report)).isEmpty();
+        assertThat(report.tests())
+                .filteredOn(test -> test.name().startsWith("required_T03_"))
+                .extracting(TestResult::summary)
+                .anySatisfy(summary -> assertThat(summary).contains("the device orders this memory"));
+    }
+
+    @Test
+    void withAProbeThatLetsStreamsLagMemoryOrderedByTheDeviceIsBlamed() {
+        assertThat(failedRules(proveStreams(true, true))).containsExactly("T-03");
+    }
+
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.INCLUDE, names = "NONE")
+    void theCorrectProviderBreaksNoRule(Fault fault) {
+        final ConformanceReport report = prove(fault);
+        assertThat(failedRules(report)).isEmpty();
+        assertThat(report.rules())
+                .filteredOn(rule -> rule.status() == Status.UNTESTED)
+                .extracting(RuleResult::id)
+                .containsExactlyInAnyOrderElementsOf(UntestedRules.reasons().keySet());
+        assertThat(report.rules())
+                .as("the simple provider has every capability, so no rule is skipped")
+                .noneMatch(rule -> rule.status() == Status.SKIPPED);
+    }
+}

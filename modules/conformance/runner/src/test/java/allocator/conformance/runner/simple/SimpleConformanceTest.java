@@ -1,0 +1,19 @@
+package allocator.conformance.runner.simple;
+
+import allocator.conformance.AllocatorConformance;
+import allocator.conformance.DeviceProbe;
+import allocator.spi.EpFactory;
+import java.util.Optional;
+
+/** The suites under plain JUnit, as in a vendor's test: the provider without a fault passes. */
+class SimpleConformanceTest extends AllocatorConformance {
+    @Override
+    protected EpFactory factory() {
+        return new SimpleFactory(Fault.NONE);
+    }
+
+    @Override
+    protected Optional<DeviceProbe> probe(EpFactory factory) {
+        return Optional.of(((SimpleFactory) factory).device());
+    }
+}

@@ -1,0 +1,111 @@
+package allocator.cuda.simulated.device;
+
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
+import allocator.cuda.driver.MemoryAccess;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** All memory that has an address, of all devices; no two entries overlap. */
+final class AddressMap {
+    private final TreeMap<Long, AddressedMemory> entries = new TreeMap<>();
+
+    void add(AddressedMemory memory) {
+        entries.put(memory.address, memory);
+    }
+
+    void remove(AddressedMemory memory) {
+        entries.remove(memory.address);
+    }
+
+    /** Removes an allocation and returns its memory to the pool, the device or the host. */
+    void free(AddressedMemory allocation) {
+        remove(allocation);
+        if (allocation.tile != null) {
+            allocation.tile.isFree = true;
+            allocation.tile.segment.pool.freeHasTakenEffect(allocation.byteSize);
+        } else if (allocation.isHostMemory()) {
+            PageAlignedMemory.free(allocation.address);
+        } else {
+            allocation.device.returnMemory(allocation.byteSize);
+            allocation.device.addresses.giveBack(allocation.address, allocation.byteSize);
+        }
+    }
+
+    /** Removes everything, and frees what is memory of this process. */
+    void clear() {
+        entries.values().stream()
+                .filter(AddressedMemory::isHostMemory)
+                .forEach(memory -> PageAlignedMemory.free(memory.address));
+        entries.clear();
+    }
+
+    Collection<AddressedMemory> all() {
+        return entries.values();
+    }
+
+    /** Returns the allocation at an address, which {@code cuMemFree} and {@code cuMemFreeAsync} may free. */
+    AddressedMemory requireFreeable(Device device, long address) {
+        final AddressedMemory found = entries.get(address);
+        if (found == null
+                || found.device != device
+                || found.mapped != null
+                || found.origin == CudaFunction.MEM_HOST_ALLOC) {
+            throw new CallFailure(CudaResult.INVALID_VALUE);
+        }
+        return found;
+    }
+
+    /** Returns the allocation at an address, which {@code cuMemFreeHost} may free. */
+    AddressedMemory requirePinned(long address) {
+        final AddressedMemory found = entries.get(address);
+        if (found == null || found.origin != CudaFunction.MEM_HOST_ALLOC) {
+            throw new CallFailure(CudaResult.INVALID_VALUE);
+        }
+        return found;
+    }
+
+    /** Returns the memory that contains an address. */
+    @Nullable
+    AddressedMemory containing(long address) {
+        final Map.Entry<Long, AddressedMemory> before = entries.floorEntry(address);
+        return before != null && address < before.getValue().end() ? before.getValue() : null;
+    }
+
+    /** Returns all memory that overlaps a span. */
+    List<AddressedMemory> overlapping(long address, long byteSize) {
+        final List<AddressedMemory> found = new ArrayList<>();
+        final AddressedMemory containing = containing(address);
+        if (containing != null && containing.address < address) {
+            found.add(containing);
+        }
+        found.addAll(entries.subMap(address, address + byteSize).values());
+        return found;
+    }
+
+    /** Returns the contents of a span, in order; the span may cover adjacent mappings. */
+    List<Contents.Slice> slices(Device device, long address, long byteSize, MemoryAccess access) {
+        if (byteSize < 0 || byteSize > Long.MAX_VALUE - address) {
+            throw new CallFailure(CudaResult.INVALID_VALUE);
+        }
+        final List<Contents.Slice> slices = new ArrayList<>();
+        for (long at = address; at < address + byteSize; ) {
+            final AddressedMemory memory = containing(at);
+            if (memory == null || !isAccessible(memory, device, access)) {
+                throw new CallFailure(CudaResult.INVALID_VALUE);
+            }
+            final long part = Math.min(memory.end(), address + byteSize) - at;
+            slices.add(new Contents.Slice(memory.contents, memory.contentsOffset + at - memory.address, part));
+            at += part;
+        }
+        return slices;
+    }
+
+    private static boolean isAccessible(AddressedMemory memory, Device device, MemoryAccess access) {
+        return memory.isHostMemory() || (memory.device == device && memory.access.code() >= access.code());
+    }
+}

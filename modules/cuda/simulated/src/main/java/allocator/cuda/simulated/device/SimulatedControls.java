@@ -1,0 +1,106 @@
+package allocator.cuda.simulated.device;
+
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.simulated.TestControls;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+
+/** {@link TestControls} of a machine. */
+final class SimulatedControls implements TestControls {
+    private final ReentrantLock lock;
+    private final FailurePlan plan;
+    private final Streams streams;
+    private final Scheduler scheduler;
+    private final HazardDetector hazards;
+    private final Supplier<List<String>> leaks;
+
+    SimulatedControls(
+            ReentrantLock lock,
+            FailurePlan plan,
+            Streams streams,
+            Scheduler scheduler,
+            HazardDetector hazards,
+            Supplier<List<String>> leaks) {
+        this.lock = lock;
+        this.plan = plan;
+        this.streams = streams;
+        this.scheduler = scheduler;
+        this.hazards = hazards;
+        this.leaks = leaks;
+    }
+
+    private <T> T locked(Supplier<T> body) {
+        lock.lock();
+        try {
+            return body.get();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void runLocked(Runnable body) {
+        lock.lock();
+        try {
+            body.run();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public int advance(long stream) {
+        return locked(() -> {
+            try {
+                return scheduler.advance(streams.find(stream));
+            } catch (CallFailure e) {
+                throw new IllegalArgumentException("no stream %#x".formatted(stream), e);
+            }
+        });
+    }
+
+    @Override
+    public void advanceAll() {
+        runLocked(scheduler::drainAll);
+    }
+
+    @Override
+    public void failOnCall(long number, int result) {
+        runLocked(() -> plan.failOnCall(number, result));
+    }
+
+    @Override
+    public void failOnCall(CudaFunction function, long number, int result) {
+        runLocked(() -> plan.failOnCall(function, number, result));
+    }
+
+    @Override
+    public void failAlways(CudaFunction function, int result) {
+        runLocked(() -> plan.failAlways(function, result));
+    }
+
+    @Override
+    public void clearFailures() {
+        runLocked(plan::clear);
+    }
+
+    @Override
+    public long calls() {
+        return locked(plan::total);
+    }
+
+    @Override
+    public long calls(CudaFunction function) {
+        return locked(() -> plan.calls(function));
+    }
+
+    @Override
+    public List<String> hazards() {
+        return locked(() -> List.copyOf(hazards.found()));
+    }
+
+    @Override
+    public List<String> leaks() {
+        return locked(leaks);
+    }
+}

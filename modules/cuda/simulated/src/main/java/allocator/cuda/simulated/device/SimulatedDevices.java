@@ -1,0 +1,97 @@
+package allocator.cuda.simulated.device;
+
+import allocator.cuda.driver.CudaDeviceInfo;
+import allocator.cuda.driver.CudaDevices;
+import allocator.cuda.driver.CudaFunction;
+import java.util.ArrayList;
+import java.util.List;
+
+/** {@link CudaDevices} of a simulated machine. */
+final class SimulatedDevices implements CudaDevices {
+    private final Calls calls;
+    private final Device[] devices;
+    private final int driverVersion;
+    private final AddressMap memory;
+    private final Streams streams;
+    private final Scheduler scheduler;
+
+    /** What was live when its context was destroyed, one line each. */
+    private final List<String> lost = new ArrayList<>();
+
+    SimulatedDevices(
+            Calls calls, Device[] devices, int driverVersion, AddressMap memory, Streams streams, Scheduler scheduler) {
+        this.calls = calls;
+        this.devices = devices;
+        this.driverVersion = driverVersion;
+        this.memory = memory;
+        this.streams = streams;
+        this.scheduler = scheduler;
+    }
+
+    List<String> lost() {
+        return lost;
+    }
+
+    @Override
+    public int driverVersion() {
+        return driverVersion;
+    }
+
+    @Override
+    public int count() {
+        return devices.length;
+    }
+
+    @Override
+    public CudaDeviceInfo info(int device) {
+        try {
+            return calls.device(device).info;
+        } catch (CallFailure e) {
+            throw e.of(CudaFunction.DEVICE_GET, "device=" + device);
+        }
+    }
+
+    @Override
+    public void primaryContextRetain(int device) {
+        calls.getWithoutContext(CudaFunction.DEVICE_PRIMARY_CTX_RETAIN, device, () -> "device=" + device, () -> {
+            final Device target = devices[device];
+            if (target.retained++ == 0) {
+                target.defaultStream = streams.createDefault(device);
+            }
+            return 0;
+        });
+    }
+
+    @Override
+    public void primaryContextRelease(int device) {
+        calls.run(CudaFunction.DEVICE_PRIMARY_CTX_RELEASE, device, () -> "device=" + device, () -> {
+            final Device target = devices[device];
+            if (target.retained == 1) {
+                scheduler.drainDevice(device);
+                destroyContext(target);
+            }
+            target.retained--;
+        });
+    }
+
+    private void destroyContext(Device device) {
+        final List<AddressedMemory> live = memory.all().stream()
+                .filter(entry -> entry.device == device && entry.tile == null && entry.mapped == null)
+                .toList();
+        for (AddressedMemory allocation : live) {
+            lost.add(allocation.toString());
+            memory.free(allocation);
+        }
+        lost.addAll(streams.live(device.ordinal()));
+        streams.destroyAll(device.ordinal());
+        device.defaultStream = null;
+    }
+
+    @Override
+    public void ctxSynchronize(int device) {
+        calls.run(CudaFunction.CTX_SYNCHRONIZE, device, () -> "device=" + device, () -> {
+            scheduler.drainDevice(device);
+            devices[device].synchronizePools();
+        });
+    }
+}

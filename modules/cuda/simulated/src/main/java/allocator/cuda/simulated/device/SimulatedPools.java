@@ -1,0 +1,164 @@
+package allocator.cuda.simulated.device;
+
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaPools;
+import allocator.cuda.driver.CudaResult;
+import allocator.cuda.driver.MemoryAccess;
+import allocator.cuda.driver.PoolAttribute;
+import allocator.cuda.simulated.device.PoolSegment.Tile;
+import allocator.cuda.simulated.device.StreamQueue.Span;
+import java.util.List;
+import java.util.Map;
+
+/** {@link CudaPools} of a simulated machine. */
+final class SimulatedPools implements CudaPools {
+    private final Calls calls;
+    private final AddressMap memory;
+    private final Streams streams;
+    private final Scheduler scheduler;
+    private final HazardDetector hazards;
+
+    SimulatedPools(Calls calls, AddressMap memory, Streams streams, Scheduler scheduler, HazardDetector hazards) {
+        this.calls = calls;
+        this.memory = memory;
+        this.streams = streams;
+        this.scheduler = scheduler;
+        this.hazards = hazards;
+    }
+
+    @Override
+    public long memPoolCreate(int device) {
+        return calls.get(CudaFunction.MEM_POOL_CREATE, device, () -> "device=" + device, () -> {
+            Calls.requireSupport(calls.device(device).info.hasMemoryPools());
+            final MemoryPool pool = new MemoryPool(streams.newHandle(), calls.device(device));
+            calls.device(device).pools.put(pool.handle, pool);
+            return pool.handle;
+        });
+    }
+
+    private MemoryPool pool(long handle, int device) {
+        final MemoryPool pool = calls.device(device).pools.get(handle);
+        if (pool == null) {
+            throw new CallFailure(CudaResult.INVALID_VALUE);
+        }
+        return pool;
+    }
+
+    @Override
+    public void memPoolDestroy(int device, long pool) {
+        calls.run(CudaFunction.MEM_POOL_DESTROY, device, () -> "device=%d, pool=%#x".formatted(device, pool), () -> {
+            final MemoryPool target = pool(pool, device);
+            if (target == calls.device(device).defaultPool) {
+                throw new CallFailure(CudaResult.INVALID_VALUE);
+            }
+            target.destroy();
+            calls.device(device).pools.remove(pool);
+            streams.returnHandle(pool);
+        });
+    }
+
+    @Override
+    public long deviceGetDefaultMemPool(int device) {
+        return calls.get(CudaFunction.DEVICE_GET_DEFAULT_MEM_POOL, device, () -> "device=" + device, () -> {
+            final MemoryPool pool = calls.device(device).defaultPool;
+            if (pool == null) {
+                throw new CallFailure(CudaResult.NOT_SUPPORTED);
+            }
+            return pool.handle;
+        });
+    }
+
+    @Override
+    public long memPoolGetAttribute(int device, long pool, PoolAttribute attribute) {
+        return calls.get(
+                CudaFunction.MEM_POOL_GET_ATTRIBUTE,
+                device,
+                () -> "device=%d, pool=%#x, attribute=%s".formatted(device, pool, attribute),
+                () -> pool(pool, device).get(attribute));
+    }
+
+    @Override
+    public void memPoolSetAttribute(int device, long pool, PoolAttribute attribute, long value) {
+        calls.run(
+                CudaFunction.MEM_POOL_SET_ATTRIBUTE,
+                device,
+                () -> "device=%d, pool=%#x, attribute=%s, value=%d".formatted(device, pool, attribute, value),
+                () -> pool(pool, device).set(attribute, value));
+    }
+
+    @Override
+    public void memPoolSetAccess(int device, long pool, int accessingDevice, MemoryAccess access) {
+        calls.run(
+                CudaFunction.MEM_POOL_SET_ACCESS,
+                device,
+                () -> "device=%d, pool=%#x, accessingDevice=%d, access=%s"
+                        .formatted(device, pool, accessingDevice, access),
+                () -> {
+                    pool(pool, device);
+                    calls.device(accessingDevice);
+                    if (accessingDevice == device && access != MemoryAccess.READ_WRITE) {
+                        throw new CallFailure(CudaResult.INVALID_VALUE);
+                    }
+                });
+    }
+
+    @Override
+    public void memPoolTrimTo(int device, long pool, long minBytesToKeep) {
+        calls.run(
+                CudaFunction.MEM_POOL_TRIM_TO,
+                device,
+                () -> "device=%d, pool=%#x, minBytesToKeep=%d".formatted(device, pool, minBytesToKeep),
+                () -> {
+                    if (minBytesToKeep < 0) {
+                        throw new CallFailure(CudaResult.INVALID_VALUE);
+                    }
+                    pool(pool, device).releaseDownTo(minBytesToKeep);
+                });
+    }
+
+    @Override
+    public long memAllocFromPoolAsync(int device, long pool, long byteSize, long stream) {
+        return calls.get(
+                CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC,
+                device,
+                () -> "device=%d, pool=%#x, byteSize=%d, stream=%#x".formatted(device, pool, byteSize, stream),
+                () -> {
+                    final StreamQueue queue = streams.queue(calls.device(device), stream);
+                    final Tile tile = pool(pool, device)
+                            .allocate(
+                                    byteSize,
+                                    queue,
+                                    (other, position) -> scheduler.waitFor(queue, other, position, Map.of()));
+                    memory.add(AddressedMemory.ofPool(calls.number(), calls.device(device), tile));
+                    scheduler.submit(
+                            queue,
+                            CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC.functionName(),
+                            List.of(new Span(tile.address, tile.byteSize, true)),
+                            () -> {});
+                    return tile.address;
+                });
+    }
+
+    @Override
+    public void memFreeAsync(int device, long address, long stream) {
+        calls.run(
+                CudaFunction.MEM_FREE_ASYNC,
+                device,
+                () -> "device=%d, address=%#x, stream=%#x".formatted(device, address, stream),
+                () -> {
+                    final StreamQueue queue = streams.queue(calls.device(device), stream);
+                    final AddressedMemory block = memory.requireFreeable(calls.device(device), address);
+                    final Tile tile = block.tile;
+                    if (tile == null) {
+                        throw new CallFailure(CudaResult.INVALID_VALUE);
+                    }
+                    final Span span = new Span(address, block.byteSize, true);
+                    final String name = CudaFunction.MEM_FREE_ASYNC.functionName();
+                    hazards.requireOrdered(queue, name, List.of(span));
+                    memory.remove(block);
+                    tile.free(queue, queue.submitted + 1);
+                    final MemoryPool pool = tile.segment.pool;
+                    scheduler.submit(queue, name, List.of(span), () -> pool.freeHasTakenEffect(block.byteSize));
+                });
+    }
+}

@@ -1,0 +1,130 @@
+package allocator.cuda.simulated;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.cuda.driver.CudaResult;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+
+/** Streams and events. */
+abstract class CudaStreamsContract extends CudaContract {
+    CudaStreamsContract(Supplier<? extends TestDriver> open) {
+        super(open);
+    }
+
+    @Test
+    void streamIdsAreNeverReused() {
+        final Set<Long> ids = new HashSet<>();
+        for (int i = 0; i < 20; i++) {
+            final long stream = driver().streams().streamCreate(DEVICE);
+            assertThat(ids.add(driver().streams().streamGetId(DEVICE, stream))).isTrue();
+            assertThat(driver().streams().streamGetId(DEVICE, stream))
+                    .isEqualTo(driver().streams().streamGetId(DEVICE, stream));
+            driver().streams().streamDestroy(DEVICE, stream);
+        }
+        assertFails(CudaResult.INVALID_HANDLE, () -> driver().streams().streamDestroy(DEVICE, DEFAULT_STREAM));
+    }
+
+    @Test
+    void anEventThatWasNeverRecordedIsComplete() {
+        final long event = driver().streams().eventCreate(DEVICE);
+        assertThat(driver().streams().eventQuery(DEVICE, event)).isTrue();
+        driver().streams().eventSynchronize(DEVICE, event);
+        driver().streams().eventDestroy(DEVICE, event);
+    }
+
+    @Test
+    void anEventIsCompleteWhenAllBeforeItIs() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final long event = driver().streams().eventCreate(DEVICE);
+        final AtomicInteger calls = new AtomicInteger();
+        try (Stall _ = stall(stream)) {
+            driver().streams().launchHostFunction(DEVICE, stream, calls::incrementAndGet);
+            driver().streams().eventRecord(DEVICE, event, stream);
+            assertThat(driver().streams().eventQuery(DEVICE, event)).isFalse();
+            assertThat(driver().streams().streamQuery(DEVICE, stream)).isFalse();
+            assertThat(calls).hasValue(0);
+        }
+        driver().streams().eventSynchronize(DEVICE, event);
+        assertThat(driver().streams().eventQuery(DEVICE, event)).isTrue();
+        assertThat(calls).hasValue(1);
+        driver().streams().streamSynchronize(DEVICE, stream);
+        assertThat(driver().streams().streamQuery(DEVICE, stream)).isTrue();
+        driver().streams().eventDestroy(DEVICE, event);
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void aStreamWaitsForAnEventOfAnother() {
+        final long first = driver().streams().streamCreate(DEVICE);
+        final long second = driver().streams().streamCreate(DEVICE);
+        final long event = driver().streams().eventCreate(DEVICE);
+        final List<String> order = Collections.synchronizedList(new ArrayList<>());
+        try (Stall _ = stall(first)) {
+            driver().streams().launchHostFunction(DEVICE, first, () -> order.add("first"));
+            driver().streams().eventRecord(DEVICE, event, first);
+            driver().streams().streamWaitEvent(DEVICE, second, event);
+            driver().streams().launchHostFunction(DEVICE, second, () -> order.add("second"));
+            assertThat(driver().streams().streamQuery(DEVICE, second)).isFalse();
+        }
+        driver().streams().streamSynchronize(DEVICE, second);
+        assertThat(order).containsExactly("first", "second");
+        driver().streams().eventDestroy(DEVICE, event);
+        driver().streams().streamDestroy(DEVICE, first);
+        driver().streams().streamDestroy(DEVICE, second);
+    }
+
+    @Test
+    void aWaitIsForTheLastRecordingBeforeIt() {
+        final long first = driver().streams().streamCreate(DEVICE);
+        final long second = driver().streams().streamCreate(DEVICE);
+        final long event = driver().streams().eventCreate(DEVICE);
+        driver().streams().eventRecord(DEVICE, event, first);
+        driver().streams().streamWaitEvent(DEVICE, second, event);
+        try (Stall _ = stall(first)) {
+            driver().streams().eventRecord(DEVICE, event, first);
+            driver().streams().streamSynchronize(DEVICE, second);
+            assertThat(driver().streams().eventQuery(DEVICE, event)).isFalse();
+            driver().streams().eventDestroy(DEVICE, event);
+        }
+        driver().streams().streamSynchronize(DEVICE, first);
+        driver().streams().streamDestroy(DEVICE, first);
+        driver().streams().streamDestroy(DEVICE, second);
+    }
+
+    @Test
+    void hostFunctionsRunInOrderAndMayFail() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final List<Integer> order = Collections.synchronizedList(new ArrayList<>());
+        for (int i = 0; i < 100; i++) {
+            final int number = i;
+            driver().streams().launchHostFunction(DEVICE, stream, () -> order.add(number));
+            if (i == 50) {
+                driver().streams().launchHostFunction(DEVICE, stream, () -> {
+                    throw new IllegalStateException("thrown on purpose");
+                });
+            }
+        }
+        driver().streams().streamSynchronize(DEVICE, stream);
+        assertThat(order).hasSize(100).isSorted();
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void aDestroyedStreamCompletesItsWork() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final AtomicInteger calls = new AtomicInteger();
+        try (Stall _ = stall(stream)) {
+            driver().streams().launchHostFunction(DEVICE, stream, calls::incrementAndGet);
+            driver().streams().streamDestroy(DEVICE, stream);
+        }
+        driver().devices().ctxSynchronize(DEVICE);
+        assertThat(calls).hasValue(1);
+    }
+}

@@ -1,0 +1,82 @@
+package allocator.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import allocator.spi.AllocatorStats;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class SessionBudgetTest {
+    @Test
+    void grantsToTheLastByteAndNotOneMore() {
+        final SessionBudget budget = new SessionBudget(null, 100);
+
+        assertNull(budget.take(100));
+        assertEquals(0, budget.peak());
+        budget.commit();
+        assertSame(budget, budget.take(1));
+        budget.release(100);
+        assertSame(budget, budget.take(101));
+        assertSame(budget, budget.take(Long.MAX_VALUE));
+        assertEquals(0, budget.used());
+        assertEquals(100, budget.peak());
+    }
+
+    @Test
+    void aRequestBeyondTheLargerBudgetTakesNothing() {
+        final SessionBudget all = new SessionBudget(null, 100);
+        final SessionBudget first = new SessionBudget(all, AllocatorStats.UNLIMITED);
+        final SessionBudget second = new SessionBudget(all, 80);
+
+        assertNull(first.take(50));
+        assertSame(all, second.take(51));
+        assertEquals(0, second.used());
+        assertNull(second.take(50));
+        second.commit();
+        assertEquals(100, all.used());
+        assertEquals(100, all.peak());
+        assertEquals(0, second.peak() - 50);
+    }
+
+    @Test
+    void belowWhatIsInUseRequestsFailUntilEnoughIsFreed() {
+        final SessionBudget budget = new SessionBudget(null, 100);
+        assertNull(budget.take(60));
+        budget.setLimit(50);
+
+        assertSame(budget, budget.take(1));
+        budget.release(20);
+        assertNull(budget.take(10));
+        assertEquals(50, budget.limit());
+        budget.setLimit(AllocatorStats.UNLIMITED);
+        assertEquals(AllocatorStats.UNLIMITED, budget.limit());
+        assertThrows(IllegalArgumentException.class, () -> budget.setLimit(-2));
+    }
+
+    @Test
+    void concurrentThreadsNeverExceedTheLimit() throws InterruptedException {
+        final SessionBudget budget = new SessionBudget(null, 1000);
+        final List<Thread> threads = new ArrayList<>();
+        for (int t = 0; t < 4; t++) {
+            final int step = 7 + t;
+            threads.add(Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < 100_000; i++) {
+                    if (budget.take(step * 37L) == null) {
+                        budget.commit();
+                        budget.release(step * 37L);
+                    }
+                }
+            }));
+        }
+        for (final Thread thread : threads) {
+            thread.join();
+        }
+        assertEquals(0, budget.used());
+        assertTrue(budget.peak() <= 1000, () -> "peak " + budget.peak());
+    }
+}

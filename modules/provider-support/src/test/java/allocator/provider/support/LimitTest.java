@@ -1,0 +1,34 @@
+package allocator.provider.support;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class LimitTest {
+    @Test
+    void zeroIsNoLimit() {
+        assertThat(new Limit(0)).isEqualTo(Limit.NONE);
+        assertThat(Limit.NONE.available(5)).isEqualTo(Long.MAX_VALUE - 5);
+        assertThat(Limit.from(AllocatorOptions.EMPTY)).isEqualTo(Limit.NONE);
+        assertThat(Limit.NONE.isLimited()).isFalse();
+        assertThat(Limit.NONE.toStats()).isEqualTo(AllocatorStats.UNLIMITED);
+    }
+
+    @Test
+    void anyOtherValueIsTheLimit() {
+        final Limit limit = Limit.from(AllocatorOptions.of(Map.of("arena.max_mem", "1")));
+        assertThat(limit.bytes()).isEqualTo(1);
+        assertThat(limit.isLimited()).isTrue();
+        assertThat(limit.toStats()).isEqualTo(1);
+        assertThat(limit.available(3)).isEqualTo(-2);
+    }
+
+    @Test
+    void aNegativeLimitIsRejected() {
+        assertThatIllegalArgumentException().isThrownBy(() -> new Limit(-1)).withMessageContaining("-1");
+    }
+}

@@ -1,0 +1,84 @@
+package allocator.provider.support;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+class LiveSizesTest {
+    /** Addresses around the sign bit: signed order would sort them wrongly. */
+    private static final long LOW = 0x7FFF_FFFF_FFFF_F000L;
+
+    private static final long HIGH = LOW + 0x2000;
+
+    private final LiveSizes sizes = new LiveSizes();
+
+    @Test
+    void memoryIsFoundByItsStartOnly() {
+        sizes.put(LOW, 100);
+        assertThat(sizes.sizeOf(LOW)).isEqualTo(100);
+        assertThat(sizes.sizeOf(LOW + 1)).isEqualTo(LiveSizes.NONE);
+        assertThat(sizes.remove(LOW + 1)).isEqualTo(LiveSizes.NONE);
+        assertThat(sizes.remove(LOW)).isEqualTo(100);
+        assertThat(sizes.count()).isZero();
+    }
+
+    @Test
+    void entriesComeInUnsignedOrder() {
+        sizes.put(HIGH, 2);
+        sizes.put(LOW, 1);
+        final List<Long> addresses = new ArrayList<>();
+        sizes.forEach((address, byteSize) -> addresses.add(address));
+        assertThat(addresses).containsExactly(LOW, HIGH);
+        assertThat(sizes.totalBytes()).isEqualTo(3);
+    }
+
+    @Test
+    void anIterationIsNotAffectedByChanges() {
+        sizes.put(LOW, 1);
+        sizes.put(HIGH, 2);
+        sizes.forEach((address, byteSize) -> sizes.remove(address));
+        assertThat(sizes.count()).isZero();
+    }
+
+    @Nested
+    class Containing {
+        @Test
+        void firstAndLastByteBelongToTheMemory() {
+            sizes.put(LOW, 0x2000);
+            assertThat(sizes.containing(LOW)).isEqualTo(Map.entry(LOW, 0x2000L));
+            assertThat(sizes.containing(HIGH - 1)).isEqualTo(Map.entry(LOW, 0x2000L));
+        }
+
+        @Test
+        void bytesBeforeAndBehindDoNot() {
+            sizes.put(LOW, 0x2000);
+            assertThat(sizes.containing(LOW - 1)).isNull();
+            assertThat(sizes.containing(HIGH)).isNull();
+        }
+    }
+
+    @Nested
+    class Overlap {
+        @Test
+        void removesWhatBeginsBeforeInsideAndNotBehind() {
+            sizes.put(0x1000, 0x1000);
+            sizes.put(0x2000, 0x1000);
+            sizes.put(0x3000, 0x1000);
+            assertThat(sizes.removeOverlapping(0x1800, 0x1800)).isEqualTo(0x2000);
+            assertThat(sizes.sizeOf(0x3000)).isEqualTo(0x1000);
+            assertThat(sizes.count()).isEqualTo(1);
+        }
+
+        @Test
+        void adjacentMemoryDoesNotOverlap() {
+            sizes.put(0x1000, 0x1000);
+            sizes.put(0x3000, 0x1000);
+            assertThat(sizes.removeOverlapping(0x2000, 0x1000)).isZero();
+            assertThat(sizes.count()).isEqualTo(2);
+        }
+    }
+}

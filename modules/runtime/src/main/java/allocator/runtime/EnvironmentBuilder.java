@@ -1,0 +1,97 @@
+package allocator.runtime;
+
+import allocator.runtime.discovery.ProviderSearch;
+import allocator.runtime.options.OptionPlace;
+import allocator.spi.InvalidOptionException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+
+/** Builds an {@link Environment}: where to search for providers, and their settings. Not for use by several threads. */
+public final class EnvironmentBuilder {
+    private final Map<String, String> settings = new TreeMap<>();
+    private final ProviderSearch search = new ProviderSearch();
+
+    EnvironmentBuilder() {}
+
+    /**
+     * Sets an option of a provider: {@code ep_factory.<provider name>.<key of the provider>}, with the name in its
+     * exact case, such as {@code ep_factory.CudaArena.arena.max_mem}. It applies to the provider's shared allocators,
+     * and to those of sessions that do not override it.
+     *
+     * @param key the key
+     * @param value its value, checked when the provider is registered
+     * @return this builder
+     * @throws InvalidOptionException if the key is not of that form
+     */
+    public EnvironmentBuilder option(String key, String value) {
+        if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
+            throw OptionPlace.ENVIRONMENT.unknown(key, value);
+        }
+        settings.put(key, Objects.requireNonNull(value, "value"));
+        return this;
+    }
+
+    /**
+     * Sets whether the module path and the class path are searched for providers.
+     *
+     * @param value {@code true} unless set
+     * @return this builder
+     */
+    public EnvironmentBuilder modulePathProviders(boolean value) {
+        search.setSearchingModulePath(value);
+        return this;
+    }
+
+    /**
+     * Adds a directory of jars to the search. Its jars form a module layer of their own: they see the modules of the
+     * application, but not those of another directory. May be called several times. If this project's jars are on the
+     * class path, such a layer cannot see them; the directory is then not searched, and {@link Environment#providers}
+     * reports why.
+     *
+     * @param directory a directory
+     * @return this builder
+     */
+    public EnvironmentBuilder providersFrom(Path directory) {
+        search.addDirectory(directory);
+        return this;
+    }
+
+    /**
+     * Adds to the list of providers that may load. Classes of other providers are not initialized. Without a call all
+     * providers may load.
+     *
+     * @param modulesOrClasses names of modules, or of factory classes, since those of the class path have no module
+     * @return this builder
+     */
+    public EnvironmentBuilder allowModules(String... modulesOrClasses) {
+        search.allow(List.of(modulesOrClasses));
+        return this;
+    }
+
+    /**
+     * Excludes providers, for instance one of two that have the same name.
+     *
+     * @param modulesOrClasses names of modules, or of factory classes
+     * @return this builder
+     */
+    public EnvironmentBuilder exclude(String... modulesOrClasses) {
+        search.exclude(List.of(modulesOrClasses));
+        return this;
+    }
+
+    /**
+     * Searches for providers and registers them. A provider that cannot be used is reported by
+     * {@link Environment#providers} and does not affect the others.
+     *
+     * @return the environment, which the caller closes
+     * @throws InvalidOptionException if a setting is not understood by the provider that it is for
+     */
+    public Environment build() {
+        final Environment environment = new Environment(settings);
+        environment.registerFound(search.find());
+        return environment;
+    }
+}

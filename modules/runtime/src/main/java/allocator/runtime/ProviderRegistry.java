@@ -1,0 +1,312 @@
+package allocator.runtime;
+
+import allocator.runtime.RegisteredProvider.Candidate;
+import allocator.runtime.discovery.Causes;
+import allocator.runtime.discovery.LoadedFactory;
+import allocator.runtime.discovery.SearchResult;
+import allocator.runtime.lifetime.AllocatorInstances;
+import allocator.runtime.lifetime.Cleanup;
+import allocator.runtime.options.OptionPlace;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.DeviceType;
+import allocator.spi.InvalidOptionException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * The providers of an environment: registered ones with their devices, and those that failed. Registering a provider
+ * also makes its shared allocators.
+ *
+ * <p>Called under the environment's lock.
+ */
+final class ProviderRegistry {
+    private static final List<DeviceType> PREFERENCE =
+            List.of(DeviceType.GPU, DeviceType.NPU, DeviceType.CPU, DeviceType.FPGA);
+
+    private static final String ADVICE =
+            "put the jar of a provider on the module path or the class path, such as java-allocator-cpu-reference";
+
+    private final Map<String, String> settings;
+    private final AllocatorInstances instances;
+    private final SharedAllocators shared;
+    private final Map<String, RegisteredProvider> providers = new LinkedHashMap<>();
+    private final List<ProviderReport> failures = new ArrayList<>();
+    private List<String> searched = List.of();
+
+    /**
+     * Makes a registry without providers.
+     *
+     * @param settings the environment's settings
+     */
+    ProviderRegistry(Map<String, String> settings, AllocatorInstances instances, SharedAllocators shared) {
+        this.settings = settings;
+        this.instances = instances;
+        this.shared = shared;
+    }
+
+    /** Returns the reports of registered providers, those with devices first, by name; then of those that failed. */
+    List<ProviderReport> reports() {
+        final List<ProviderReport> reports = new ArrayList<>();
+        providers.values().forEach(provider -> reports.add(provider.report()));
+        reports.sort(
+                Comparator.comparing((ProviderReport report) -> report.devices().isEmpty())
+                        .thenComparing(ProviderReport::name));
+        reports.addAll(failures);
+        return List.copyOf(reports);
+    }
+
+    /** Returns the devices of all registered providers, best kind first. */
+    List<ProviderDevice> devices() {
+        return providers.values().stream()
+                .flatMap(provider ->
+                        provider.devices().stream().map(device -> new ProviderDevice(provider.name(), device)))
+                .sorted(Comparator.comparingInt((ProviderDevice device) -> PREFERENCE.indexOf(device.type()))
+                        .thenComparing(ProviderDevice::provider))
+                .toList();
+    }
+
+    Optional<RegisteredProvider> find(String provider) {
+        return Optional.ofNullable(providers.get(provider));
+    }
+
+    Set<String> names() {
+        return providers.keySet();
+    }
+
+    /**
+     * Returns the provider of a device.
+     *
+     * @throws IllegalArgumentException if it is not a device of a registered provider
+     */
+    RegisteredProvider provider(ProviderDevice device) {
+        return find(device.provider())
+                .filter(provider -> provider.devices().contains(device.device()))
+                .orElseThrow(() -> new IllegalArgumentException(device + " is not a device of this environment"));
+    }
+
+    /** Registers a provider that the application constructed. If this method throws, nothing is registered. */
+    ProviderReport register(Candidate candidate) {
+        providers.values().forEach(present -> present.requireDistinctFrom(candidate));
+        final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
+        shared.share(provider);
+        providers.put(provider.name(), provider);
+        Log.info("registered " + provider.name() + " with " + provider.devices().size() + " devices");
+        return provider.report();
+    }
+
+    /**
+     * Registers what a search found. A provider that cannot be registered is reported and closed.
+     *
+     * @throws InvalidOptionException if a setting is not understood by the provider that it is for; nothing is
+     *     registered then, and every provider is closed
+     */
+    void registerFound(SearchResult found) {
+        searched = found.searched();
+        found.skipped()
+                .forEach(skipped -> failures.add(
+                        ProviderReport.failed(skipped.name(), skipped.module(), skipped.origin(), skipped.reason())));
+        final List<Candidate> candidates = withoutAmbiguity(named(found.factories()));
+        try {
+            candidates.forEach(this::registerFound);
+        } catch (RuntimeException e) {
+            abandon(candidates, e);
+            throw e;
+        }
+        failures.forEach(report -> Log.warning("provider " + report.name() + " is not used: "
+                + report.failure().orElse("")));
+        unusedSettings().forEach(Log::warning);
+    }
+
+    private List<Candidate> named(List<LoadedFactory> factories) {
+        final List<Candidate> candidates = new ArrayList<>();
+        for (final LoadedFactory factory : factories) {
+            try {
+                candidates.add(Candidate.of(factory));
+            } catch (ProviderException e) {
+                failures.add(ProviderReport.failed(
+                        factory.className(), factory.module(), factory.origin(), Causes.describe(e)));
+            }
+        }
+        return candidates;
+    }
+
+    /** Drops all providers whose names could be meant by the same option key. */
+    private List<Candidate> withoutAmbiguity(List<Candidate> candidates) {
+        final Map<String, List<Candidate>> byIdentity = new LinkedHashMap<>();
+        candidates.forEach(candidate -> byIdentity
+                .computeIfAbsent(candidate.identity(), ignored -> new ArrayList<>())
+                .add(candidate));
+        final List<Candidate> clear = new ArrayList<>();
+        for (final List<Candidate> same : byIdentity.values()) {
+            if (same.size() == 1) {
+                clear.addAll(same);
+            } else {
+                same.forEach(candidate -> failures.add(dropAmbiguous(candidate, same)));
+            }
+        }
+        return clear;
+    }
+
+    private static ProviderReport dropAmbiguous(Candidate candidate, List<Candidate> same) {
+        try {
+            candidate.close();
+        } catch (RuntimeException e) {
+            Log.warning("close of " + candidate.loaded().describe() + " failed", e);
+        }
+        return candidate.failed("several providers have this name, exclude all modules but one: "
+                + same.stream().map(other -> other.loaded().describe()).collect(Collectors.joining(", ")));
+    }
+
+    private void registerFound(Candidate candidate) {
+        try {
+            register(candidate);
+        } catch (InvalidOptionException e) {
+            final String prefix = OptionPlace.ENVIRONMENT.prefix(candidate.name());
+            if (settings.keySet().stream().anyMatch(key -> key.startsWith(prefix))) {
+                throw e;
+            }
+            fail(candidate, e);
+        } catch (RuntimeException e) {
+            fail(candidate, e);
+        }
+    }
+
+    private void fail(Candidate candidate, RuntimeException e) {
+        final Cleanup cleanup = new Cleanup();
+        cleanup.add(e);
+        cleanup.attempt(candidate::close);
+        Log.warning("registration of " + candidate.name() + " failed", e);
+        failures.add(candidate.failed(Objects.requireNonNullElse(e.getMessage(), e.toString())));
+    }
+
+    /** Closes the providers that were registered, and then the others. */
+    private void abandon(List<Candidate> candidates, RuntimeException cause) {
+        final Cleanup cleanup = new Cleanup();
+        cleanup.add(cause);
+        final Set<String> registered = Set.copyOf(names());
+        shared.end(shared.unreleased(), cleanup);
+        closeAll(cleanup);
+        candidates.stream()
+                .filter(candidate -> !registered.contains(candidate.name()))
+                .forEach(candidate -> cleanup.attempt(candidate::close));
+    }
+
+    /**
+     * Closes a provider and removes it. If it fails to close it stays registered, with new shared allocators; if those
+     * cannot be made either, it is removed.
+     */
+    void close(RegisteredProvider provider, Cleanup cleanup) {
+        try {
+            provider.close();
+        } catch (RuntimeException e) {
+            cleanup.add(e);
+            try {
+                shared.share(provider);
+                return;
+            } catch (RuntimeException again) {
+                cleanup.add(again);
+                providers.remove(provider.name());
+                return;
+            }
+        }
+        providers.remove(provider.name());
+        Log.info("unregistered " + provider.name());
+    }
+
+    /** Closes and removes all providers, last one first. */
+    void closeAll(Cleanup cleanup) {
+        new ArrayList<>(providers.values()).reversed().forEach(provider -> cleanup.attempt(provider::close));
+        providers.clear();
+    }
+
+    /** Describes each setting of the environment that belongs to no registered provider. */
+    List<String> unusedSettings() {
+        return settings.keySet().stream()
+                .filter(key -> names().stream().noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
+                .map(key -> "no registered provider has it: "
+                        + InvalidOptionException.unknownKey(
+                                        key,
+                                        settings.getOrDefault(key, ""),
+                                        OptionPlace.ENVIRONMENT.origin(),
+                                        keys(OptionPlace.ENVIRONMENT))
+                                .getMessage())
+                .toList();
+    }
+
+    /** Returns all keys of all providers as they are given at some place. */
+    private List<String> keys(OptionPlace place) {
+        return providers.values().stream()
+                .flatMap(provider -> provider.keys().stream().map(key -> place.prefix(provider.name()) + key.name()))
+                .toList();
+    }
+
+    /**
+     * Returns a session's own settings by provider.
+     *
+     * @throws InvalidOptionException if one is not understood, or belongs to no registered provider
+     */
+    Map<String, AllocatorOptions> sessionSettings(Map<String, String> given) {
+        final Map<String, AllocatorOptions> own = new LinkedHashMap<>();
+        final Set<String> unclaimed = new TreeSet<>(given.keySet());
+        unclaimed.removeIf(key -> !OptionPlace.SESSION.isOfProvider(key));
+        for (final RegisteredProvider provider : providers.values()) {
+            own.put(provider.name(), OptionPlace.SESSION.select(given, provider.name(), provider.keys()));
+            final String prefix = OptionPlace.SESSION.prefix(provider.name());
+            unclaimed.removeIf(key -> key.startsWith(prefix));
+        }
+        for (final String key : unclaimed) {
+            throw InvalidOptionException.unknownKey(
+                    key, given.getOrDefault(key, ""), OptionPlace.SESSION.origin(), keys(OptionPlace.SESSION));
+        }
+        return own;
+    }
+
+    /** Describes the providers, for a message about a provider or device that is missing. */
+    String describe() {
+        if (providers.isEmpty() && failures.isEmpty()) {
+            return "no provider was found: "
+                    + (searched.isEmpty()
+                            ? "no place was searched and none was registered; register one, or "
+                            : "searched " + String.join(", ", searched) + "; ")
+                    + ADVICE;
+        }
+        final List<String> parts = new ArrayList<>();
+        if (!providers.isEmpty()) {
+            parts.add("the providers are: "
+                    + providers.values().stream()
+                            .map(ProviderRegistry::describe)
+                            .collect(Collectors.joining(", ")));
+        }
+        if (!failures.isEmpty()) {
+            parts.add("not used: "
+                    + failures.stream()
+                            .map(report ->
+                                    report.name() + " (" + report.failure().orElse("") + ")")
+                            .collect(Collectors.joining(", ")));
+        }
+        return String.join("; ", parts);
+    }
+
+    private static String describe(RegisteredProvider provider) {
+        return provider.name() + " (" + describeDevices(provider) + ")";
+    }
+
+    /** Describes the devices of a provider, such as {@code gpu:0, gpu:1}. */
+    static String describeDevices(RegisteredProvider provider) {
+        if (provider.devices().isEmpty()) {
+            return "no device: " + String.join(", ", provider.report().notes());
+        }
+        return provider.devices().stream()
+                .map(device -> new ProviderDevice(provider.name(), device))
+                .map(device -> device.type().id() + ":" + device.ordinal())
+                .collect(Collectors.joining(", "));
+    }
+}

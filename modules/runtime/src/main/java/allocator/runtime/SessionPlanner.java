@@ -1,0 +1,231 @@
+package allocator.runtime;
+
+import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.SessionOptions.RequestedDevice;
+import allocator.runtime.lifetime.AllocatorReference;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Decides how a session gets its devices and allocators: for each memory, the environment's allocator or a new one with
+ * which settings. Creates no allocator.
+ *
+ * <p>Called under the environment's lock.
+ */
+final class SessionPlanner {
+    /** How a session gets one of its allocators. */
+    sealed interface Part {
+        MemoryInfo info();
+
+        /** Returns how the session gets it, for its report. */
+        Source source();
+
+        /** Returns the settings that the session requests. */
+        AllocatorOptions requested();
+
+        String providerName();
+
+        /** Returns the reference, created if it does not exist yet. The caller releases it. */
+        AllocatorReference acquire();
+
+        /** Releases what the plan holds, in place of {@link #acquire}. */
+        void abandon();
+
+        /**
+         * An allocator of the environment.
+         *
+         * @param reference the reference to it, with this part as a user
+         */
+        record Existing(MemoryInfo info, Source source, AllocatorOptions requested, AllocatorReference reference)
+                implements Part {
+            @Override
+            public String providerName() {
+                return reference.provider();
+            }
+
+            @Override
+            public AllocatorReference acquire() {
+                return reference;
+            }
+
+            @Override
+            public void abandon() {
+                reference.release();
+            }
+        }
+
+        /**
+         * An allocator to create.
+         *
+         * @param provider creates it
+         */
+        record ToCreate(MemoryInfo info, Source source, AllocatorOptions requested, RegisteredProvider provider)
+                implements Part {
+            @Override
+            public String providerName() {
+                return provider.name();
+            }
+
+            @Override
+            public AllocatorReference acquire() {
+                return provider.create(info, requested);
+            }
+
+            @Override
+            public void abandon() {}
+        }
+    }
+
+    /**
+     * What a session consists of. Immutable.
+     *
+     * @param devices its devices, the default one first
+     * @param providers the names of all providers that its allocators come from
+     * @param parts its allocators in the order of the devices, read-only ones among them
+     * @param streams the streams of each device by its default memory
+     * @param notes settings that apply to none of its allocators, and why
+     */
+    record Plan(
+            List<ProviderDevice> devices,
+            Set<String> providers,
+            List<Part> parts,
+            Map<MemoryLocation, SessionStreams> streams,
+            List<String> notes) {
+        Plan {
+            devices = List.copyOf(devices);
+            providers = Set.copyOf(providers);
+            parts = List.copyOf(parts);
+            streams = Collections.unmodifiableMap(streams);
+            notes = List.copyOf(notes);
+        }
+    }
+
+    private final ProviderRegistry registry;
+    private final SharedAllocators shared;
+
+    SessionPlanner(ProviderRegistry registry, SharedAllocators shared) {
+        this.registry = registry;
+        this.shared = shared;
+    }
+
+    /**
+     * Plans a session.
+     *
+     * @return the plan; every part is acquired or abandoned by the caller
+     * @throws allocator.spi.InvalidOptionException if a setting is not understood
+     * @throws IllegalArgumentException if a requested device does not exist
+     * @throws IllegalStateException if there is no device
+     */
+    Plan plan(SessionOptions options) {
+        final List<ProviderDevice> devices = choose(options.requestedDevices());
+        final Map<String, AllocatorOptions> own = registry.sessionSettings(options.settings());
+        final boolean usesEnvironment = options.usesEnvironmentAllocators();
+        final Set<String> providers = new TreeSet<>();
+        devices.forEach(device -> providers.add(device.provider()));
+        final List<String> notes = new ArrayList<>();
+        own.forEach((provider, given) -> {
+            if (!given.isEmpty() && !providers.contains(provider)) {
+                notes.add("not effective, since the session has no device of " + provider + ": " + given);
+            }
+        });
+        final List<Part> parts = new ArrayList<>();
+        final Map<MemoryLocation, SessionStreams> streams = new LinkedHashMap<>();
+        final Set<MemoryLocation> planned = new LinkedHashSet<>();
+        final Set<MemoryLocation> plannedReadOnly = new LinkedHashSet<>();
+        for (final ProviderDevice device : devices) {
+            final RegisteredProvider provider = registry.provider(device);
+            final AllocatorOptions given = own.getOrDefault(provider.name(), AllocatorOptions.EMPTY);
+            for (final MemoryInfo memory : device.device().memoryInfos()) {
+                if ((memory.isReadOnly() ? plannedReadOnly : planned).add(memory.location())) {
+                    parts.add(part(provider, memory, given, usesEnvironment));
+                }
+            }
+            device.device()
+                    .defaultMemory()
+                    .ifPresent(memory -> streams.putIfAbsent(memory.location(), new SessionStreams(provider, memory)));
+        }
+        if (usesEnvironment) {
+            shared.all().stream()
+                    .filter(allocator -> planned.add(allocator.info().location()))
+                    .forEach(allocator -> parts.add(existing(allocator, AllocatorOptions.EMPTY)));
+        }
+        parts.forEach(part -> providers.add(part.providerName()));
+        return new Plan(devices, providers, parts, streams, notes);
+    }
+
+    /**
+     * Decides on one memory.
+     *
+     * @param own the session's own settings for the provider
+     */
+    private Part part(RegisteredProvider provider, MemoryInfo memory, AllocatorOptions own, boolean usesEnvironment) {
+        final AllocatorOptions requested = provider.options().overriddenBy(own);
+        if (memory.isReadOnly()) {
+            return new Part.ToCreate(memory, Source.CREATED, requested, provider);
+        }
+        final Optional<ManagedAllocator> visible = shared.find(memory.location());
+        if (usesEnvironment && visible.isPresent()) {
+            return existing(visible.get(), own);
+        }
+        if (!own.isEmpty()) {
+            final AllocatorOptions exclusive = provider.exclusive(requested);
+            final Source source = provider.isExclusive(exclusive) ? Source.EXCLUSIVE : Source.CREATED;
+            return new Part.ToCreate(memory, source, exclusive, provider);
+        }
+        return shared.owned(memory.location())
+                .filter(owned -> owned.isExplicit()
+                        && owned.provider().equals(provider.name())
+                        && owned.info().equals(memory))
+                .map(owned -> existing(owned.allocator(), own))
+                .orElseGet(() -> new Part.ToCreate(memory, Source.CREATED, requested, provider));
+    }
+
+    private static Part existing(ManagedAllocator allocator, AllocatorOptions own) {
+        return new Part.Existing(
+                allocator.info(),
+                allocator.source() == Source.REGISTERED ? Source.REGISTERED : Source.ENVIRONMENT,
+                allocator.requested().overriddenBy(own),
+                allocator.reference().retain());
+    }
+
+    private List<ProviderDevice> choose(List<RequestedDevice> requested) {
+        final List<ProviderDevice> available = registry.devices();
+        if (requested.isEmpty()) {
+            return List.of(available.stream()
+                    .filter(device -> !device.device().memoryInfos().isEmpty())
+                    .findFirst()
+                    .orElseThrow(() -> new IllegalStateException("no device was found: " + registry.describe())));
+        }
+        final Set<ProviderDevice> chosen = new LinkedHashSet<>();
+        for (final RequestedDevice one : requested) {
+            chosen.add(available.stream()
+                    .filter(one::matches)
+                    .findFirst()
+                    .orElseThrow(() -> new IllegalArgumentException(describeMissing(one))));
+        }
+        return List.copyOf(chosen);
+    }
+
+    private String describeMissing(RequestedDevice requested) {
+        if (requested.device().isPresent()) {
+            return requested + " is not a device of this environment; " + registry.describe();
+        }
+        return registry.find(requested.provider())
+                .map(provider -> provider.devices().isEmpty()
+                        ? "provider \"" + provider.name() + "\" has " + ProviderRegistry.describeDevices(provider)
+                        : "provider \"" + provider.name() + "\" has no device "
+                                + requested.ordinal().orElse(0) + "; its devices are: "
+                                + ProviderRegistry.describeDevices(provider))
+                .orElseGet(() -> "no provider named \"" + requested.provider() + "\"; " + registry.describe());
+    }
+}

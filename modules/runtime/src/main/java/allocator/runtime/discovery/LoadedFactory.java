@@ -1,0 +1,48 @@
+package allocator.runtime.discovery;
+
+import allocator.spi.EpFactory;
+
+/**
+ * A factory that was constructed. None of its methods has been called.
+ *
+ * @param factory the factory
+ * @param module the name of its module, empty if it has none
+ * @param origin where it was found: the location of its jar, or {@link #APPLICATION}
+ */
+public record LoadedFactory(EpFactory factory, String module, String origin) {
+    /** The origin of factories that an application registers itself. */
+    public static final String APPLICATION = "application";
+
+    /**
+     * Wraps a factory that the application constructed.
+     *
+     * @param factory the factory
+     * @return the factory with the origin {@link #APPLICATION}
+     */
+    public static LoadedFactory ofApplication(EpFactory factory) {
+        return of(factory, APPLICATION);
+    }
+
+    static LoadedFactory of(EpFactory factory, String origin) {
+        final String module = factory.getClass().getModule().getName();
+        return new LoadedFactory(factory, module == null ? "" : module, origin);
+    }
+
+    /**
+     * Returns the name of the factory's class, which names a provider that cannot name itself.
+     *
+     * @return the class name
+     */
+    public String className() {
+        return factory.getClass().getName();
+    }
+
+    /**
+     * Returns the class, module and origin, to distinguish providers of one name in a message.
+     *
+     * @return one line
+     */
+    public String describe() {
+        return className() + " of " + (module.isEmpty() ? "no module" : module) + " (" + origin + ")";
+    }
+}

@@ -1,0 +1,187 @@
+package allocator.runtime.discovery;
+
+import allocator.spi.EpFactory;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Searches for providers on the module path, on the class path and in directories. A provider that cannot be loaded is
+ * reported, and the search goes on. Not for use by several threads.
+ */
+public final class ProviderSearch {
+    static final System.Logger LOGGER = System.getLogger("allocator.runtime");
+
+    /** A service loader that fails this often in a row is assumed not to advance. */
+    private static final int MAX_FAILURES_IN_A_ROW = 64;
+
+    private static final Pattern BROKEN = Pattern.compile("(?:Provider|Unable to load|NoClassDefFoundError:) (\\S+)");
+
+    private boolean isSearchingModulePath = true;
+    private final Set<Path> directories = new LinkedHashSet<>();
+    private @Nullable Set<String> allowed;
+    private final Set<String> excluded = new LinkedHashSet<>();
+
+    private final List<LoadedFactory> factories = new ArrayList<>();
+    private final List<SkippedProvider> skipped = new ArrayList<>();
+
+    /** Makes a search of the module path and the class path. */
+    public ProviderSearch() {}
+
+    /**
+     * Sets whether the module path and the class path are searched.
+     *
+     * @param value {@code true} unless set
+     */
+    public void setSearchingModulePath(boolean value) {
+        isSearchingModulePath = value;
+    }
+
+    /**
+     * Adds a directory of jars.
+     *
+     * @param directory the directory
+     */
+    public void addDirectory(Path directory) {
+        directories.add(Objects.requireNonNull(directory, "directory"));
+    }
+
+    /**
+     * Adds to the allow-list. Without a call every provider may load.
+     *
+     * @param modulesOrClasses names of modules or factory classes
+     */
+    public void allow(List<String> modulesOrClasses) {
+        if (allowed == null) {
+            allowed = new LinkedHashSet<>();
+        }
+        allowed.addAll(modulesOrClasses);
+    }
+
+    /**
+     * Excludes providers.
+     *
+     * @param modulesOrClasses names of modules or factory classes
+     */
+    public void exclude(List<String> modulesOrClasses) {
+        excluded.addAll(modulesOrClasses);
+    }
+
+    /** Returns why a factory may not load, or empty if it may. */
+    Optional<String> rejection(String module, String className) {
+        if (excluded.contains(module) || excluded.contains(className)) {
+            return Optional.of((excluded.contains(module) ? module : className) + " is excluded");
+        }
+        if (allowed != null && !allowed.contains(module) && !allowed.contains(className)) {
+            return Optional.of((module.isEmpty() ? className + ", of no module," : "module " + module)
+                    + " is not on the allow-list " + allowed);
+        }
+        return Optional.empty();
+    }
+
+    /**
+     * Searches every place and constructs the factories found. Each call searches again.
+     *
+     * @return what was found
+     */
+    public SearchResult find() {
+        factories.clear();
+        skipped.clear();
+        final List<String> searched = new ArrayList<>();
+        if (isSearchingModulePath) {
+            searched.add("the module path and the class path");
+            scan(ServiceLoader.load(EpFactory.class, ProviderSearch.class.getClassLoader()).stream()
+                    .iterator());
+        }
+        for (final Path directory : directories) {
+            searched.add("directory " + directory);
+            new ProviderDirectory(directory, this).search();
+        }
+        return result(searched);
+    }
+
+    /** Returns what was found so far. */
+    SearchResult result(List<String> searched) {
+        return new SearchResult(List.copyOf(searched), List.copyOf(factories), List.copyOf(skipped));
+    }
+
+    /** Constructs the factories of an iterator, and steps over any that cannot be loaded. */
+    void scan(Iterator<ServiceLoader.Provider<EpFactory>> providers) {
+        int failuresInARow = 0;
+        while (failuresInARow < MAX_FAILURES_IN_A_ROW) {
+            try {
+                if (!providers.hasNext()) {
+                    return;
+                }
+                final ServiceLoader.Provider<EpFactory> provider = providers.next();
+                final Module module = provider.type().getModule();
+                construct(provider, module.isNamed() ? module.getName() : "", origin(module));
+                failuresInARow = 0;
+            } catch (ServiceConfigurationError | LinkageError e) {
+                failuresInARow++;
+                skip(brokenName(e), "", path(), Causes.describe(e));
+            }
+        }
+        LOGGER.log(
+                System.Logger.Level.WARNING,
+                "search for providers on the " + path() + " given up after " + failuresInARow + " failures in a row");
+    }
+
+    /** Returns where the application's own providers are. */
+    private static String path() {
+        return ProviderSearch.class.getModule().isNamed() ? "module path" : "class path";
+    }
+
+    /** Constructs a factory if its module may load. */
+    void construct(ServiceLoader.Provider<EpFactory> provider, String module, String origin) {
+        final String className = provider.type().getName();
+        final Optional<String> rejection = rejection(module, className);
+        if (rejection.isPresent()) {
+            skip(className, module, origin, rejection.get());
+            return;
+        }
+        try {
+            factories.add(LoadedFactory.of(provider.get(), origin));
+        } catch (ServiceConfigurationError | LinkageError e) {
+            skip(className, module, origin, Causes.describe(e));
+        }
+    }
+
+    /** Reports a provider, jar or directory that is not used. */
+    void skip(String name, String module, String origin, String reason) {
+        skipped.add(new SkippedProvider(name, module, origin, reason));
+    }
+
+    /** Returns how many providers, jars and directories were reported so far. */
+    int skippedCount() {
+        return skipped.size();
+    }
+
+    private static String origin(Module module) {
+        final ModuleLayer layer = module.getLayer();
+        if (layer == null) {
+            return "class path";
+        }
+        return layer.configuration()
+                .findModule(module.getName())
+                .flatMap(resolved -> resolved.reference().location())
+                .map(Object::toString)
+                .orElse("module path");
+    }
+
+    /** Returns the class that a service loader complains about; its message is the only source. */
+    private static String brokenName(Throwable e) {
+        final Matcher name = BROKEN.matcher(String.valueOf(e.getMessage()));
+        return name.find() ? name.group(1) : e.toString();
+    }
+}

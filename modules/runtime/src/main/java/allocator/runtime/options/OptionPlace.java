@@ -1,0 +1,149 @@
+package allocator.runtime.options;
+
+import allocator.spi.AllocatorOptions;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.OptionKey;
+import java.util.Collection;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** A place where options are given. Each has keys of its own, and all but a run have keys of providers. */
+public enum OptionPlace {
+    /** The builder of an environment: {@code ep_factory.<provider>.<key>}. */
+    ENVIRONMENT("environment", "ep_factory.", List.of()) {
+        @Override
+        public String prefix(String provider) {
+            return "ep_factory." + provider + ".";
+        }
+    },
+
+    /** The options of a session: its own keys and {@code ep.<provider in lower case>.<key>}. */
+    SESSION(
+            "session",
+            "ep.",
+            List.of(RuntimeKeys.USE_ENV_ALLOCATORS.name(), RuntimeKeys.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name())) {
+        @Override
+        public String prefix(String provider) {
+            return "ep." + provider.toLowerCase(Locale.ROOT) + ".";
+        }
+    },
+
+    /** The options of a run. It has no keys of providers. */
+    RUN("run options", "", List.of(RuntimeKeys.SHRINK, RuntimeKeys.DISABLE_SYNCHRONIZE.name())) {
+        @Override
+        public String prefix(String provider) {
+            throw new UnsupportedOperationException("a run has no options of providers");
+        }
+    };
+
+    /** The origin of settings that the runtime adds. */
+    public static final String RUNTIME = "runtime";
+
+    private final String origin;
+    private final String providerPrefix;
+    private final List<String> keys;
+
+    OptionPlace(String origin, String providerPrefix, List<String> keys) {
+        this.origin = origin;
+        this.providerPrefix = providerPrefix;
+        this.keys = keys;
+    }
+
+    /**
+     * Returns the place's name in messages and reports.
+     *
+     * @return such as {@code session}
+     */
+    public String origin() {
+        return origin;
+    }
+
+    /**
+     * Returns how a provider's keys begin here.
+     *
+     * @param provider the provider's name
+     * @return such as {@code ep.cudaarena.}
+     */
+    public abstract String prefix(String provider);
+
+    /**
+     * Returns whether a key is one of a provider, whichever that is.
+     *
+     * @param key a key as given
+     * @return whether it begins as providers' keys do here
+     */
+    public boolean isOfProvider(String key) {
+        return !providerPrefix.isEmpty() && key.startsWith(providerPrefix);
+    }
+
+    private boolean accepts(String key) {
+        return keys.contains(key) || isOfProvider(key);
+    }
+
+    /**
+     * Selects a provider's settings and parses them: the only place where the text of a setting is read. The result
+     * remembers the values, see {@link AllocatorOptions#get}.
+     *
+     * @param settings all settings of this place
+     * @param provider the provider's name
+     * @param keys the keys that it understands
+     * @return its settings, without the prefix
+     * @throws InvalidOptionException for the first key that is unknown or has a value that is not accepted; it names
+     *     the key with its prefix
+     */
+    public AllocatorOptions select(
+            Map<String, String> settings, String provider, Collection<? extends OptionKey<?>> keys) {
+        final String prefix = prefix(provider);
+        final Map<String, OptionKey<?>> byName = new TreeMap<>();
+        keys.forEach(key -> byName.put(prefix + key.name(), key));
+        AllocatorOptions selected = AllocatorOptions.EMPTY;
+        for (final Map.Entry<String, String> setting : settings.entrySet()) {
+            final String name = setting.getKey();
+            if (name.startsWith(prefix)) {
+                final OptionKey<?> key = byName.get(name);
+                if (key == null) {
+                    throw InvalidOptionException.unknownKey(name, setting.getValue(), origin, byName.keySet());
+                }
+                selected = selected.with(key.name(), setting.getValue(), origin);
+                parse(selected, key, name);
+            }
+        }
+        return selected;
+    }
+
+    private void parse(AllocatorOptions settings, OptionKey<?> key, String name) {
+        try {
+            settings.get(key);
+        } catch (InvalidOptionException e) {
+            throw new InvalidOptionException(name, e.value(), e.accepted(), origin);
+        }
+    }
+
+    /**
+     * Makes the exception for a key that is not understood here. If it belongs to another place, the message says
+     * which.
+     *
+     * @param key the key
+     * @param value its value
+     * @return the exception
+     */
+    public InvalidOptionException unknown(String key, String value) {
+        if (RUN.accepts(key)) {
+            return misplaced(key, value, "of one run: set it in RunOptions, for each run that it is meant for");
+        }
+        if (SESSION.accepts(key)) {
+            return misplaced(key, value, "of a session: set it in SessionOptions");
+        }
+        if (ENVIRONMENT.accepts(key)) {
+            return misplaced(key, value, "of an environment: set it with Environment.builder().option");
+        }
+        return InvalidOptionException.unknownKey(
+                key, value, origin, this == ENVIRONMENT ? List.of("ep_factory.<provider name>.<key>") : keys);
+    }
+
+    private InvalidOptionException misplaced(String key, String value, String belongs) {
+        return new InvalidOptionException(key, value, "accepted here; it is an option " + belongs, origin);
+    }
+}

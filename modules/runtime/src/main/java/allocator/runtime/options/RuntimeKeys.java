@@ -1,0 +1,23 @@
+package allocator.runtime.options;
+
+import allocator.spi.OptionKey;
+
+/** The runtime's own keys: those of a session and those of a run. */
+public final class RuntimeKeys {
+    /** See {@code SessionOptions.USE_ENV_ALLOCATORS}. */
+    public static final OptionKey<Boolean> USE_ENV_ALLOCATORS = OptionKey.flag(
+            "session.use_env_allocators", false, "1: use the environment's allocators where it has them");
+
+    /** See {@code SessionOptions.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS}. */
+    public static final OptionKey<Boolean> USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS = OptionKey.flag(
+            "session.use_device_allocator_for_initializers", false, "1: initializers bypass the arena through reserve");
+
+    /** See {@code RunOptions.DISABLE_SYNCHRONIZE}. */
+    public static final OptionKey<Boolean> DISABLE_SYNCHRONIZE = OptionKey.flag(
+            "disable_synchronize_execution_providers", false, "1: do not wait for the run's streams when it ends");
+
+    /** See {@code RunOptions.SHRINK_KEY}. */
+    public static final String SHRINK = "memory.enable_memory_arena_shrinkage";
+
+    private RuntimeKeys() {}
+}

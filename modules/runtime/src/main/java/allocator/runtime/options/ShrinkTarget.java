@@ -1,0 +1,108 @@
+package allocator.runtime.options;
+
+import allocator.spi.DeviceType;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryType;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * An entry in the list of arenas that a run shrinks when it ends.
+ *
+ * @param deviceType the kind of device
+ * @param ordinal its number, from 0
+ */
+public record ShrinkTarget(DeviceType deviceType, int ordinal) {
+    private static final String FORM = "a list of <"
+            + Arrays.stream(DeviceType.values()).map(DeviceType::id).collect(Collectors.joining("|"))
+            + ">[:<ordinal>] separated by ';'";
+
+    /** ONNX Runtime reads a 16-bit number. */
+    private static final int MAX_ORDINAL = Short.MAX_VALUE;
+
+    private static final Pattern ORDINAL = Pattern.compile("[0-9]{1,5}");
+    private static final Pattern ENTRY = Pattern.compile("([^:]*)(?::([^:]*))?(.*)");
+
+    /**
+     * Parses a list. One semicolon may follow the last entry.
+     *
+     * @param list such as {@code cpu:0;gpu:0}
+     * @return its entries, in order
+     * @throws InvalidOptionException if it is not of the accepted form
+     */
+    public static List<ShrinkTarget> parse(String list) {
+        final List<ShrinkTarget> targets = new ArrayList<>();
+        if (!list.isEmpty()) {
+            final String body = list.endsWith(";") ? list.substring(0, list.length() - 1) : list;
+            for (final String text : body.split(";", -1)) {
+                targets.add(parseEntry(text, list));
+            }
+        }
+        return List.copyOf(targets);
+    }
+
+    private static ShrinkTarget parseEntry(String text, String list) {
+        final Matcher parts = ENTRY.matcher(text);
+        if (!parts.matches() || !parts.group(3).isEmpty()) {
+            throw invalid(list, "Unsupported device id in the memory arena shrink list: " + text);
+        }
+        final String type = parts.group(1);
+        final DeviceType deviceType = Arrays.stream(DeviceType.values())
+                .filter(candidate -> candidate.id().equals(type))
+                .findFirst()
+                .orElseThrow(
+                        () -> invalid(list, "Unsupported device specified in the memory arena shrink list: " + type));
+        final String ordinal = parts.group(2);
+        if (ordinal == null || ordinal.isEmpty()) {
+            return new ShrinkTarget(deviceType, 0);
+        }
+        if (!ORDINAL.matcher(ordinal).matches() || Integer.parseInt(ordinal) > MAX_ORDINAL) {
+            throw invalid(list, "Unsupported device id in the memory arena shrink list: " + ordinal);
+        }
+        return new ShrinkTarget(deviceType, Integer.parseInt(ordinal));
+    }
+
+    /**
+     * Returns whether this entry means an arena of some memory.
+     *
+     * @param memory the arena's memory
+     * @return whether it is the default memory of the device
+     */
+    public boolean matches(MemoryInfo memory) {
+        return memory.deviceType() == deviceType
+                && memory.deviceOrdinal() == ordinal
+                && memory.memoryType() == MemoryType.DEFAULT
+                && !memory.isReadOnly();
+    }
+
+    /**
+     * Makes the exception for an entry that matches no arena.
+     *
+     * @param list the whole list, as given
+     * @param arenas the memories that have an arena
+     * @return the exception
+     */
+    public InvalidOptionException matchesNone(String list, List<MemoryInfo> arenas) {
+        return invalid(
+                list,
+                "Did not find an arena based allocator registered for device-id combination in the memory arena"
+                        + " shrink list: " + this + "; there are: "
+                        + (arenas.isEmpty()
+                                ? "none"
+                                : arenas.stream().map(MemoryInfo::toString).collect(Collectors.joining(", "))));
+    }
+
+    private static InvalidOptionException invalid(String list, String reason) {
+        return new InvalidOptionException(RuntimeKeys.SHRINK, list, FORM + ". " + reason, OptionPlace.RUN.origin());
+    }
+
+    @Override
+    public String toString() {
+        return deviceType.id() + ":" + ordinal;
+    }
+}

@@ -1,0 +1,454 @@
+package allocator.runtime;
+
+import static allocator.testkit.FakeMemory.location;
+import static allocator.testkit.FakeMemory.memory;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
+import allocator.testkit.Faults;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Path 1: what happens when a provider is registered. */
+class ProviderRegistryTest {
+    private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
+
+    private Environment environment = Environments.empty();
+
+    @AfterEach
+    void close() {
+        environment.close();
+    }
+
+    @Test
+    void sharedAllocatorsAreMadeForDeviceAndHostAccessibleMemoryButNotForReadOnly() {
+        final FakeFactory factory = FakeFactory.gpu("Cuda");
+        final ProviderReport report = environment.register(factory);
+        assertThat(report.isRegistered()).isTrue();
+        assertThat(report.devices()).isEqualTo(factory.devices());
+        assertThat(factory.created())
+                .extracting(allocator -> allocator.info().name())
+                .containsExactly("Cuda", "CudaPinned");
+        assertThat(environment.sharedAllocator(location(DeviceType.GPU, 0))).isPresent();
+        assertThat(environment.sharedAllocator(PINNED)).isPresent();
+        assertThat(environment.sharedAllocators()).hasSize(2);
+    }
+
+    @Test
+    void severalGpusAreSeparateEntries() {
+        final FakeFactory factory = FakeFactory.gpu("Cuda").withGpu(1);
+        environment.register(factory);
+        final ManagedAllocator first =
+                environment.sharedAllocator(location(DeviceType.GPU, 0)).orElseThrow();
+        final ManagedAllocator second =
+                environment.sharedAllocator(location(DeviceType.GPU, 1)).orElseThrow();
+        assertThat(first.isSameInstanceAs(second)).isFalse();
+        first.free(first.alloc(256));
+        second.free(second.alloc(256));
+        assertThat(environment.devices()).hasSize(2);
+    }
+
+    @Test
+    void devicesAreOrderedByKindAndProviderName() {
+        environment.register(FakeFactory.cpu("Z"));
+        environment.register(
+                new FakeFactory("N").with(DeviceType.NPU, 0, memory("N", DeviceType.NPU, 0, MemoryType.DEFAULT)));
+        environment.register(FakeFactory.gpu("Y"));
+        environment.register(FakeFactory.gpu("X"));
+        environment.register(FakeFactory.cpu("A"));
+        assertThat(environment.devices()).extracting(ProviderDevice::provider).containsExactly("X", "Y", "N", "A", "Z");
+    }
+
+    @Test
+    void theFirstProviderOfAMemoryKeepsItsSharedAllocator() {
+        environment.register(FakeFactory.gpu("First"));
+        final ManagedAllocator first =
+                environment.sharedAllocator(location(DeviceType.GPU, 0)).orElseThrow();
+        final FakeFactory second = FakeFactory.gpu("Second");
+        final ProviderReport report = environment.register(second);
+        assertThat(environment.sharedAllocator(location(DeviceType.GPU, 0))).containsSame(first);
+        assertThat(second.created()).isEmpty();
+        assertThat(report.notes()).anySatisfy(note -> assertThat(note).contains("already registered", "First"));
+    }
+
+    @Test
+    void aProviderWithoutDevicesIsRegisteredAndSaysWhy() {
+        final ProviderReport report = environment.register(new FakeFactory("Absent"));
+        assertThat(report.isRegistered()).isTrue();
+        assertThat(report.notes()).containsExactly("nothing was plugged in");
+        assertThatThrownBy(() -> environment.openSession(SessionOptions.DEFAULT))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("Absent (no device: nothing was plugged in)");
+    }
+
+    @Test
+    void aNameIsTakenOnce() {
+        environment.register(FakeFactory.cpu("Cpu"));
+        final FakeFactory second = FakeFactory.cpu("Cpu");
+        assertThatThrownBy(() -> environment.register(second))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("EP library is already registered under Cpu");
+        assertThat(second.isClosed()).isFalse();
+        assertThat(environment.providers()).hasSize(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cPU", "Cpu.Fast", "c"})
+    void namesWhoseKeysCouldBeMixedUpAreRefused(String name) {
+        environment.register(FakeFactory.cpu("Cpu"));
+        if (name.equals("c")) {
+            environment.register(FakeFactory.gpu(name));
+            return;
+        }
+        assertThatThrownBy(() -> environment.register(FakeFactory.gpu(name)))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("ep.cpu.");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "two words", "tab\t"})
+    void namesWithBlanksAreRefused(String name) {
+        assertThatThrownBy(() -> environment.register(FakeFactory.cpu(name)))
+                .isInstanceOf(ProviderException.class)
+                .hasMessageContaining("a name has no blanks");
+    }
+
+    @Test
+    void anUnknownNameCannotBeUnregistered() {
+        assertThatThrownBy(() -> environment.unregister("X"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("X was not registered");
+    }
+
+    @Test
+    void afterUnregisteringNothingOfAProviderIsLeft() {
+        final FakeFactory factory = FakeFactory.gpu("Cuda");
+        environment.register(factory);
+        environment.unregister("Cuda");
+        assertThat(factory.references()).isZero();
+        assertThat(factory.isClosed()).isTrue();
+        assertThat(environment.devices()).isEmpty();
+        assertThat(environment.sharedAllocators()).isEmpty();
+        assertThat(environment.providers()).isEmpty();
+        environment.register(FakeFactory.gpu("Cuda"));
+    }
+
+    @Test
+    void aProviderThatRefusesToBeClosedStaysRegisteredAndWorks() {
+        final FakeFactory factory = FakeFactory.cpu("Cpu");
+        environment.register(factory);
+        final MemoryInfo info = factory.devices().getFirst().memoryInfos().getFirst();
+        final Allocator foreign = factory.createAllocator(info, AllocatorOptions.EMPTY);
+        assertThatThrownBy(() -> environment.unregister("Cpu"))
+                .isInstanceOf(ProviderException.class)
+                .hasMessageContaining("Cpu has references or streams out");
+        final ManagedAllocator again = environment.sharedAllocator(info).orElseThrow();
+        again.free(again.alloc(1));
+        factory.releaseAllocator(foreign);
+        environment.unregister("Cpu");
+        assertThat(factory.isClosed()).isTrue();
+    }
+
+    /** Each violation is a ProviderException that names the provider, and leaves nothing behind. */
+    @Nested
+    class Violations {
+        private final FakeFactory factory = FakeFactory.gpu("Faulty");
+
+        private void assertRefused(String... texts) {
+            assertThatThrownBy(() -> environment.register(factory))
+                    .isInstanceOf(ProviderException.class)
+                    .hasMessageContaining("provider Faulty")
+                    .hasMessageContainingAll(texts);
+            assertThat(factory.references()).isZero();
+            assertThat(environment.sharedAllocators()).isEmpty();
+            assertThat(environment.providers()).isEmpty();
+        }
+
+        private void returning(UnaryOperator<Allocator> change) {
+            factory.returned(change);
+        }
+
+        @Test
+        void theSameMemoryTwice() {
+            factory.withGpu(0);
+            assertRefused("lists Cuda (gpu:0) twice");
+        }
+
+        @Test
+        void theSameOptionKeyTwice() {
+            factory.keys(List.of(FakeFactory.MAX_MEM, FakeFactory.MAX_MEM));
+            assertRefused("arena.max_mem twice");
+        }
+
+        @Test
+        void nullOptionKeys() {
+            factory.keys(null);
+            assertRefused("optionKeys");
+        }
+
+        @Test
+        void noAllocator() {
+            returning(allocator -> null);
+            assertRefused("returned null from createAllocator(Cuda (gpu:0))");
+        }
+
+        @Test
+        void anAllocatorWithoutInfo() {
+            returning(allocator -> {
+                ((FakeAllocator) allocator).info(null);
+                return allocator;
+            });
+            // The fake cannot tell by a null info what to release, so it is put back before.
+            factory.before(operation -> factory.created()
+                    .forEach(allocator -> allocator.info(
+                            allocator.info() == null && operation.startsWith("release") ? CUDA : allocator.info())));
+            assertThatThrownBy(() -> environment.register(factory))
+                    .isInstanceOf(ProviderException.class)
+                    .hasMessageContaining("provider Faulty returned null from the allocator's info");
+        }
+
+        @Test
+        void anAllocatorOfTheArenaType() {
+            returning(changed(new MemoryInfo("Cuda", CUDA.location(), 256, AllocatorType.ARENA)));
+            assertRefused("of the type ARENA", "reserved for the runtime");
+        }
+
+        @Test
+        void anAllocatorOfAnotherOrdinal() {
+            returning(changed(memory("Cuda", DeviceType.GPU, 1, MemoryType.DEFAULT)));
+            assertRefused("location gpu:1 of vendor 0 instead of gpu:0 of vendor 0");
+        }
+
+        @Test
+        void anAllocatorOfAnotherName() {
+            returning(changed(memory("Other", DeviceType.GPU, 0, MemoryType.DEFAULT)));
+            assertRefused("name Other instead of Cuda");
+        }
+
+        @Test
+        void anAllocatorOfAnotherAlignment() {
+            returning(changed(new MemoryInfo("Cuda", CUDA.location(), 64, AllocatorType.DEVICE)));
+            assertRefused("alignment 64 instead of 256");
+        }
+
+        @Test
+        void anAllocatorOfAnotherType() {
+            returning(changed(new MemoryInfo("Cuda", CUDA.location(), 256, AllocatorType.READ_ONLY)));
+            assertRefused("type READ_ONLY instead of DEVICE");
+        }
+
+        @Test
+        void anAllocatorOfNoLevel() {
+            returning(allocator -> {
+                ((FakeAllocator) allocator).spiLevel(0);
+                return allocator;
+            });
+            assertRefused("SPI level 0");
+        }
+
+        @Test
+        void oneInstanceForTwoMemories() {
+            final FakeAllocator[] only = new FakeAllocator[1];
+            returning(allocator -> {
+                if (only[0] == null) {
+                    only[0] = (FakeAllocator) allocator;
+                } else {
+                    only[0].info(((FakeAllocator) allocator).info());
+                }
+                return only[0];
+            });
+            assertThatThrownBy(() -> environment.register(factory))
+                    .isInstanceOf(ProviderException.class)
+                    .hasMessageContaining("already registered, for Cuda (gpu:0), when requested for CudaPinned");
+            assertThat(factory.references()).isZero();
+        }
+
+        private UnaryOperator<Allocator> changed(MemoryInfo info) {
+            return allocator -> {
+                ((FakeAllocator) allocator).info(info);
+                return allocator;
+            };
+        }
+    }
+
+    private static final MemoryInfo CUDA = memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT);
+
+    @Nested
+    class Rollback {
+        /** Fails the registration at every provider call in turn; each time nothing may be left, and a retry works. */
+        @Test
+        void aFaultAtAnyCallLeavesNothingBehind() {
+            final int calls = countCalls();
+            assertThat(calls).isGreaterThan(6);
+            for (int n = 1; n <= calls; n++) {
+                final FakeFactory factory = FakeFactory.gpu("Cuda").withGpu(1);
+                final AtomicInteger count = new AtomicInteger();
+                factory.before(Faults.atCall(n, count, () -> new DeviceException("injected", null)));
+                assertThatThrownBy(() -> environment.register(factory))
+                        .as("call " + n)
+                        .hasMessageContaining("injected");
+                assertThat(factory.references())
+                        .as("references after call " + n)
+                        .isZero();
+                assertThat(environment.sharedAllocators()).isEmpty();
+                assertThat(environment.providers()).isEmpty();
+                assertThat(factory.isClosed())
+                        .as("the caller keeps the factory")
+                        .isFalse();
+                factory.before(operation -> {});
+                environment.register(factory);
+                environment.unregister("Cuda");
+                assertThat(factory.references()).isZero();
+            }
+        }
+
+        private int countCalls() {
+            final FakeFactory factory = FakeFactory.gpu("Cuda").withGpu(1);
+            environment.register(factory);
+            final int calls = factory.log().size();
+            environment.unregister("Cuda");
+            return calls;
+        }
+
+        @Test
+        void theUndoGoesBackwards() {
+            final FakeFactory factory = FakeFactory.gpu("Cuda").withGpu(1);
+            factory.before(Faults.on("create CudaPinned (gpu:1", new DeviceException("injected", null)));
+            assertThatThrownBy(() -> environment.register(factory)).isInstanceOf(DeviceException.class);
+            assertThat(factory.log().stream().filter(call -> call.startsWith("release")))
+                    .containsExactly(
+                            "release Cuda (gpu:1)",
+                            "release CudaPinned (gpu:0 host-accessible)",
+                            "release Cuda (gpu:0)");
+        }
+
+        @Test
+        void whatFailsDuringTheUndoIsSuppressed() {
+            final FakeFactory factory = FakeFactory.gpu("Cuda");
+            factory.before(Faults.on("create CudaPinned", new DeviceException("first", null))
+                    .andThen(Faults.on("release", new DeviceException("second", null))));
+            assertThatThrownBy(() -> environment.register(factory))
+                    .hasMessage("first")
+                    .satisfies(e -> assertThat(e.getSuppressed())
+                            .singleElement()
+                            .satisfies(again -> assertThat(again).hasMessage("second")));
+            assertThat(factory.references()).isZero();
+        }
+
+        @Test
+        void exhaustionAtRegistrationComesThroughTyped() {
+            final FakeFactory factory = FakeFactory.cpu("Cpu");
+            final Consumer<String> fault = Faults.on(
+                    "create", new OutOfMemoryException("full", OutOfMemoryException.Shortage.ofDevice(CUDA, 10, 5)));
+            factory.before(fault);
+            assertThatThrownBy(() -> environment.register(factory)).isInstanceOf(OutOfMemoryException.class);
+        }
+    }
+
+    @Nested
+    class EnvironmentSettings {
+        @Test
+        void theyReachTheProviderWithoutTheirPrefix() {
+            use("ep_factory.Cuda.arena.max_mem", "4096");
+            final FakeFactory factory = FakeFactory.gpu("Cuda");
+            environment.register(factory);
+            assertThat(factory.created()).allSatisfy(allocator -> {
+                assertThat(allocator.effectiveOptions().value("arena.max_mem")).isEqualTo("4096");
+                assertThat(allocator.effectiveOptions().origin("arena.max_mem")).isEqualTo("environment");
+            });
+            assertThat(environment.unusedSettings()).isEmpty();
+        }
+
+        @Test
+        void theNameIsMatchedInItsExactCase() {
+            use("ep_factory.cuda.arena.max_mem", "4096");
+            final FakeFactory factory = FakeFactory.gpu("Cuda");
+            environment.register(factory);
+            assertThat(factory.last().effectiveOptions().origin("arena.max_mem"))
+                    .isEqualTo("default");
+            assertThat(environment.unusedSettings())
+                    .singleElement()
+                    .asString()
+                    .contains("ep_factory.cuda.arena.max_mem", "did you mean ep_factory.Cuda.arena.max_mem?");
+        }
+
+        @Test
+        void anUnknownKeyIsRefusedWithTheNearest() {
+            use("ep_factory.Cuda.arena.max_men", "1");
+            final FakeFactory factory = FakeFactory.gpu("Cuda");
+            assertThatThrownBy(() -> environment.register(factory))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContainingAll(
+                            "ep_factory.Cuda.arena.max_men",
+                            "environment",
+                            "did you mean ep_factory.Cuda.arena.max_mem?");
+            assertThat(factory.created()).isEmpty();
+        }
+
+        @ParameterizedTest
+        @ValueSource(strings = {"-1", "abc", "", " 1", "9223372036854775808"})
+        void aBadValueIsRefusedByKeyValueRangeAndOrigin(String value) {
+            use("ep_factory.Cuda.arena.max_mem", value);
+            assertThatThrownBy(() -> environment.register(FakeFactory.gpu("Cuda")))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessage("option ep_factory.Cuda.arena.max_mem='" + value
+                            + "' (from environment) is not a number of bytes from 0 to 9223372036854775807");
+        }
+
+        @Test
+        void keysOfOtherPlacesAreRefusedAtOnce() {
+            final EnvironmentBuilder builder = Environment.builder();
+            assertThatThrownBy(() -> builder.option("ep.cuda.arena.max_mem", "1"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContaining("set it in SessionOptions");
+            assertThatThrownBy(() -> builder.option(RunOptions.SHRINK_KEY, "cpu"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContaining("set it in RunOptions");
+            assertThatThrownBy(() -> builder.option("arena.max_mem", "1"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageContaining("ep_factory.<provider name>.<key>");
+        }
+
+        private void use(String key, String value) {
+            environment.close();
+            environment = Environment.builder()
+                    .modulePathProviders(false)
+                    .option(key, value)
+                    .build();
+        }
+    }
+
+    @Test
+    void aClosedEnvironmentRegistersNothing() {
+        environment.close();
+        final List<Runnable> operations = new ArrayList<>();
+        operations.add(() -> environment.register(FakeFactory.cpu("Cpu")));
+        operations.add(() -> environment.unregister("Cpu"));
+        operations.add(() -> environment.openSession(SessionOptions.DEFAULT));
+        operations.add(() -> environment.registerAllocator(new FakeAllocator(CUDA)));
+        assertThat(operations)
+                .allSatisfy(operation -> assertThatThrownBy(operation::run)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessage("the environment is closed"));
+    }
+}

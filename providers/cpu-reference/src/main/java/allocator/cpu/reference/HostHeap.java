@@ -1,0 +1,96 @@
+package allocator.cpu.reference;
+
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory of the host, by address: small blocks from the C library's {@code aligned_alloc} and {@code free}, large ones
+ * mapped. The C library keeps what it is given back, often up to 64 MiB of it; of what is unmapped nothing stays
+ * resident.
+ *
+ * <p>The class is initialized, and the library looked up, when the first block is asked for, and not before (F-01). A
+ * {@link java.lang.foreign.Arena} for each block would be simpler, but costs microseconds and zeroes the memory.
+ */
+@SuppressWarnings("restricted") // the module is named on --enable-native-access
+final class HostHeap {
+    private static final Linker LINKER = Linker.nativeLinker();
+
+    private static final MethodHandle ALIGNED_ALLOC = downcall(
+            "aligned_alloc",
+            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+
+    private static final MethodHandle FREE = downcall("free", FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
+
+    /** From this size on blocks are mapped. A page is smaller, and a multiple of every alignment asked for here. */
+    static final long MAPPED_FROM = 1 << 17;
+
+    private static final int READ_AND_WRITE = 3;
+    private static final long FAILED = -1;
+
+    /** {@code MAP_PRIVATE | MAP_ANONYMOUS}, {@code 0} where the numbers are not known: all blocks are small there. */
+    private static final int PRIVATE_AND_ANONYMOUS = switch (System.getProperty("os.name")) {
+        case "Linux" -> 0x22;
+        case "Mac OS X" -> 0x1002;
+        default -> 0;
+    };
+
+    private static final @Nullable MethodHandle MMAP = PRIVATE_AND_ANONYMOUS == 0
+            ? null
+            : downcall(
+                    "mmap",
+                    FunctionDescriptor.of(
+                            ValueLayout.JAVA_LONG,
+                            ValueLayout.JAVA_LONG,
+                            ValueLayout.JAVA_LONG,
+                            ValueLayout.JAVA_INT,
+                            ValueLayout.JAVA_INT,
+                            ValueLayout.JAVA_INT,
+                            ValueLayout.JAVA_LONG));
+
+    private static final @Nullable MethodHandle MUNMAP = PRIVATE_AND_ANONYMOUS == 0
+            ? null
+            : downcall(
+                    "munmap",
+                    FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+
+    private HostHeap() {}
+
+    private static MethodHandle downcall(String function, FunctionDescriptor type) {
+        return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(function), type);
+    }
+
+    /** The address of {@code byteSize} bytes, a multiple of the alignment; {@code 0} if there is no memory. */
+    static long allocate(long byteAlignment, long byteSize) {
+        try {
+            if (MMAP == null || byteSize < MAPPED_FROM) {
+                return (long) ALIGNED_ALLOC.invokeExact(byteAlignment, byteSize);
+            }
+            final long address = (long) MMAP.invokeExact(0L, byteSize, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1, 0L);
+            return address == FAILED ? 0 : address;
+        } catch (Throwable e) {
+            throw new AssertionError("a C function throws nothing", e);
+        }
+    }
+
+    /** Gives back what {@link #allocate} returned for {@code byteSize} bytes. */
+    static void free(long address, long byteSize) {
+        try {
+            if (MUNMAP == null || byteSize < MAPPED_FROM) {
+                FREE.invokeExact(address);
+            } else {
+                final int ignored = (int) MUNMAP.invokeExact(address, byteSize);
+            }
+        } catch (Throwable e) {
+            throw new AssertionError("a C function throws nothing", e);
+        }
+    }
+
+    /** The bytes at an address, valid as long as the memory is. */
+    static MemorySegment segment(long address, long byteSize) {
+        return MemorySegment.ofAddress(address).reinterpret(byteSize);
+    }
+}

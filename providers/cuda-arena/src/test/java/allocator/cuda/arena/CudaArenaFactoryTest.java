@@ -1,0 +1,54 @@
+package allocator.cuda.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.cuda.driver.CudaAvailability;
+import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.EpFactory;
+import allocator.spi.MemoryInfo;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class CudaArenaFactoryTest {
+    @Test
+    void withoutADriverThereIsNoDeviceAndAReason() {
+        try (EpFactory factory = new CudaArenaFactory(
+                () -> new CudaAvailability.Unavailable("no CUDA driver: libcuda.so.1 not found"))) {
+            assertThat(factory.discoverDevices().devices()).isEmpty();
+            assertThat(factory.discoverDevices().notes()).containsExactly("no CUDA driver: libcuda.so.1 not found");
+        }
+    }
+
+    @Test
+    void aDeviceWithoutPoolsIsServedByTheArena() {
+        try (SimulatedCudaDriver driver =
+                        SimulatedCudaDriver.builder().withoutMemoryPools().build();
+                EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
+            final MemoryInfo memory = factory.discoverDevices()
+                    .devices()
+                    .getFirst()
+                    .defaultMemory()
+                    .orElseThrow();
+            final Allocator allocator = factory.createAllocator(
+                    memory, AllocatorOptions.of(Map.of("arena.use_cuda_mempool", "1"), "session"));
+            assertThat(allocator).isInstanceOf(DeviceArena.class);
+            assertThat(allocator.effectiveOptions().value("arena.use_cuda_mempool"))
+                    .isEqualTo("0");
+            assertThat(allocator.effectiveOptions().origin("arena.use_cuda_mempool"))
+                    .isEqualTo("session");
+            factory.releaseAllocator(allocator);
+        }
+    }
+
+    @Test
+    void theDriverIsProbedByDiscoveryOnly() {
+        try (EpFactory factory = new CudaArenaFactory(() -> {
+            throw new AssertionError("probed");
+        })) {
+            assertThat(factory.name()).isEqualTo("cuda-arena");
+            assertThat(factory.optionKeys()).isNotEmpty();
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package allocator.cuda.arena;
+
+import static allocator.cuda.arena.CudaArenaFixture.MIB;
+import static allocator.cuda.arena.CudaArenaFixture.shrink;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.spi.Allocator;
+import allocator.spi.StreamAwareAllocator;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** ONNX Runtime's tests of its CUDA plug-in's memory pool. */
+abstract class DevicePoolContract {
+    private final CudaArenaFixture gpu;
+
+    DevicePoolContract(CudaArenaFixture gpu) {
+        this.gpu = gpu;
+    }
+
+    @Test
+    void basicAllocFree() {
+        final Allocator pool = gpu.pool();
+        final long address = pool.alloc(4096);
+        gpu.fill(address, 0x11, 4096);
+        gpu.assertFilled(gpu.deviceMemory(), address, 0x11, 4096);
+        pool.free(address);
+    }
+
+    @Test
+    void multipleAllocations() {
+        final Allocator pool = gpu.pool();
+        final List<Long> addresses = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            addresses.add(pool.alloc(2048));
+        }
+        assertThat(addresses).doesNotHaveDuplicates();
+        addresses.forEach(pool::free);
+    }
+
+    @Test
+    void statsAreReported() {
+        final Allocator pool = gpu.pool();
+        final long address = pool.alloc(1024);
+        assertThat(pool.stats().numAllocs()).isPositive();
+        assertThat(pool.stats().bytesInUse()).isPositive();
+        pool.free(address);
+        assertThat(pool.stats().bytesInUse()).isZero();
+    }
+
+    @Test
+    void zeroSizeAlloc() {
+        assertThat(gpu.pool().alloc(0)).isZero();
+    }
+
+    @Test
+    void largeAllocation() {
+        final Allocator pool = gpu.pool();
+        pool.free(pool.alloc(32 * MIB));
+    }
+
+    @Test
+    void customReleaseThreshold() {
+        final Allocator pool = gpu.pool("arena.cuda_mempool_release_threshold", "1048576");
+        pool.free(pool.alloc(4096));
+        assertThat(pool.effectiveOptions().value("arena.cuda_mempool_release_threshold"))
+                .isEqualTo("1048576");
+    }
+
+    @Test
+    void freeNullptrIsSafe() {
+        gpu.pool().free(0);
+    }
+
+    @Test
+    void bytesToKeepOnShrinkConfig() {
+        final Allocator pool = gpu.pool("arena.cuda_mempool_bytes_to_keep_on_shrink", "65536");
+        pool.free(pool.alloc(4096));
+        shrink(pool);
+    }
+
+    @Test
+    void allStatsKeysPresent() {
+        assertThat(gpu.pool().stats().toMap())
+                .containsKeys("NumAllocs", "TotalAllocated", "InUse", "MaxInUse", "MaxAllocSize");
+    }
+
+    @Test
+    void shrinkTrimsPool() {
+        final Allocator pool = gpu.pool();
+        pool.free(pool.alloc(4096));
+        final long before = pool.stats().numArenaShrinkages();
+        shrink(pool);
+        assertThat(pool.stats().numArenaShrinkages()).isEqualTo(before + 1);
+    }
+
+    @Test
+    void onlyAPoolIsOrderedByTheDevice() {
+        assertThat(((StreamAwareAllocator) gpu.device()).isOrderedByDevice()).isFalse();
+        assertThat(((StreamAwareAllocator) gpu.pool()).isOrderedByDevice()).isTrue();
+    }
+}
