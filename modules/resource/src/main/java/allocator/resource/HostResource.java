@@ -30,7 +30,7 @@ public final class HostResource implements MemoryResource {
             "Host", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), BYTE_ALIGNMENT, AllocatorType.DEVICE);
 
     private final AddressTable<Void> live = new AddressTable<>();
-    private boolean closed;
+    private boolean isClosed;
 
     /** Creates a resource without allocations. */
     public HostResource() {}
@@ -62,7 +62,7 @@ public final class HostResource implements MemoryResource {
         boolean isRecorded = false;
         live.lock();
         try {
-            if (closed) {
+            if (isClosed) {
                 throw closedException();
             }
             live.put(address, byteSize, null);
@@ -83,7 +83,7 @@ public final class HostResource implements MemoryResource {
         }
         live.lock();
         try {
-            if (closed) {
+            if (isClosed) {
                 throw closedException();
             }
             final int slot = live.find(address);
@@ -110,10 +110,10 @@ public final class HostResource implements MemoryResource {
         final long[] left;
         live.lock();
         try {
-            if (closed) {
+            if (isClosed) {
                 return;
             }
-            closed = true;
+            isClosed = true;
             left = live.addresses();
         } finally {
             live.unlock();

@@ -29,7 +29,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     private final AddressTable<SyncStream> live = new AddressTable<>();
 
     // Guarded by the table's lock
-    private boolean closed;
+    private boolean isClosed;
     private long bytesInUse;
     private long peakBytesInUse;
     private long maxAllocSize;
@@ -95,7 +95,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         boolean isRecorded = false;
         live.lock();
         try {
-            if (!closed) {
+            if (!isClosed) {
                 live.put(address, byteSize, stream);
                 bytesInUse += byteSize;
                 peakBytesInUse = Math.max(peakBytesInUse, bytesInUse);
@@ -123,7 +123,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         final SyncStream stream;
         live.lock();
         try {
-            if (closed) {
+            if (isClosed) {
                 throw closedException();
             }
             final int slot = live.find(address);
@@ -169,7 +169,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     public AllocatorStats stats() {
         live.lock();
         try {
-            if (closed) {
+            if (isClosed) {
                 throw closedException();
             }
             return new AllocatorStats.Builder()
@@ -195,15 +195,15 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     @Override
     public void close() {
         live.lock();
-        closed = true;
+        isClosed = true;
         live.unlock();
     }
 
     private void requireOpen() {
         live.lock();
-        final boolean isClosed = closed;
+        final boolean wasClosed = isClosed;
         live.unlock();
-        if (isClosed) {
+        if (wasClosed) {
             throw closedException();
         }
     }

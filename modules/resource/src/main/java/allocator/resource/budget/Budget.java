@@ -39,7 +39,7 @@ public final class Budget implements AutoCloseable {
     private long charge;
     private long peakCharge;
     private long rejections;
-    private boolean closed;
+    private boolean isClosed;
 
     /**
      * The numbers of a budget at one moment.
@@ -254,7 +254,7 @@ public final class Budget implements AutoCloseable {
     }
 
     private long available() {
-        if (closed) {
+        if (isClosed) {
             return 0;
         }
         long above = UNLIMITED;
@@ -299,10 +299,10 @@ public final class Budget implements AutoCloseable {
     public void close() {
         lock.lock();
         try {
-            if (closed) {
+            if (isClosed) {
                 return;
             }
-            closed = true;
+            isClosed = true;
             final long unneeded = shareOf(charge) - charge;
             reservation = 0;
             if (parent != null) {
@@ -314,7 +314,7 @@ public final class Budget implements AutoCloseable {
     }
 
     private void requireOpen() {
-        if (closed) {
+        if (isClosed) {
             throw new IllegalStateException("the budget " + name + " is closed");
         }
     }

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A deallocation releases the budget that was charged, on any thread and in any request.
  *
  * <pre>{@code
- * ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request 7", 64 << 20)).run(() -> serve(resource));
+ * ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request 7", 64 << 20))
+ *         .run(() -> serve(resource));
  * }</pre>
  */
 public final class RequestBudgetResource extends ResourceDecorator {

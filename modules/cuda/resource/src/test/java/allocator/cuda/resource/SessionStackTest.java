@@ -81,17 +81,17 @@ class SessionStackTest {
         }
 
         @Override
-        public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
+        public synchronized Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
             return ResourceAllocator.of(resource);
         }
 
         @Override
-        public void releaseAllocator(Allocator allocator) {
+        public synchronized void releaseAllocator(Allocator allocator) {
             ((ResourceAllocator) allocator).close();
         }
 
         @Override
-        public SyncStream createSyncStream(MemoryInfo info) {
+        public synchronized SyncStream createSyncStream(MemoryInfo info) {
             return new DriverStream(driver, info);
         }
     }
