@@ -1,5 +1,7 @@
 package allocator.bench.pairs;
 
+import allocator.bench.subject.Subject;
+import allocator.bench.subject.SubjectType;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -1,5 +1,7 @@
 package allocator.bench.pairs;
 
+import allocator.bench.subject.MallocAllocator;
+import allocator.bench.subject.SubjectType;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;

@@ -1,5 +1,7 @@
 package allocator.bench.pairs;
 
+import allocator.bench.subject.Subject;
+import allocator.bench.subject.SubjectType;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;

@@ -1,5 +1,6 @@
 package allocator.bench.pairs;
 
+import allocator.bench.subject.Slots;
 import org.HdrHistogram.Histogram;
 
 /** One thread's place in its workload. */

@@ -1,5 +1,6 @@
 package allocator.bench.pairs;
 
+import allocator.bench.subject.SubjectType;
 import allocator.bench.pairs.Results.Cell;
 import de.erichseifert.vectorgraphics2d.VectorGraphics2D;
 import de.erichseifert.vectorgraphics2d.intermediate.CommandSequence;

@@ -1,5 +1,6 @@
 package allocator.bench.pairs;
 
+import allocator.bench.subject.SubjectType;
 import allocator.bench.pairs.Results.Cell;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,6 @@
 package allocator.bench.pairs;
 
+import allocator.bench.subject.SubjectType;
 import allocator.trace.Trace;
 import java.io.IOException;
 import java.io.PrintStream;

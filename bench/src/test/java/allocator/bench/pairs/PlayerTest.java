@@ -3,6 +3,7 @@ package allocator.bench.pairs;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import allocator.bench.subject.Slots;
 import java.util.HashMap;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
@@ -17,19 +18,19 @@ class PlayerTest {
         private int touched;
 
         @Override
-        void alloc(int slot, int byteSize) {
+        public void alloc(int slot, int byteSize) {
             calls++;
             assertTrue(byteSize > 0 && live.put(slot, byteSize) == null, () -> "slot " + slot + " is in use");
         }
 
         @Override
-        void free(int slot) {
+        public void free(int slot) {
             calls++;
             assertTrue(live.remove(slot) != null, () -> "slot " + slot + " is empty");
         }
 
         @Override
-        void touch(int slot, int byteSize) {
+        public void touch(int slot, int byteSize) {
             touched++;
             assertEquals(live.get(slot), byteSize);
         }

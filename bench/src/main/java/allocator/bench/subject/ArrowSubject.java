@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import java.util.OptionalLong;
 import org.apache.arrow.memory.ArrowBuf;
@@ -10,12 +10,12 @@ final class ArrowSubject extends Subject {
     private final BufferAllocator allocator = new RootAllocator(Long.MAX_VALUE);
 
     @Override
-    Slots slots(int count) {
+    public Slots slots(int count) {
         return new Buffers(allocator, count);
     }
 
     @Override
-    OptionalLong bytesHeld() {
+    public OptionalLong bytesHeld() {
         return OptionalLong.of(allocator.getAllocatedMemory());
     }
 
@@ -34,17 +34,17 @@ final class ArrowSubject extends Subject {
         }
 
         @Override
-        void alloc(int slot, int byteSize) {
+        public void alloc(int slot, int byteSize) {
             blocks[slot] = allocator.buffer(byteSize);
         }
 
         @Override
-        void free(int slot) {
+        public void free(int slot) {
             blocks[slot].close();
         }
 
         @Override
-        void touch(int slot, int byteSize) {
+        public void touch(int slot, int byteSize) {
             for (int i = 0; i < byteSize; i += AddressSlots.PAGE) {
                 blocks[slot].setByte(i, 1);
             }

@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import ai.onnxruntime.OrtEnvironment;
 import allocator.onnxruntime.OnnxRuntimeAllocators;
@@ -25,7 +25,7 @@ final class BridgeSubject extends Subject {
     }
 
     @Override
-    Slots slots(int count) {
+    public Slots slots(int count) {
         return new BridgeSlots(struct, count);
     }
 
@@ -45,17 +45,17 @@ final class BridgeSubject extends Subject {
         }
 
         @Override
-        void alloc(int slot, int byteSize) {
+        public void alloc(int slot, int byteSize) {
             blocks[slot] = struct.alloc(byteSize);
         }
 
         @Override
-        void free(int slot) {
+        public void free(int slot) {
             struct.free(blocks[slot]);
         }
 
         @Override
-        void touch(int slot, int byteSize) {
+        public void touch(int slot, int byteSize) {
             AddressSlots.touch(blocks[slot], byteSize);
         }
     }

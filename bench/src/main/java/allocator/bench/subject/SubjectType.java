@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import io.netty.buffer.ByteBuf;
@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 import org.apache.arrow.memory.ArrowBuf;
 
 /** What can be measured. */
-enum SubjectType {
+public enum SubjectType {
     /** Our arena. */
     ARENA("our arena, through the contract"),
     /** Our arena with another placement. */
@@ -56,11 +56,11 @@ enum SubjectType {
     BRIDGE("cpu-reference, through the OrtAllocator that ONNX Runtime calls");
 
     /** This project's own: what two commits are compared by. */
-    static final List<SubjectType> OWN =
+    public static final List<SubjectType> OWN =
             List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, CPU_REFERENCE, SESSION, SESSION_STREAMS, BRIDGE);
 
     /** What a run measures unless told otherwise. */
-    static final List<SubjectType> USUAL = List.of(
+    public static final List<SubjectType> USUAL = List.of(
             ARENA,
             ARENA_QUICK,
             ARENA_STREAMS,
@@ -76,10 +76,10 @@ enum SubjectType {
             TCMALLOC);
 
     /** What a first look measures. */
-    static final List<SubjectType> FEW = List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, ORT, NETTY_POOLED, MALLOC);
+    public static final List<SubjectType> FEW = List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, ORT, NETTY_POOLED, MALLOC);
 
     /** Those that are taken to a million live blocks. */
-    static final List<SubjectType> SCALED = List.of(ARENA, ORT, NETTY_POOLED, MALLOC);
+    public static final List<SubjectType> SCALED = List.of(ARENA, ORT, NETTY_POOLED, MALLOC);
 
     /** Where native libraries lie, besides what {@code LD_LIBRARY_PATH} says. */
     private static final List<String> FOLDERS = List.of(
@@ -99,7 +99,7 @@ enum SubjectType {
     }
 
     /** The subject of that name on the command line. */
-    static SubjectType of(String text) {
+    public static SubjectType of(String text) {
         return Arrays.stream(values())
                 .filter(type -> type.toString().equals(text))
                 .findFirst()
@@ -108,22 +108,22 @@ enum SubjectType {
     }
 
     /** What it is. */
-    String description() {
+    public String description() {
         return description;
     }
 
     /** Whether a block's whole memory is written, so that large blocks take milliseconds. */
-    boolean zeroes() {
+    public boolean zeroes() {
         return this == JDK_CONFINED || this == JDK_SHARED;
     }
 
     /** Whether it needs ONNX Runtime's jar. */
-    boolean needsOnnxRuntime() {
+    public boolean needsOnnxRuntime() {
         return this == ORT || this == BRIDGE;
     }
 
     /** Whether it is an allocator in a library of its own. */
-    boolean needsLibrary() {
+    public boolean needsLibrary() {
         return !libraryNames().isEmpty();
     }
 
@@ -137,7 +137,7 @@ enum SubjectType {
     }
 
     /** The file of its library, if there is one in the usual folders. */
-    Optional<Path> findLibrary() {
+    public Optional<Path> findLibrary() {
         final Stream<String> named =
                 Stream.of(System.getenv().getOrDefault("LD_LIBRARY_PATH", "").split(":", -1));
         final List<Path> folders = Stream.concat(named, FOLDERS.stream())
@@ -163,7 +163,7 @@ enum SubjectType {
     }
 
     /** Which release of it is measured; empty if it is ours or does not say. */
-    Optional<String> version() {
+    public Optional<String> version() {
         return switch (this) {
             case ORT -> Optional.of(OnnxRuntimeLibrary.version());
             case NETTY_POOLED, NETTY_ADAPTIVE -> implementationVersion(ByteBuf.class);
@@ -177,7 +177,7 @@ enum SubjectType {
     }
 
     /** Opens it; once per JVM where it is a native library. */
-    Subject open() {
+    public Subject open() {
         return switch (this) {
             case ARENA -> SpiSubject.arena();
             case ARENA_QUICK -> SpiSubject.arenaWithQuickFit();

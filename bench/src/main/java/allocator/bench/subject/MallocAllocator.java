@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -25,8 +25,8 @@ import java.nio.file.Path;
  * <p>Called as critical functions, which saves about half of what a downcall costs. A program should rather not do
  * that: they may block, and no thread can then reach a safepoint.
  */
-final class MallocAllocator implements Allocator {
-    static final String LIBRARY = "allocator.bench.library";
+public final class MallocAllocator implements Allocator {
+    public static final String LIBRARY = "allocator.bench.library";
 
     private static final MemoryInfo INFO = new MemoryInfo(
             "Cpu", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 16, AllocatorType.DEVICE);

@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import allocator.spi.Allocator;
 import java.lang.foreign.MemorySegment;
@@ -17,17 +17,17 @@ class AddressSlots extends Slots {
     }
 
     @Override
-    void alloc(int slot, int byteSize) {
+    public void alloc(int slot, int byteSize) {
         blocks[slot] = allocator.alloc(byteSize);
     }
 
     @Override
-    void free(int slot) {
+    public void free(int slot) {
         allocator.free(blocks[slot]);
     }
 
     @Override
-    void touch(int slot, int byteSize) {
+    public void touch(int slot, int byteSize) {
         touch(blocks[slot], byteSize);
     }
 

@@ -1,13 +1,13 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 /** The blocks of one thread, each in a slot. A subject has one class of these, so that calls of it are compiled in. */
-abstract class Slots {
+public abstract class Slots {
     /** Allocates a block into a slot that is empty. */
-    abstract void alloc(int slot, int byteSize);
+    public abstract void alloc(int slot, int byteSize);
 
     /** Frees the block of a slot. */
-    abstract void free(int slot);
+    public abstract void free(int slot);
 
     /** Writes a byte into every 4 KiB of a slot's block, so that the system gives it memory. */
-    abstract void touch(int slot, int byteSize);
+    public abstract void touch(int slot, int byteSize);
 }

@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import io.netty.buffer.AdaptiveByteBufAllocator;
 import io.netty.buffer.ByteBuf;
@@ -25,17 +25,17 @@ final class NettySubject extends Subject {
     }
 
     @Override
-    Slots slots(int count) {
+    public Slots slots(int count) {
         return new Buffers(allocator, count);
     }
 
     @Override
-    Thread thread(Runnable work) {
+    public Thread thread(Runnable work) {
         return new FastThreadLocalThread(work);
     }
 
     @Override
-    OptionalLong bytesHeld() {
+    public OptionalLong bytesHeld() {
         return OptionalLong.of(
                 ((ByteBufAllocatorMetricProvider) allocator).metric().usedDirectMemory());
     }
@@ -55,17 +55,17 @@ final class NettySubject extends Subject {
         }
 
         @Override
-        void alloc(int slot, int byteSize) {
+        public void alloc(int slot, int byteSize) {
             blocks[slot] = allocator.directBuffer(byteSize, byteSize);
         }
 
         @Override
-        void free(int slot) {
+        public void free(int slot) {
             blocks[slot].release();
         }
 
         @Override
-        void touch(int slot, int byteSize) {
+        public void touch(int slot, int byteSize) {
             for (int i = 0; i < byteSize; i += AddressSlots.PAGE) {
                 blocks[slot].setByte(i, 1);
             }

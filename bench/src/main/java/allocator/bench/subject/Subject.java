@@ -1,29 +1,29 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import java.util.OptionalLong;
 
 /** An allocator to measure, open until it is closed. */
-abstract class Subject implements AutoCloseable {
+public abstract class Subject implements AutoCloseable {
     /** Blocks for one thread, which asks for them itself. */
-    abstract Slots slots(int count);
+    public abstract Slots slots(int count);
 
     /** A thread of the kind that suits the allocator. */
-    Thread thread(Runnable work) {
+    public Thread thread(Runnable work) {
         return new Thread(work);
     }
 
     /** What the allocator says that it holds of the system's memory; empty if it does not say. */
-    OptionalLong bytesHeld() {
+    public OptionalLong bytesHeld() {
         return OptionalLong.empty();
     }
 
     /** How often the allocator has taken memory from the system; empty if it does not say. */
-    OptionalLong extensions() {
+    public OptionalLong extensions() {
         return OptionalLong.empty();
     }
 
     /** What the allocator says that its own tables take; empty if it does not say. */
-    OptionalLong bookkeepingBytes() {
+    public OptionalLong bookkeepingBytes() {
         return OptionalLong.empty();
     }
 

@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
@@ -24,7 +24,7 @@ class SessionSubject extends Subject {
     static Subject onStreams() {
         final SessionSubject subject = new SessionSubject() {
             @Override
-            Slots slots(int count) {
+            public Slots slots(int count) {
                 return new SessionStreamSlots(allocator(), count);
             }
         };
@@ -39,17 +39,17 @@ class SessionSubject extends Subject {
     }
 
     @Override
-    Slots slots(int count) {
+    public Slots slots(int count) {
         return new AddressSlots(allocator, count);
     }
 
     @Override
-    OptionalLong bytesHeld() {
+    public OptionalLong bytesHeld() {
         return OptionalLong.of(allocator.stats().bytesHeld());
     }
 
     @Override
-    OptionalLong extensions() {
+    public OptionalLong extensions() {
         return OptionalLong.of(allocator.stats().numArenaExtensions());
     }
 

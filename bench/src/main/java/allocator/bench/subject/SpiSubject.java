@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import allocator.arena.ArenaAllocator;
 import allocator.arena.ArenaConfig;
@@ -39,7 +39,7 @@ class SpiSubject extends Subject {
         final ArenaAllocator allocator = arenaOverMalloc(AllocatorOptions.EMPTY);
         return new ArenaSubject(allocator) {
             @Override
-            Slots slots(int count) {
+            public Slots slots(int count) {
                 return new StreamSlots((StreamAwareAllocator) allocator, count);
             }
         };
@@ -53,12 +53,12 @@ class SpiSubject extends Subject {
     static Subject malloc() {
         return new SpiSubject(new MallocAllocator(), () -> {}) {
             @Override
-            OptionalLong bytesHeld() {
+            public OptionalLong bytesHeld() {
                 return OptionalLong.empty();
             }
 
             @Override
-            OptionalLong extensions() {
+            public OptionalLong extensions() {
                 return OptionalLong.empty();
             }
         };
@@ -89,17 +89,17 @@ class SpiSubject extends Subject {
     }
 
     @Override
-    Slots slots(int count) {
+    public Slots slots(int count) {
         return new AddressSlots(allocator, count);
     }
 
     @Override
-    OptionalLong bytesHeld() {
+    public OptionalLong bytesHeld() {
         return OptionalLong.of(stats().bytesHeld());
     }
 
     @Override
-    OptionalLong extensions() {
+    public OptionalLong extensions() {
         return OptionalLong.of(stats().numArenaExtensions());
     }
 
@@ -121,7 +121,7 @@ class SpiSubject extends Subject {
         }
 
         @Override
-        OptionalLong bookkeepingBytes() {
+        public OptionalLong bookkeepingBytes() {
             return OptionalLong.of(allocator.arena().bookkeepingBytes());
         }
     }

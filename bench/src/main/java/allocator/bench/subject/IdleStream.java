@@ -1,11 +1,11 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 
 /** A stream without work, which no other stream waits for: its memory stays its own. */
-final class IdleStream extends SyncStream {
+public final class IdleStream extends SyncStream {
     IdleStream(MemoryInfo memory) {
         super(memory);
     }

@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import allocator.runtime.ManagedAllocator;
 import allocator.spi.SyncStream;
@@ -15,7 +15,7 @@ final class SessionStreamSlots extends AddressSlots {
     }
 
     @Override
-    void alloc(int slot, int byteSize) {
+    public void alloc(int slot, int byteSize) {
         blocks[slot] = allocator.allocOnStream(byteSize, stream);
     }
 }

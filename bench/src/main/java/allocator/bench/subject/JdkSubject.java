@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.subject;
 
 import java.lang.foreign.Arena;
 import java.util.function.Supplier;
@@ -12,7 +12,7 @@ final class JdkSubject extends Subject {
     }
 
     @Override
-    Slots slots(int count) {
+    public Slots slots(int count) {
         return new Arenas(arenas, count);
     }
 
@@ -31,19 +31,19 @@ final class JdkSubject extends Subject {
         }
 
         @Override
-        void alloc(int slot, int byteSize) {
+        public void alloc(int slot, int byteSize) {
             final Arena arena = arenas.get();
             arena.allocate(byteSize);
             blocks[slot] = arena;
         }
 
         @Override
-        void free(int slot) {
+        public void free(int slot) {
             blocks[slot].close();
         }
 
         @Override
-        void touch(int slot, int byteSize) {
+        public void touch(int slot, int byteSize) {
             // Zeroing has touched it.
         }
     }
