@@ -14,7 +14,7 @@ class BumpConformanceTest extends AllocatorConformance {
     @Override
     protected EpFactory factory() {
         return new ForwardingFactory(new CpuReferenceFactory()) {
-            /** Creates a bump arena unless the options name a kind. */
+            // Creates a bump arena unless the options name a kind.
             @Override
             public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
                 return super.createAllocator(
