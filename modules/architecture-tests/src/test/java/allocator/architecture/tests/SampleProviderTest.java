@@ -21,6 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
 /** The sample of a third-party provider builds against our jars alone, and passes the kit in a JVM of its own. */
 class SampleProviderTest {
     private static final Path RUNNER = ReactorModule.ROOT.resolve("modules/conformance/runner");
+    private static final Path RUNNER_JAR = RUNNER.resolve("target/java-allocator-conformance-runner.jar");
+    private static final Path SUPPORT =
+            ReactorModule.ROOT.resolve("modules/provider-support/target/java-allocator-provider-support.jar");
     private static final Path SAMPLE = ReactorModule.ROOT.resolve("modules/conformance/kit/samples/buddy");
     private static final Path RESOURCES = SAMPLE.resolve("src/main/resources");
 
@@ -101,17 +104,17 @@ class SampleProviderTest {
     }
 
     private static String modulePath() {
-        return RUNNER.resolve("target/lib")
-                + System.getProperty("path.separator")
-                + RUNNER.resolve("target/java-allocator-conformance-runner.jar");
+        return join(Stream.of(RUNNER.resolve("target/lib"), RUNNER_JAR, SUPPORT));
     }
 
     /** Jar by jar: only the launcher of the compiler expands wildcards. */
     private static String classPath() throws IOException {
         try (Stream<Path> libraries = Files.list(RUNNER.resolve("target/lib"))) {
-            return Stream.concat(libraries, Stream.of(RUNNER.resolve("target/java-allocator-conformance-runner.jar")))
-                    .map(Path::toString)
-                    .collect(Collectors.joining(System.getProperty("path.separator")));
+            return join(Stream.concat(libraries, Stream.of(RUNNER_JAR, SUPPORT)));
         }
+    }
+
+    private static String join(Stream<Path> paths) {
+        return paths.map(Path::toString).collect(Collectors.joining(System.getProperty("path.separator")));
     }
 }
