@@ -1,7 +1,7 @@
 package allocator.bench.pairs;
 
-import allocator.bench.subject.SubjectType;
 import allocator.bench.pairs.Results.Cell;
+import allocator.bench.subject.SubjectType;
 import de.erichseifert.vectorgraphics2d.VectorGraphics2D;
 import de.erichseifert.vectorgraphics2d.intermediate.CommandSequence;
 import de.erichseifert.vectorgraphics2d.svg.SVGProcessor;

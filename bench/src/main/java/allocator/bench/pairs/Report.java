@@ -1,7 +1,7 @@
 package allocator.bench.pairs;
 
-import allocator.bench.subject.SubjectType;
 import allocator.bench.pairs.Results.Cell;
+import allocator.bench.subject.SubjectType;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

@@ -43,6 +43,7 @@ public enum OptionPlace {
 
     private final String origin;
     private final String providerPrefix;
+
     @SuppressWarnings("ImmutableEnumChecker") // lists of List.of, which are immutable
     private final List<String> keys;
 
