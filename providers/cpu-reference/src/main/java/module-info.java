@@ -1,11 +1,11 @@
 import org.jspecify.annotations.NullMarked;
 
 /**
- * The provider of host memory: the embedded default, and the template for providers of others.
+ * The provider of host memory: the embedded default, and a template for other providers.
  *
- * <p>It is written to be read from top to bottom: {@code CpuReferenceFactory} answers the runtime,
- * {@code HostAllocator} takes memory from the system, a {@code CpuArena} lies on top, {@code CpuStream} stands in for a
- * device's queue. How to write a provider of your own is told in {@code docs/providers.md}.
+ * <p>Read its classes in this order: {@code CpuReferenceFactory} serves the runtime, {@code HostAllocator} takes memory
+ * from the system, {@code CpuArena} is an arena over it, {@code CpuStream} stands in for a device's queue.
+ * {@code docs/providers.md} explains how to write a provider.
  *
  * @provides allocator.spi.EpFactory the provider {@code cpu-reference}
  */

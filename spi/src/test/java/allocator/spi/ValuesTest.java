@@ -120,7 +120,8 @@ class ValuesTest {
         assertThat(e)
                 .hasMessage(
                         "No chunk [Cuda (gpu:0): cannot allocate 100 bytes, rounded to 256 bytes: limit 4.0 KiB (4,096"
-                                + " bytes), in use with rounding 3.8 KiB (3,840 bytes), held 4.0 KiB (4,096 bytes), largest"
+                                + " bytes), in use with rounding 3.8 KiB (3,840 bytes), held 4.0 KiB (4,096 "
+                                + "bytes), largest"
                                 + " free chunk 0 bytes]");
         assertThat(e.dump()).isEqualTo("dump");
     }

@@ -10,7 +10,7 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.ServiceLoader;
 
-/** A provider's first device, used directly, with allocators that nobody else uses. */
+/** A provider's first device, used directly, with allocators of its own. */
 final class Provider implements AutoCloseable {
     private final EpFactory factory;
     private final MemoryInfo memory;

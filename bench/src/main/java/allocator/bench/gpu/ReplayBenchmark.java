@@ -17,8 +17,8 @@ import java.util.Arrays;
  * Replays a bundled trace through one provider: through a session as {@code allocator replay} does, and by calling the
  * provider directly. Memory is not touched.
  *
- * <p>Arguments: results file, provider, trace. To be started anew for each trace, so that the first replay is the first
- * in its JVM.
+ * <p>Arguments: results file, provider, trace. Start a JVM for each trace, so that the first replay is the first in its
+ * JVM.
  */
 public final class ReplayBenchmark {
     private static final int WARM_UP_ROUNDS = 200;

@@ -71,8 +71,8 @@ public final class ResultTable {
         out.println();
         notes.forEach(note -> out.println("- " + note));
         out.println();
-        out.println(
-                "Through a session, as `allocator replay` does it; \"direct\" calls the provider. Each figure is a median.");
+        out.println("Through a session, as `allocator replay` does it; \"direct\" calls the provider. Each "
+                + "figure is a median.");
         times("Warm: nanoseconds per event, allocator filled by an earlier replay", "ns_per_event_warm");
         times("Cold: nanoseconds per event, fresh allocator, code warmed up", "ns_per_event_cold");
         times("First: nanoseconds per event, first replay in a new JVM", "ns_per_event_first");

@@ -119,10 +119,11 @@ final class Report {
 
     private void operations() {
         title("Single operations, heap and memory held");
-        line(
-                "`ns` passed and `cpu` of the threads for a pair; percentiles of single operations, in ns, the clock included; "
-                        + "`ext` counts how often memory was taken from the system meanwhile; `heap` is bytes allocated on the Java "
-                        + "heap for a pair; `held` is what the allocator says it holds over the most that lives.");
+        line("`ns` passed and `cpu` of the threads for a pair; percentiles of single operations, in ns, "
+                + "the clock included; "
+                + "`ext` counts how often memory was taken from the system meanwhile; `heap` is "
+                + "bytes allocated on the Java "
+                + "heap for a pair; `held` is what the allocator says it holds over the most that lives.");
         for (final String workload : Workload.names()) {
             for (final int threads : List.of(1, 2)) {
                 operations(workload, threads);
@@ -168,9 +169,10 @@ final class Report {
             return;
         }
         title("Memory");
-        line(
-                "How far the process grows when every block is touched, over the most that lives at once; and what each of the "
-                        + "10,000 live blocks of `small` takes of the Java heap: by the arena's own count, and as the heap grew.");
+        line("How far the process grows when every block is touched, over the most that lives at once; "
+                + "and what each of the "
+                + "10,000 live blocks of `small` takes of the Java heap: by the arena's own count, "
+                + "and as the heap grew.");
         line("");
         final List<String> columns = new ArrayList<>(workloads);
         columns.add("B/block, own count");

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * A sequence of allocations and frees that can be repeated for ever: first the fill, then the events again and again.
- * An event {@code s} allocates into slot {@code s}, an event {@code ~s} frees it. There are as many allocations as
- * frees.
+ * A sequence of allocations and frees that can be repeated indefinitely: first the fill, then the events again and
+ * again. An event {@code s} allocates into slot {@code s}, an event {@code ~s} frees it. There are as many allocations
+ * as frees.
  */
 final class Workload {
     private static final String SCALE = "scale-";

@@ -45,7 +45,8 @@ public final class ArenaOptions {
             "arena.policy",
             PlacementPolicy.BEST_FIT,
             Map.of("best-fit", PlacementPolicy.BEST_FIT, "quick-fit", PlacementPolicy.QUICK_FIT),
-            "which free memory serves a request: the best fit, as in ONNX Runtime (best-fit), or first what was freed in that"
+            "which free memory serves a request: the best fit, as in ONNX Runtime (best-fit), or first what "
+                    + "was freed in that"
                     + " size (quick-fit)");
 
     /** {@code arena.max_kept_bytes}; not an option of ONNX Runtime. */
@@ -58,7 +59,8 @@ public final class ArenaOptions {
     public static final OptionKey<Integer> MAX_LANES = OptionKey.count(
             "arena.max_lanes",
             0,
-            "the most lanes, each with its own lock, that the arena may divide into when threads contend; 1 is no division,"
+            "the most lanes, each with its own lock, that the arena may divide into when threads contend; 1 "
+                    + "is no division,"
                     + " 0 is one more than there are processors");
 
     /** All keys. */

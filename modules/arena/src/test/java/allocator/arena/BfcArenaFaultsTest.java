@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
@@ -250,6 +251,7 @@ class BfcArenaFaultsTest {
                                 "target/test-classes",
                                 home(BfcArena.class),
                                 home(Allocator.class),
+                                home(Limit.class),
                                 home(FakeDevice.class)),
                         HeapExhaustion.class.getName(),
                         policy.name())

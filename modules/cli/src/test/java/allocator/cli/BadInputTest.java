@@ -93,7 +93,8 @@ class BadInputTest {
         assertRejected(
                 Outcome.of("replay", "nothing.csv"),
                 2,
-                "nothing.csv: no such file, and no bundled trace (gpt2, bert, frcnn, llama_train, resnet, two_streams)");
+                "nothing.csv: no such file, and no bundled trace (gpt2, bert, frcnn, llama_train, resnet, "
+                        + "two_streams)");
     }
 
     @Test

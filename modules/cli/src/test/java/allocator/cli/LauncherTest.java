@@ -50,7 +50,8 @@ class LauncherTest {
         executable("jdk/bin/java", "for argument; do echo \"[$argument]\"; done");
         executable(
                 "mvnw",
-                "echo built; d=\"$(dirname \"$0\")/modules/cli/target/distribution\"; mkdir -p \"$d/lib\"; touch \"$d/java.args\"");
+                "echo built; d=\"$(dirname \"$0\")/modules/cli/target/distribution\"; mkdir -p \"$d/lib\"; "
+                        + "touch \"$d/java.args\"");
         age();
     }
 

@@ -35,6 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+// One class, since every group shares the fixture of one allocator under a session.
 class ManagedAllocatorTest {
     private static final MemoryInfo CPU = memory("Cpu", DeviceType.CPU, 0, MemoryType.DEFAULT);
 

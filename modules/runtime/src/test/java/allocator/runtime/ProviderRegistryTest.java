@@ -30,6 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Path 1: what happens when a provider is registered. */
+// One class, since every group shares the fixture of an environment with fake providers.
 class ProviderRegistryTest {
     private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
 

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+// One class, since every group shares the fixture of a session whose streams are observed.
 class RunTest {
     private static final RunOptions UNSYNCHRONIZED = RunOptions.builder()
             .option("disable_synchronize_execution_providers", "1")

@@ -31,6 +31,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Path 2: the allocators of a session. */
+// One class, since every group shares the fixture of a session over a fake provider.
 class SessionTest {
     private static final MemoryLocation GPU = location(DeviceType.GPU, 0);
     private static final MemoryLocation CPU = location(DeviceType.CPU, 0);

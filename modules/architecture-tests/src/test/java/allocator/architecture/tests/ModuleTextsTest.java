@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /**
  * The descriptor of every module is committed under {@code docs/modules}, so that no edge of the graph arrives unseen.
  *
- * <p>{@code ./mvnw verify -Dupdate.module.texts=true} writes the texts anew; the diff is then for review.
+ * <p>{@code ./mvnw verify -Dupdate.module.texts=true} writes the texts; review the diff.
  */
 class ModuleTextsTest {
     private static final Path TEXTS = ReactorModule.ROOT.resolve("docs/modules");

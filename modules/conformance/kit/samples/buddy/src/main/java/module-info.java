@@ -1,4 +1,4 @@
-/** Host memory in powers of two: a sample of a provider by somebody else. */
+/** Host memory in powers of two: a sample of a third-party provider. */
 module com.example.buddy {
     requires java.allocator.provider.support;
     requires java.allocator.spi;

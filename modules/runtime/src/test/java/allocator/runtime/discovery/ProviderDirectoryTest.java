@@ -127,7 +127,8 @@ class ProviderDirectoryTest {
                 .source("orphan/Child.java", "package orphan; public class Child extends Base {}")
                 .source(
                         "module-info.java",
-                        "module orphan { requires java.allocator.spi; provides allocator.spi.EpFactory with orphan.Child; }")
+                        "module orphan { requires java.allocator.spi; provides allocator.spi.EpFactory with "
+                                + "orphan.Child; }")
                 .without("orphan/Base.class");
         pack(orphan, "orphan.jar");
         open();

@@ -7,7 +7,8 @@ import java.util.TreeMap;
 public final class UntestedRules {
     private static final Map<String, String> REASONS = Map.of(
             "M-01",
-                    "binds every lookup of a memory, and those are in the runtime; the comparison itself is the contract's"
+                    "binds every lookup of a memory, and those are in the runtime; the comparison itself is "
+                            + "the contract's"
                             + " own code",
             "O-04", "binds the runtime, which merges the places before a provider sees the settings",
             "T-02", "is a duty of the user; the kit's own programs keep it",

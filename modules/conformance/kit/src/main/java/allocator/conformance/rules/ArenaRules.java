@@ -57,7 +57,8 @@ public abstract class ArenaRules extends Chapter {
         Expect.that(
                 after.bytesHeld() - before.bytesHeld() == region
                         && after.numArenaExtensions() - before.numArenaExtensions() == (region == 0 ? 0 : 1),
-                "%s: alloc(%d), with %d bytes held, must take a region of %d bytes; bytesHeld rose by %d with %d new regions",
+                "%s: alloc(%d), with %d bytes held, must take a region of %d bytes; bytesHeld rose by %d "
+                        + "with %d new regions",
                 why,
                 byteSize,
                 before.bytesHeld(),
@@ -168,7 +169,8 @@ public abstract class ArenaRules extends Chapter {
             arena.free(arena.alloc(1000));
         } catch (OutOfMemoryException e) {
             throw Expect.failure(
-                    "no device has room for the first region of 2^48 bytes that is set, yet it has room for the 1000 bytes"
+                    "no device has room for the first region of 2^48 bytes that is set, yet it has room for "
+                            + "the 1000 bytes"
                             + " requested; the request failed: " + e.getMessage(),
                     e);
         }
@@ -210,7 +212,8 @@ public abstract class ArenaRules extends Chapter {
         final AllocatorStats stats = arena.stats();
         Expect.that(
                 stats.bytesInUse() == taken && stats.largestFreeChunk() == chunk - taken,
-                "with %s=%d, alloc(%d) in a free chunk of %d bytes must take %d of them; bytesInUse is %d, largestFreeChunk"
+                "with %s=%d, alloc(%d) in a free chunk of %d bytes must take %d of them; bytesInUse is %d, "
+                        + "largestFreeChunk"
                         + " %d",
                 DEAD,
                 dead,

@@ -32,7 +32,8 @@ public abstract class DiscoveryRules extends Chapter {
         final EpFactory factory = subject.factory();
         Expect.that(
                 !factory.name().isBlank() && probe.calls() == 0,
-                "constructing and naming the factory made %d calls to the device; the first may come from discoverDevices",
+                "constructing and naming the factory made %d calls to the device; the first may come from "
+                        + "discoverDevices",
                 probe.calls());
     }
 

@@ -207,7 +207,8 @@ public abstract class OptionRules extends Chapter {
         }
         Expect.that(
                 any || subject.memories().stream().anyMatch(info -> reportsAnything(subject, info)),
-                "effectiveOptions has no value for any of the keys %s on any memory; a setting that does not apply may be"
+                "effectiveOptions has no value for any of the keys %s on any memory; a setting that does not "
+                        + "apply may be"
                         + " missing, all of them may not",
                 keys.stream().map(OptionKey::name).toList());
     }

@@ -44,7 +44,8 @@ public abstract class RegressionRules extends Chapter {
         final long taken = allocator.allocOnStream(3 * MIB, c);
         Expect.that(
                 merged + 3 * MIB <= taken || taken + 3 * MIB <= merged,
-                "a stream got a block that another had merged and freed; it had waited only for the stream that owned a part"
+                "a stream got a block that another had merged and freed; it had waited only for the stream "
+                        + "that owned a part"
                         + " of it before");
         allocator.free(taken);
     }
@@ -235,7 +236,8 @@ public abstract class RegressionRules extends Chapter {
         }
         Expect.that(
                 held[held.length - 1] <= 2 * held[1],
-                "the same run on a new stream and thread each time held %d bytes after the second and %d after the last",
+                "the same run on a new stream and thread each time held %d bytes after the second and %d "
+                        + "after the last",
                 held[1],
                 held[held.length - 1]);
     }

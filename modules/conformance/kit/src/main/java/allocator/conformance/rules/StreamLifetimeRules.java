@@ -162,7 +162,8 @@ public abstract class StreamLifetimeRules extends Chapter {
         }
         Expect.that(
                 allocator.stats().bytesHeld() <= afterTwo,
-                "30 times a block was freed after its stream had been closed; %d bytes are held, %d after the first two: the"
+                "30 times a block was freed after its stream had been closed; %d bytes are held, %d after "
+                        + "the first two: the"
                         + " freed memory was not used",
                 allocator.stats().bytesHeld(),
                 afterTwo);

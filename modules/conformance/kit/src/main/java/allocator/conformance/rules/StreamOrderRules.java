@@ -89,7 +89,8 @@ public abstract class StreamOrderRules extends Chapter {
                 freed,
                 BLOCK,
                 second,
-                "a block lived on over the end of a run and was freed later: what was queued on its stream since then is not"
+                "a block lived on over the end of a run and was freed later: what was queued on its stream "
+                        + "since then is not"
                         + " covered");
     }
 
@@ -213,7 +214,8 @@ public abstract class StreamOrderRules extends Chapter {
                     freed,
                     BLOCK,
                     waiter,
-                    "a stream was closed and a new one made, which may have its native handle; the waits for the old one"
+                    "a stream was closed and a new one made, which may have its native handle; the waits for "
+                            + "the old one"
                             + " do not count for the new one");
         }
     }

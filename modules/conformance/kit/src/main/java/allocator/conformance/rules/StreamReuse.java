@@ -75,7 +75,8 @@ final class StreamReuse {
         again.forEach(allocator::free);
         Expect.that(
                 heldThen <= held,
-                "16 MiB were freed on one stream; after %s another stream needed 16 MiB, and %d bytes were held instead of"
+                "16 MiB were freed on one stream; after %s another stream needed 16 MiB, and %d bytes were "
+                        + "held instead of"
                         + " %d: the freed memory was not used",
                 what,
                 heldThen,

@@ -311,7 +311,7 @@ public final class Subject {
     public Contents contents(Allocator allocator) {
         return Contents.of(this, allocator)
                 .orElseThrow(
-                        () -> Expect.skip(
-                                "the host cannot access the memory and has no DataTransfer for it, so its contents are unknown"));
+                        () -> Expect.skip("the host cannot access the memory and has no DataTransfer for it, so its "
+                                + "contents are unknown"));
     }
 }

@@ -42,7 +42,8 @@ final class Catalogue {
                 .append(" of them without a test for the reason given, ")
                 .append(count)
                 .append(" tests. Each test runs once for each memory that a provider lists. *Optional* tests prove what"
-                        + " should or may hold, and do not fail a provider; a wrong provider may pass *stochastic* tests by"
+                        + " should or may hold, and do not fail a provider; a wrong provider may pass "
+                        + "*stochastic* tests by"
                         + " chance.\n");
         for (final Contract.Chapter chapter : Contract.chapters()) {
             page.append("\n## ")

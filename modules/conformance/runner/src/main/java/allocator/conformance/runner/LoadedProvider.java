@@ -44,7 +44,8 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
         }
         if (!EpFactory.class.getModule().isNamed()) {
             throw new IllegalArgumentException("the modules of " + directory
-                    + " require the module of the contract, which is on the class path: put java.allocator's jars on the"
+                    + " require the module of the contract, which is on the class path: put java.allocator's "
+                    + "jars on the"
                     + " module path, or those of the provider on the class path");
         }
         final ModuleLayer boot = ModuleLayer.boot();

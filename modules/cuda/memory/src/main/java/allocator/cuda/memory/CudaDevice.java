@@ -17,8 +17,8 @@ import java.util.Map;
  * A GPU as one factory serves it: its memories, and its primary context.
  *
  * <p>The context is retained when something first needs it and stays until the factory is closed, as making one takes
- * tenths of a second. Devices are told apart by their ordinal alone: two cards of one model differ in nothing else that
- * a {@link MemoryInfo} knows.
+ * tenths of a second. Devices differ in their ordinal alone: two cards of one model differ in nothing else that a
+ * {@link MemoryInfo} knows.
  */
 public final class CudaDevice {
     /** NVIDIA, as a PCI vendor. */

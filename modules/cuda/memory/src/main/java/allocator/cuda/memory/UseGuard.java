@@ -7,7 +7,8 @@ import java.util.concurrent.locks.LockSupport;
  * Counts the calls that are using a native handle, so that it is not destroyed beneath them: a driver does not notice a
  * destroyed handle, it crashes.
  *
- * <p>Entering and leaving are one atomic addition each. Closing waits for those who are inside; nobody enters after it.
+ * <p>Entering and leaving are one atomic addition each. Closing waits for those who are inside; no call enters after
+ * it.
  */
 final class UseGuard {
     private static final int CLOSED = Integer.MIN_VALUE;
@@ -16,7 +17,7 @@ final class UseGuard {
     /** How many are inside, plus {@link #CLOSED} once closed. */
     private final AtomicInteger uses = new AtomicInteger();
 
-    /** Enters, unless closed. Whoever entered leaves by {@link #exit}. */
+    /** Enters, unless closed. A caller that has entered must call {@link #exit}. */
     boolean tryEnter() {
         if (uses.incrementAndGet() > 0) {
             return true;
@@ -33,7 +34,7 @@ final class UseGuard {
         return uses.get() < 0;
     }
 
-    /** Lets nobody enter any more and waits for those inside. Returns whether this call is the one that closed. */
+    /** Closes: no call enters any more. Waits for those inside. Returns whether this call is the one that closed. */
     boolean close() {
         int before = uses.get();
         while (before >= 0 && !uses.compareAndSet(before, before + CLOSED)) {

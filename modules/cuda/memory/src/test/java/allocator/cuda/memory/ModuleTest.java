@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-class ModuleNameTest {
+class ModuleTest {
     @Test
     void testsRunInTheModule() {
         assertThat(CudaEpFactory.class.getModule().getName()).isEqualTo("java.allocator.cuda.memory");
