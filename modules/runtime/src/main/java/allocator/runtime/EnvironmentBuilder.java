@@ -18,7 +18,7 @@ public final class EnvironmentBuilder {
 
     /**
      * Sets an option of a provider: {@code ep_factory.<provider name>.<key of the provider>}, with the name in its
-     * exact case, such as {@code ep_factory.CudaArena.arena.max_mem}. It applies to the provider's shared allocators,
+     * exact case, such as {@code ep_factory.cuda-arena.arena.max_mem}. It applies to the provider's shared allocators,
      * and to those of sessions that do not override it.
      *
      * @param key the key

@@ -161,8 +161,9 @@ public final class SessionOptions {
 
         /**
          * Sets an option: one of the keys of this class, or {@code ep.<provider name in lower case>.<key of the
-         * provider>}, such as {@code ep.cudaarena.arena.max_mem}. A session with settings for a provider gets instances
-         * of its own from it, so that the settings are effective. Provider keys are checked when the session is opened.
+         * provider>}, such as {@code ep.cuda-arena.arena.max_mem}. A session with settings for a provider gets
+         * instances of its own from it, so that the settings are effective. Provider keys are checked when the session
+         * is opened.
          *
          * @param key the key
          * @param value its value

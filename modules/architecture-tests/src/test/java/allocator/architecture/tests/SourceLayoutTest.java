@@ -60,7 +60,7 @@ class SourceLayoutTest {
     @MethodSource("modules")
     void linesFitAScreenAndNoneIsARuler(ReactorModule module) {
         assertThat(sources(module))
-                .allSatisfy(source -> assertThat(lines(source))
+                .allSatisfy(source -> assertThat(outsideTextBlocks(lines(source)))
                         .as(source.toString())
                         .noneMatch(line -> RULER.matcher(line).find())
                         .allMatch(line -> line.length() <= MAX_COLUMNS));

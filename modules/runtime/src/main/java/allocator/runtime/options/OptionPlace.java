@@ -66,7 +66,7 @@ public enum OptionPlace {
      * Returns how a provider's keys begin here.
      *
      * @param provider the provider's name
-     * @return such as {@code ep.cudaarena.}
+     * @return such as {@code ep.cuda-arena.}
      */
     public abstract String prefix(String provider);
 
@@ -85,8 +85,8 @@ public enum OptionPlace {
     }
 
     /**
-     * Selects a provider's settings and parses them: the only place where the text of a setting is read. The result
-     * remembers the values, see {@link AllocatorOptions#get}.
+     * Selects a provider's settings and parses them. All settings of providers are read here. The result remembers the
+     * values, see {@link AllocatorOptions#get}.
      *
      * @param settings all settings of this place
      * @param provider the provider's name
