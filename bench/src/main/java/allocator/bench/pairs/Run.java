@@ -103,6 +103,13 @@ public final class Run implements Callable<Integer> {
         this.progress = progress;
     }
 
+    /** Runs the benchmark and returns the exit status. */
+    static int execute(PrintStream out, PrintStream err, String... args) {
+        return new CommandLine(new Run(out, err))
+                .setErr(new PrintWriter(err, true, err.charset()))
+                .execute(args);
+    }
+
     /**
      * Runs the benchmark and ends the JVM.
      *
@@ -110,13 +117,6 @@ public final class Run implements Callable<Integer> {
      */
     public static void main(String[] args) {
         System.exit(execute(System.out, System.err, args));
-    }
-
-    /** Runs the benchmark and returns the exit status. */
-    static int execute(PrintStream out, PrintStream err, String... args) {
-        return new CommandLine(new Run(out, err))
-                .setErr(new PrintWriter(err, true, err.charset()))
-                .execute(args);
     }
 
     @Override

@@ -19,12 +19,13 @@ sealed interface CpuArena extends CpuAllocator, StreamAwareAllocator permits Cpu
     }
 
     /** Rejects a stream that was closed during the allocation, and perhaps released before memory was bound to it. */
-    default void requireStillOpen(SyncStream stream, long address) {
+    default long requireStillOpen(SyncStream stream, long address) {
         if (isClosed(stream)) {
             free(address);
             releaseStream(stream);
             requireOpen(stream);
         }
+        return address;
     }
 
     private static boolean isClosed(SyncStream stream) {

@@ -18,9 +18,7 @@ final class CpuBfcArena extends StreamArenaAllocator implements CpuArena {
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
         CpuArena.requireOpen(stream);
-        final long address = super.allocOnStream(byteSize, stream);
-        requireStillOpen(stream, address);
-        return address;
+        return requireStillOpen(stream, super.allocOnStream(byteSize, stream));
     }
 
     @Override

@@ -17,9 +17,7 @@ final class CpuBumpArena extends BumpAllocator implements CpuArena {
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
         CpuArena.requireOpen(stream);
-        final long address = super.allocOnStream(byteSize, stream);
-        requireStillOpen(stream, address);
-        return address;
+        return requireStillOpen(stream, super.allocOnStream(byteSize, stream));
     }
 
     @Override
