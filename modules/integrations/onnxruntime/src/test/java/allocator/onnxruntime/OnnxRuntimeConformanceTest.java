@@ -32,7 +32,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class OnnxRuntimeConformanceTest {
     private static final ConformanceSettings SETTINGS = new ConformanceSettings(1, false, Duration.ofMinutes(2));
-    private static final Path PAGE = Path.of("..", "..", "docs", "modules", "java.allocator.onnxruntime.md");
+    private static final Path PAGE = Path.of("..", "..", "..", "docs", "modules", "java.allocator.onnxruntime.md");
     private static final Pattern ROW = Pattern.compile("(?m)^\\| ([A-Z]-\\d\\d) \\| ([a-z, ]+) \\|");
 
     /** The provider, which makes allocators of one source. */
