@@ -14,8 +14,8 @@ public final class Lease extends LiveBlocks {
      * has the allocator back).
      *
      * An allocation counts itself first and reads the state afterwards; closing sets the state first and reads the
-     * count afterwards. So either the allocation sees the close and undoes its count, or the close sees the block. A free
-     * uncounts after the provider has freed the block; in state DRAINING it then checks whether it was the last.
+     * count afterwards. So either the allocation sees the close and undoes its count, or the close sees the block. A
+     * free uncounts after the provider has freed the block; in state DRAINING it then checks whether it was the last.
      *
      * Cost over the provider's own: one uncontended atomic addition and one volatile read for each operation; no Java
      * object.
