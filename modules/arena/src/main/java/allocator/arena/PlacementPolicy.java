@@ -21,10 +21,10 @@ public enum PlacementPolicy {
 
     /** Creates the placement of a lane. */
     Placement newPlacement(ArenaConfig config) {
-        final BestFit bestFit = new BestFit(Granules.ceil(config.maxDeadBytesPerChunk()));
+        final long maxDeadGranules = Granules.ceil(config.maxDeadBytesPerChunk());
         return switch (this) {
-            case BEST_FIT -> bestFit;
-            case QUICK_FIT -> new QuickFit(bestFit, Granules.ceil(config.maxKeptBytes()));
+            case BEST_FIT -> new BestFit(maxDeadGranules);
+            case QUICK_FIT -> new QuickFit(maxDeadGranules, Granules.ceil(config.maxKeptBytes()));
         };
     }
 }

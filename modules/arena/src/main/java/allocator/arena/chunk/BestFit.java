@@ -25,11 +25,8 @@ import org.jspecify.annotations.Nullable;
  * proportional to the number of owners. Releasing a stream is proportional to its free chunks; attaching and detaching
  * a region to the region's.
  */
-public final class BestFit extends Placement {
+public sealed class BestFit extends Placement permits QuickFit {
     private static final int NONE = Chunks.NONE;
-
-    /* A field, as each load on the way to a chunk waits for the one before, and the first for the lock. */
-    private final FreeIndex unboundFree = store.unboundFree;
 
     private final long maxDeadGranules;
 
@@ -52,31 +49,31 @@ public final class BestFit extends Placement {
 
     @Override
     public long take(long granules, long requested, @Nullable SyncStream requester) {
-        return take(granules, requested, slot(requester));
+        return takeBestFit(granules, requested, slot(requester));
     }
 
-    /** Takes memory for the owner of a slot. */
-    long take(long granules, long requested, Slot requester) {
+    /** Takes the best fit for the owner of a slot. */
+    final long takeBestFit(long granules, long requested, Slot requester) {
         final int found = granules > Chunks.MAX_REGION_GRANULES ? NONE : find(granules, requester);
         if (found == NONE) {
             return NO_ADDRESS;
         }
-        store.ensureSpare();
-        final Region region = store.region(found);
+        ensureSpare();
+        final Region region = region(found);
         takenGranules = SizeOrder.granules(foundKey);
-        final int owner = store.chunks.owner(found);
-        final int chunk = isEndFound ? store.carve(region, found, owner, foundKey, takenGranules, granules) : found;
-        final long offset = store.chunks.offset(chunk);
+        final int owner = chunks.owner(found);
+        final int chunk = isEndFound ? carve(region, found, owner, foundKey, takenGranules, granules) : found;
+        final long offset = chunks.offset(chunk);
         if (!isEndFound) {
             region.ensureEntry(offset + granules);
             removeFound(region, chunk, owner, offset);
         }
         final long spare = takenGranules - granules;
         if (spare >= granules || spare >= maxDeadGranules) {
-            store.splitOff(region, chunk, owner, offset + granules, spare);
+            splitOff(region, chunk, owner, offset + granules, spare);
             takenGranules = granules;
         }
-        store.chunks.setInUse(chunk, requester.number, requested);
+        chunks.setInUse(chunk, requester.number, requested);
         region.chunksInUse++;
         requester.chunksInUse++;
         return region.address(offset);
@@ -88,7 +85,7 @@ public final class BestFit extends Placement {
         final int found = unboundFree.isEmpty() ? NONE : unboundFree.ceiling(least);
         foundKey = found == NONE ? SizeOrder.END : unboundFree.foundKey();
         isEndFound = false;
-        return store.slots.count() == 1 ? found : findAmongOwned(least, requester, found);
+        return slots.count() == 1 ? found : findAmongOwned(least, requester, found);
     }
 
     private int findAmongOwned(long least, Slot requester, int unboundFit) {
@@ -103,67 +100,67 @@ public final class BestFit extends Placement {
         if (owner == StreamSlots.UNBOUND) {
             unboundFree.remove(foundKey);
         } else {
-            store.removeFree(region, chunk, owner, offset, takenGranules);
+            removeFree(region, chunk, owner, offset, takenGranules);
         }
     }
 
     /** Makes a cached chunk live again for the owner of a slot, and returns its address. */
-    long reuse(int chunk, long requested, Slot requester) {
-        final Region region = store.region(chunk);
-        final int owner = store.chunks.owner(chunk);
+    final long reuse(int chunk, long requested, Slot requester) {
+        final Region region = region(chunk);
+        final int owner = chunks.owner(chunk);
         if (owner != requester.number) {
-            store.slots.get(owner).chunksInUse--;
+            slots.get(owner).chunksInUse--;
             requester.chunksInUse++;
         }
-        store.chunks.setInUse(chunk, requester.number, requested);
-        takenGranules = store.granules(region, chunk);
-        return store.address(region, chunk);
+        chunks.setInUse(chunk, requester.number, requested);
+        takenGranules = granules(region, chunk);
+        return address(region, chunk);
     }
 
     @Override
-    public long takenGranules() {
+    public final long takenGranules() {
         return takenGranules;
     }
 
     @Override
     public void prepareFree() {
-        store.ensureSpare();
+        ensureSpare();
     }
 
     @Override
     public void free(Region region, int chunk, long granules) {
-        final SyncStream stream = store.slots.get(store.chunks.owner(chunk)).stream;
+        final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
         region.frees++;
         free(region, chunk, granules, stream == null ? 0 : stream.syncId());
     }
 
-    /** Frees a live or cached chunk with the stamp of its free. Call {@link #prepareFree} before. */
-    void free(Region region, int chunk, long granules, long stamp) {
+    /** Frees a live or cached chunk with the stamp of its free. Call {@link #ensureSpare} before. */
+    final void free(Region region, int chunk, long granules, long stamp) {
         region.chunksInUse--;
-        final Slot owner = store.slots.get(store.chunks.owner(chunk));
+        final Slot owner = slots.get(chunks.owner(chunk));
         owner.chunksInUse--;
         if (owner.stream == null) {
-            store.chunks.setUnbound(chunk);
+            chunks.setUnbound(chunk);
         } else {
-            store.chunks.setOwned(chunk, owner.number, stamp, 0, 0);
+            chunks.setOwned(chunk, owner.number, stamp, 0, 0);
         }
-        store.coalesce(region, chunk, store.chunks.offset(chunk), granules);
+        coalesce(region, chunk, chunks.offset(chunk), granules);
     }
 
     @Override
     public void endRun(SyncStream stream) {
-        final Slot slot = store.slots.find(stream);
+        final Slot slot = slots.find(stream);
         if (slot != null) {
-            store.unbindFree(slot);
+            unbindFree(slot);
         }
     }
 
     @Override
     public void releaseStream(SyncStream stream) {
-        final Slot slot = store.slots.find(stream);
+        final Slot slot = slots.find(stream);
         if (slot != null) {
-            store.slots.forget(slot);
-            store.unbindFree(slot);
+            slots.forget(slot);
+            unbindFree(slot);
         }
     }
 

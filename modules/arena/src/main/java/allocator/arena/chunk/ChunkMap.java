@@ -18,7 +18,7 @@ class ChunkMap {
     final WindowTables tables = new WindowTables();
 
     /** Returns a region, to be added later, with an id that no other region has. */
-    final Region newRegion(long base, long granules) {
+    public final Region newRegion(long base, long granules) {
         return new Region(regions.freeId(), base, granules, regions.count() == 0);
     }
 
@@ -33,18 +33,18 @@ class ChunkMap {
     }
 
     /** Returns the size of a chunk of {@code region} in granules. */
-    final long granules(Region region, int chunk) {
+    public final long granules(Region region, int chunk) {
         final int next = chunks.next(chunk);
         return (next == Chunks.NONE ? region.granules : chunks.offset(next)) - chunks.offset(chunk);
     }
 
     /** Returns the address of a chunk of {@code region}. */
-    final long address(Region region, int chunk) {
+    public final long address(Region region, int chunk) {
         return region.address(chunks.offset(chunk));
     }
 
     /** Returns the live chunk that starts at {@code address}, {@link Chunks#NONE} if none does. */
-    final int liveChunk(Region region, long address) {
+    public final int liveChunk(Region region, long address) {
         final long offset = address - region.base;
         if (!Granules.isWhole(offset)) {
             return Chunks.NONE;
@@ -107,7 +107,7 @@ class ChunkMap {
     }
 
     /** Returns the bytes of Java heap that records, regions and tables take. */
-    long bookkeepingBytes() {
+    public long bookkeepingBytes() {
         return chunks.bookkeepingBytes() + regions.bookkeepingBytes() + tables.bookkeepingBytes();
     }
 }

@@ -15,7 +15,7 @@ import allocator.arena.chunk.StreamSlots.Slot;
  *   an owned chunk            | untouched head | used by s | untouched tail |
  * </pre>
  */
-final class ChunkStore extends FreeChunks {
+class ChunkStore extends FreeChunks {
     private static final int NONE = Chunks.NONE;
 
     /**
@@ -24,7 +24,7 @@ final class ChunkStore extends FreeChunks {
     private static final int MAX_INSERTS = 9;
 
     /** Makes room in all tables, so that no operation fails half way. */
-    void ensureSpare() {
+    final void ensureSpare() {
         chunks.ensureSpare(3);
         tables.ensureSpare();
         trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
@@ -37,7 +37,7 @@ final class ChunkStore extends FreeChunks {
      * @param cutGranules the size of that part
      * @param splitGranules where the caller will split it
      */
-    int carve(Region region, int chunk, int owner, long key, long cutGranules, long splitGranules) {
+    final int carve(Region region, int chunk, int owner, long key, long cutGranules, long splitGranules) {
         final long offset = chunks.offset(chunk);
         final long granules = granules(region, chunk);
         final long stamp = chunks.stamp(chunk);
@@ -61,7 +61,7 @@ final class ChunkStore extends FreeChunks {
      * Splits a free chunk that is in no index at {@code offset}, and inserts what is right of it, which has
      * {@code granules} granules.
      */
-    void splitOff(Region region, int chunk, int foundOwner, long offset, long granules) {
+    final void splitOff(Region region, int chunk, int foundOwner, long offset, long granules) {
         final int rest = split(region, chunk, offset);
         if (foundOwner == StreamSlots.UNBOUND) {
             insertFree(region, rest, StreamSlots.UNBOUND, offset, granules);
@@ -77,7 +77,7 @@ final class ChunkStore extends FreeChunks {
     }
 
     /** Merges a free chunk that is in no index with its neighbours, and inserts the result. */
-    void coalesce(Region region, int chunk, long offset, long granules) {
+    final void coalesce(Region region, int chunk, long offset, long granules) {
         final long merged = mergeWithNext(region, chunk, offset, granules);
         final int previous = chunks.previous(chunk);
         if (previous != NONE && chunks.isFree(previous) && haveMergeableOwners(previous, chunk)) {
@@ -106,7 +106,7 @@ final class ChunkStore extends FreeChunks {
         return granules + nextGranules;
     }
 
-    boolean haveMergeableOwners(int left, int right) {
+    final boolean haveMergeableOwners(int left, int right) {
         final int leftOwner = chunks.owner(left);
         final int rightOwner = chunks.owner(right);
         return leftOwner == rightOwner || leftOwner == StreamSlots.UNBOUND || rightOwner == StreamSlots.UNBOUND;
@@ -130,7 +130,7 @@ final class ChunkStore extends FreeChunks {
     }
 
     /** Unbinds the free chunks of an owner. */
-    void unbindFree(Slot slot) {
+    final void unbindFree(Slot slot) {
         for (int chunk = slot.free.first(); chunk != NONE; chunk = slot.free.first()) {
             ensureSpare();
             final Region region = region(chunk);
@@ -143,20 +143,20 @@ final class ChunkStore extends FreeChunks {
     }
 
     /** Adds a region, wholly free. Call {@link #prepareRegion} before. */
-    void attach(Region region) {
+    public final void attach(Region region) {
         final int chunk = addRegion(region);
         insertFree(region, chunk, StreamSlots.UNBOUND, 0, region.granules);
     }
 
     /** Makes room for {@link #attach} with a region of up to {@code granules}. */
-    void prepareRegion(long granules) {
+    public final void prepareRegion(long granules) {
         ensureSpare();
         slots.unbound().ensureIndexes(granules);
         regions.ensureSpare();
     }
 
     /** Removes a region whose chunks are all free. */
-    void detach(Region region) {
+    public final void detach(Region region) {
         for (int chunk = region.firstChunk(this); chunk != NONE; chunk = chunks.next(chunk)) {
             removeFree(region, chunk, chunks.owner(chunk), chunks.offset(chunk), granules(region, chunk));
         }

@@ -23,8 +23,8 @@ public final class ConsistencyCheck {
 
     private ConsistencyCheck(Placement placement) {
         this.placement = placement;
-        chunks = placement.store.chunks;
-        slots = placement.store.slots;
+        chunks = placement.chunks;
+        slots = placement.slots;
         freeByOwner = new int[slots.count()];
         inUseByOwner = new int[slots.count()];
         untouchedEndsByOwner = new int[slots.count()];
@@ -75,7 +75,7 @@ public final class ConsistencyCheck {
     }
 
     private void regions() {
-        final Regions regions = placement.store.regions;
+        final Regions regions = placement.regions;
         for (int i = 0; i < regions.count(); i++) {
             final Region region = regions.at(i);
             expect(regions.get(region.id) == region, "region by id", region.id);
@@ -94,17 +94,17 @@ public final class ConsistencyCheck {
         long windows = 1;
         long lastWindow = 0;
         int inWindow = 0;
-        for (int chunk = region.firstChunk(placement.store); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+        for (int chunk = region.firstChunk(placement); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
             final long offset = chunks.offset(chunk);
             expect(chunks.region(chunk) == region.id, "region of a chunk", offset);
             expect(chunks.previous(chunk) == previous, "link to the previous chunk", offset);
             expect(offset == end, "start of a chunk", offset);
             expect(placement.granules(region, chunk) > 0, "size of a chunk", offset);
-            expect(region.startingAt(placement.store, offset) == chunk, "address index", offset);
+            expect(region.startingAt(placement, offset) == chunk, "address index", offset);
             end = offset + placement.granules(region, chunk);
             if (offset / Region.WINDOW_GRANULES != lastWindow) {
                 expect(
-                        inWindow == region.chunksInWindow(placement.store, lastWindow),
+                        inWindow == region.chunksInWindow(placement, lastWindow),
                         "address index of a window",
                         lastWindow);
                 windows++;
@@ -132,7 +132,7 @@ public final class ConsistencyCheck {
         expect(end == region.granules, "end of the chunks of a region", end);
         expect(inUse == region.chunksInUse, "chunks in use in a region", region.chunksInUse);
         expect(
-                inWindow == region.chunksInWindow(placement.store, lastWindow),
+                inWindow == region.chunksInWindow(placement, lastWindow),
                 "address index of the last window",
                 lastWindow);
         expect(windows == region.filledWindows(), "windows of the address index", region.filledWindows());
@@ -143,9 +143,7 @@ public final class ConsistencyCheck {
         final long granules = placement.granules(region, chunk);
         final long address = placement.address(region, chunk);
         expect(
-                previous == Chunks.NONE
-                        || !chunks.isFree(previous)
-                        || !placement.store.haveMergeableOwners(previous, chunk),
+                previous == Chunks.NONE || !chunks.isFree(previous) || !placement.haveMergeableOwners(previous, chunk),
                 "free neighbours that are not one",
                 address);
         final long key = SizeOrder.key(granules, address);

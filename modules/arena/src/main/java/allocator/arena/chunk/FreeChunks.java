@@ -60,7 +60,7 @@ class FreeChunks extends ChunkMap {
     }
 
     @Override
-    long bookkeepingBytes() {
+    public long bookkeepingBytes() {
         return super.bookkeepingBytes() + trees.bookkeepingBytes() + slots.bookkeepingBytes();
     }
 }

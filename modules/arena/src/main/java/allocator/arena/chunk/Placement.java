@@ -10,36 +10,22 @@ import org.jspecify.annotations.Nullable;
  * The chunks of a lane under a placement policy, which decides which free memory serves a request.
  *
  * <p>A policy is a subclass. It implements the methods that take and free memory; regions and queries are the same for
- * all. {@link BestFit} is the base of every policy: another one wraps it and may <em>cache</em> freed chunks in front
+ * all. {@link BestFit} is the base of every policy: another one extends it and may <em>cache</em> freed chunks in front
  * of it. A cached chunk is in use to best fit, but not live to the caller.
  *
- * <p>Sealed and a class, so that a call is inlined: with one policy loaded it has one target, with both two.
+ * <p>Policy and chunks are one object, for the reason that {@link ChunkMap} gives. The class is sealed, so that a call
+ * is inlined: with one policy loaded it has one target, with both two.
  *
  * <p>Not safe for use by several threads.
  */
-public abstract sealed class Placement permits BestFit, QuickFit {
+public abstract sealed class Placement extends ChunkStore permits BestFit {
     /** No memory: no region begins at this address. */
     public static final long NO_ADDRESS = 0;
 
-    final ChunkStore store;
-    final StreamSearch streamSearch;
+    final StreamSearch streamSearch = new StreamSearch(this);
 
     /** The slot of memory that is bound to no stream. */
-    final Slot unbound;
-
-    /** Creates a placement that owns its chunks. */
-    Placement() {
-        store = new ChunkStore();
-        streamSearch = new StreamSearch(store);
-        unbound = store.slots.unbound();
-    }
-
-    /** Creates a placement over the chunks of another one. */
-    Placement(Placement base) {
-        store = base.store;
-        streamSearch = base.streamSearch;
-        unbound = base.unbound;
-    }
+    final Slot unbound = slots.unbound();
 
     /**
      * Takes memory.
@@ -89,75 +75,35 @@ public abstract sealed class Placement permits BestFit, QuickFit {
     /** Returns the size of all cached chunks in granules. */
     abstract long cachedGranules();
 
-    /** Returns the bytes of Java heap that all tables take. */
-    public long bookkeepingBytes() {
-        return store.bookkeepingBytes();
-    }
-
     /** Returns the regions. */
     public final Regions regions() {
-        return store.regions;
+        return regions;
     }
 
     /** Returns the number of chunks. */
     public final int chunkCount() {
-        return store.chunks.count();
-    }
-
-    /** Returns the live chunk of a region that starts at {@code address}, {@link Region#NO_CHUNK} if none does. */
-    public final int liveChunk(Region region, long address) {
-        return store.liveChunk(region, address);
-    }
-
-    /** Returns the size of a chunk of a region in granules. */
-    public final long granules(Region region, int chunk) {
-        return store.granules(region, chunk);
-    }
-
-    /** Returns the address of a chunk of a region. */
-    public final long address(Region region, int chunk) {
-        return store.address(region, chunk);
+        return chunks.count();
     }
 
     /** Returns the bytes that the caller of a live chunk requested. */
     public final long requested(int chunk) {
-        return store.chunks.requested(chunk);
+        return chunks.requested(chunk);
     }
 
     /** Returns whether a chunk is live: neither free nor cached. */
     public final boolean isLive(int chunk) {
-        return store.chunks.isLive(chunk);
+        return chunks.isLive(chunk);
     }
 
     /** Returns the chunk that contains an address of a region. May take long: for messages. */
     public final int chunkContaining(Region region, long address) {
-        return region.containing(store, Granules.floor(address - region.base));
-    }
-
-    /** Makes room for one {@link #attach} of a region of up to {@code granules} granules. */
-    public final void prepareRegion(long granules) {
-        store.prepareRegion(granules);
-    }
-
-    /** Returns a region, to be attached later, with an id that no other region has. */
-    public final Region newRegion(long base, long granules) {
-        return store.newRegion(base, granules);
-    }
-
-    /** Adds a region, wholly free. Call {@link #prepareRegion} before. */
-    public final void attach(Region region) {
-        store.attach(region);
-    }
-
-    /** Removes a region without chunks in use. */
-    public final void detach(Region region) {
-        store.detach(region);
+        return region.containing(this, Granules.floor(address - region.base));
     }
 
     /** Adds the streams that own memory in a region to {@code owners}. */
     public final void addOwners(Region region, Set<SyncStream> owners) {
-        for (int chunk = region.firstChunk(store); chunk != Chunks.NONE; chunk = store.chunks.next(chunk)) {
-            final SyncStream stream = store.slots.get(store.chunks.owner(chunk)).stream;
+        for (int chunk = region.firstChunk(this); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+            final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
             if (stream != null) {
                 owners.add(stream);
             }
@@ -166,7 +112,7 @@ public abstract sealed class Placement permits BestFit, QuickFit {
 
     /** Lists the chunks of a region by address, each as what {@code factory} makes of it. Call when none is cached. */
     public final <T> List<T> list(Region region, ChunkFactory<T> factory) {
-        return store.list(region, store.slots, factory);
+        return list(region, slots, factory);
     }
 
     /** Returns the granules of the largest free chunk of any owner. */
@@ -184,9 +130,9 @@ public abstract sealed class Placement permits BestFit, QuickFit {
         if (requester == null) {
             return unbound;
         }
-        store.chunks.trackUntouchedEnds();
-        final Slot slot = store.slots.findOrAdd(requester);
-        slot.ensureIndexes(store.regions.largest());
+        chunks.trackUntouchedEnds();
+        final Slot slot = slots.findOrAdd(requester);
+        slot.ensureIndexes(regions.largest());
         return slot;
     }
 }

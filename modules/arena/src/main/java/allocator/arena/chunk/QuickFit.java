@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * <p>To best fit a cached chunk is in use. Streams share it as they share free memory: its stamp is that of the free,
  * and the end of a run unbinds it.
  */
-public final class QuickFit extends Placement {
+public final class QuickFit extends BestFit {
     private static final int NONE = Chunks.NONE;
 
     /** The part of the regions to cache, as a divisor, unless a limit is given. A larger part makes an arena grow. */
@@ -29,8 +29,7 @@ public final class QuickFit extends Placement {
      */
     private static final int MERGED_AT_ONCE = 256;
 
-    private final BestFit bestFit;
-    private final ChunkCache cache = new ChunkCache(store.chunks);
+    private final ChunkCache cache = new ChunkCache(chunks);
 
     /** The most to cache; 0 for the default share. */
     private final long maxCachedGranules;
@@ -38,23 +37,19 @@ public final class QuickFit extends Placement {
     private long cachedGranules;
 
     /**
-     * Creates a placement in front of another one, which is used through this one from now on.
+     * Creates a placement without regions.
      *
-     * @param bestFit the placement that serves what is not cached
+     * @param maxDeadGranules the excess at which best fit splits a chunk whatever the request
      * @param maxCachedGranules the most to cache; {@code 0} for an eighth of the regions
      */
-    public QuickFit(BestFit bestFit, long maxCachedGranules) {
-        super(bestFit);
-        this.bestFit = bestFit;
+    public QuickFit(long maxDeadGranules, long maxCachedGranules) {
+        super(maxDeadGranules);
         this.maxCachedGranules = maxCachedGranules;
     }
 
     @Override
-    public long take(long granules, long requested, @Nullable SyncStream requester) {
-        return take(granules, requested, slot(requester));
-    }
-
-    private long take(long granules, long requested, Slot requester) {
+    public long take(long granules, long requested, @Nullable SyncStream stream) {
+        final Slot requester = slot(stream);
         cache.ensureOwner(requester.number); // for large requests as well, so that no free needs to do it
         final int sizeClass = SizeClasses.atLeast(granules);
         if (sizeClass < SizeClasses.COUNT) {
@@ -63,27 +58,22 @@ public final class QuickFit extends Placement {
                 chunk = cache.pop(ChunkCache.stack(StreamSlots.UNBOUND, sizeClass));
             }
             if (chunk != NONE) {
-                final long address = bestFit.reuse(chunk, requested, requester);
-                cachedGranules -= bestFit.takenGranules();
+                final long address = reuse(chunk, requested, requester);
+                cachedGranules -= takenGranules();
                 return address;
             }
         }
-        final long address = bestFit.take(SizeClasses.granules(sizeClass), requested, requester);
+        final long address = takeBestFit(SizeClasses.granules(sizeClass), requested, requester);
         return address == NO_ADDRESS ? takeExactly(granules, requested, requester) : address;
     }
 
     /** Takes memory of the size requested, not rounded up to a class, and merges cached chunks until one fits. */
     private long takeExactly(long granules, long requested, Slot requester) {
-        long address = bestFit.take(granules, requested, requester);
+        long address = takeBestFit(granules, requested, requester);
         while (address == NO_ADDRESS && mergeLargest()) {
-            address = bestFit.take(granules, requested, requester);
+            address = takeBestFit(granules, requested, requester);
         }
         return address;
-    }
-
-    @Override
-    public long takenGranules() {
-        return bestFit.takenGranules();
     }
 
     /** Does nothing: a free needs no room, and each merge makes its own. */
@@ -93,7 +83,7 @@ public final class QuickFit extends Placement {
     /** Caches a live chunk, and merges the largest cached chunks if there are too many. */
     @Override
     public void free(Region region, int chunk, long granules) {
-        final Slot owner = store.slots.get(store.chunks.owner(chunk));
+        final Slot owner = slots.get(chunks.owner(chunk));
         final SyncStream stream = owner.stream;
         region.frees++;
         if (stream == null) {
@@ -102,7 +92,7 @@ public final class QuickFit extends Placement {
             addToCache(chunk, granules, owner, owner, stream.syncId());
         }
         cachedGranules += granules;
-        final long most = maxCachedGranules == 0 ? store.regions.granules() / DEFAULT_SHARE : maxCachedGranules;
+        final long most = maxCachedGranules == 0 ? regions.granules() / DEFAULT_SHARE : maxCachedGranules;
         boolean hasMerged = true;
         while (cachedGranules > most && hasMerged) {
             hasMerged = mergeLargest();
@@ -121,23 +111,23 @@ public final class QuickFit extends Placement {
     @Override
     public void endRun(SyncStream stream) {
         unbindCached(stream);
-        bestFit.endRun(stream);
+        super.endRun(stream);
     }
 
     @Override
     public void releaseStream(SyncStream stream) {
         unbindCached(stream);
-        bestFit.releaseStream(stream);
+        super.releaseStream(stream);
     }
 
     private void unbindCached(SyncStream stream) {
-        final Slot slot = store.slots.find(stream);
+        final Slot slot = slots.find(stream);
         if (slot == null) {
             return;
         }
         for (int stack = cache.largest(slot.number); stack != NONE; stack = cache.largest(slot.number)) {
             final int chunk = cache.pop(stack);
-            addToCache(chunk, store.granules(chunk), slot, unbound, 0);
+            addToCache(chunk, granules(chunk), slot, unbound, 0);
         }
     }
 
@@ -148,12 +138,12 @@ public final class QuickFit extends Placement {
             return false;
         }
         for (int merged = 0; merged < MERGED_AT_ONCE && cache.isFilled(stack); merged++) {
-            bestFit.prepareFree(); // an OutOfMemoryError after the pop would lose the chunk
+            ensureSpare(); // an OutOfMemoryError after the pop would lose the chunk
             final int chunk = cache.pop(stack);
-            final Region region = store.region(chunk);
-            final long granules = store.granules(region, chunk);
+            final Region region = region(chunk);
+            final long granules = granules(region, chunk);
             cachedGranules -= granules;
-            bestFit.free(region, chunk, granules, store.chunks.cachedStamp(chunk));
+            free(region, chunk, granules, chunks.cachedStamp(chunk));
         }
         return true;
     }

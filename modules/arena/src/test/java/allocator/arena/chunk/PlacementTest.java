@@ -24,7 +24,7 @@ class PlacementTest {
 
     /** Returns each policy with one region, wholly free. */
     static Stream<Placement> placements() {
-        return Stream.of(new BestFit(64), new QuickFit(new BestFit(64), 0), new QuickFit(new BestFit(64), GRANULES))
+        return Stream.of(new BestFit(64), new QuickFit(64, 0), new QuickFit(64, GRANULES))
                 .map(PlacementTest::withRegion);
     }
 

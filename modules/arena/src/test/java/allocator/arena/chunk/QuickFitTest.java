@@ -8,7 +8,7 @@ class QuickFitTest {
     private static final int REGION = 6000;
 
     private static QuickFit quickFit(long maxCachedGranules) {
-        final QuickFit quickFit = new QuickFit(new BestFit(1 << 20), maxCachedGranules);
+        final QuickFit quickFit = new QuickFit(1 << 20, maxCachedGranules);
         quickFit.prepareRegion(REGION);
         quickFit.attach(quickFit.newRegion(0x1000, REGION));
         return quickFit;
@@ -24,7 +24,7 @@ class QuickFitTest {
         }
         final Region region = quickFit.regions().at(0);
         for (int i = 0; i <= most; i++) {
-            quickFit.free(region, region.startingAt(quickFit.store, 2L * i), 1);
+            quickFit.free(region, region.startingAt(quickFit, 2L * i), 1);
         }
 
         assertThat(quickFit.cachedGranules()).isBetween(most - 300L, (long) most);
