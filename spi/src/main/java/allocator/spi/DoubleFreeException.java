@@ -1,7 +1,7 @@
 package allocator.spi;
 
 /**
- * Thrown for a free of a block that is free already. An allocator can detect it only until the address is allocated
+ * Thrown for a free of a block that was freed already. An allocator can detect it only until the address is allocated
  * again.
  */
 public final class DoubleFreeException extends InvalidFreeException {

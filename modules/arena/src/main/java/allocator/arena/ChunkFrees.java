@@ -24,7 +24,7 @@ final class ChunkFrees {
                     address, "it lies " + (address - start) + " bytes inside a live allocation of " + where);
         }
         return Granules.isWhole(address - region.base())
-                ? new DoubleFreeException(address, "it was freed before; it lies in a free chunk of " + where)
+                ? new DoubleFreeException(address, "it was freed already; it lies in a free chunk of " + where)
                 : new ForeignAddressException(address, "it was never allocated; it lies in a free chunk of " + where);
     }
 }

@@ -98,7 +98,7 @@ final class BlockRegion extends BumpRegion {
                     address, "it lies " + into + " bytes inside a live allocation of " + sizes[block] + " bytes");
         }
         return into == 0
-                ? new DoubleFreeException(address, "it is free already")
+                ? new DoubleFreeException(address, "it was freed already")
                 : new ForeignAddressException(address, "it was never handed out");
     }
 }

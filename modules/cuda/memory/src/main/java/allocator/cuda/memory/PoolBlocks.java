@@ -77,11 +77,12 @@ final class PoolBlocks {
         final long start = blocks.startOf(address);
         if (start != 0) {
             return new InteriorAddressException(
-                    address, address - start + " bytes into the block at 0x" + Long.toHexString(start));
+                    address,
+                    "it lies " + (address - start) + " bytes inside the block at 0x" + Long.toHexString(start));
         }
         return Arrays.stream(recentlyFreed).anyMatch(freed -> freed == address)
-                ? new DoubleFreeException(address, "freed before, and not allocated again")
-                : new ForeignAddressException(address, "not a live block of " + info);
+                ? new DoubleFreeException(address, "it was freed already")
+                : new ForeignAddressException(address, "it is not a live block of " + info);
     }
 
     /** Sets removed memory aside until the pool is closed. */

@@ -155,7 +155,7 @@ final class SimpleChunks {
         }
         if (chunk != null || freedOnce.containsKey(address)) {
             if (fault != Fault.DOUBLE_FREE_ACCEPTED) {
-                throw new DoubleFreeException(address, "it is free already");
+                throw new DoubleFreeException(address, "it was freed already");
             }
         } else if (fault != Fault.FOREIGN_FREE_IGNORED) {
             throw new ForeignAddressException(address, "it was never allocated");
