@@ -11,6 +11,7 @@ import allocator.spi.SyncStream;
 import java.nio.file.Path;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 
 /**
  * Pairs of free and allocation from 1, 2, 4, 8 and 16 threads at once, each on a stream of its own, with 256 live
@@ -31,11 +32,9 @@ public final class ThreadsBenchmark {
         long replace(long address, long byteSize);
     }
 
-    /** What a thread works with. */
-    private record Worker(Pair pair, Runnable end) {}
-
-    private interface WorkerSource {
-        Worker make();
+    /** What a thread does: prepares, works with a pair of calls, and cleans up. */
+    private interface Load {
+        void run(Consumer<Pair> work);
     }
 
     /**
@@ -54,14 +53,13 @@ public final class ThreadsBenchmark {
         try (Provider provider = Provider.open(name)) {
             for (int threads : THREADS) {
                 final StreamAwareAllocator allocator = provider.allocator();
-                measure(threads, results, () -> {
+                measure(threads, results, work -> {
                     final SyncStream stream = provider.stream();
-                    return new Worker(
-                            (address, byteSize) -> {
-                                allocator.free(address);
-                                return allocator.allocOnStream(byteSize, stream);
-                            },
-                            stream::close);
+                    work.accept((address, byteSize) -> {
+                        allocator.free(address);
+                        return allocator.allocOnStream(byteSize, stream);
+                    });
+                    stream.close();
                 });
                 provider.release(allocator);
             }
@@ -77,44 +75,31 @@ public final class ThreadsBenchmark {
             for (int threads : THREADS) {
                 try (Session session = environment.openSession(
                         SessionOptions.builder().device(device).build())) {
-                    measure(threads, results, session);
+                    // Every thread is a run of its own, which ends with its work.
+                    measure(
+                            threads,
+                            results,
+                            work -> session.run(RunOptions.DEFAULT, run -> {
+                                final ManagedAllocator allocator = run.allocator();
+                                final SyncStream stream = run.stream(0);
+                                work.accept((address, byteSize) -> {
+                                    allocator.free(address);
+                                    return allocator.allocOnStream(byteSize, stream);
+                                });
+                            }));
                 }
             }
         }
     }
 
-    /** Every thread is a run of its own, which ends with its work. */
-    private static void measure(int threads, Results results, Session session) throws InterruptedException {
+    private static void measure(int threads, Results results, Load load) throws InterruptedException {
         final Window window = new Window(threads);
         final Thread[] started = new Thread[threads];
         for (int i = 0; i < threads; i++) {
             final Pairs pairs = new Pairs(i);
             final int index = i;
             started[i] = Thread.ofPlatform()
-                    .start(() -> window.guard(() -> session.run(RunOptions.DEFAULT, run -> {
-                        final ManagedAllocator allocator = run.allocator();
-                        final SyncStream stream = run.stream(0);
-                        work(window, index, pairs, (address, byteSize) -> {
-                            allocator.free(address);
-                            return allocator.allocOnStream(byteSize, stream);
-                        });
-                    })));
-        }
-        finish(window, started, results);
-    }
-
-    private static void measure(int threads, Results results, WorkerSource source) throws InterruptedException {
-        final Window window = new Window(threads);
-        final Thread[] started = new Thread[threads];
-        for (int i = 0; i < threads; i++) {
-            final Pairs pairs = new Pairs(i);
-            final int index = i;
-            started[i] = Thread.ofPlatform()
-                    .start(() -> window.guard(() -> {
-                        final Worker worker = source.make();
-                        work(window, index, pairs, worker.pair);
-                        worker.end.run();
-                    }));
+                    .start(() -> window.guard(() -> load.run(pair -> work(window, index, pairs, pair))));
         }
         finish(window, started, results);
     }

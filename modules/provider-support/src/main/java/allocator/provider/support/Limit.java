@@ -15,8 +15,8 @@ public record Limit(long bytes) {
     public static final Limit NONE = new Limit(0);
 
     /** {@code arena.max_mem}: bytes, {@code 0} for no limit. */
-    public static final OptionKey<Long> KEY = OptionKey.bytes(
-            "arena.max_mem", 0, "the most that the allocator may hold, reserves included; 0 is no limit");
+    public static final OptionKey<Long> KEY =
+            OptionKey.bytes("arena.max_mem", 0, "the most bytes that the allocator may hold; 0 is no limit");
 
     /**
      * Checks the bound.

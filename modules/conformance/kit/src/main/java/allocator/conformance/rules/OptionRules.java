@@ -14,6 +14,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SpiLevel;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Chapter O: options are checked before anything is created, and the effective ones are reported. */
@@ -65,24 +66,30 @@ public abstract class OptionRules extends Chapter {
         }
     }
 
-    @ConformanceTest
-    void required_O01_valuesThatAreNotAcceptedAreRefused(Subject subject) {
+    /** Runs a check with each key and each of {@link #VALUES} that the key accepts, or does not accept. */
+    private static void forEachValue(Subject subject, boolean accepted, BiConsumer<OptionKey<?>, String> check) {
         final List<OptionKey<?>> keys = subject.factory().optionKeys();
         if (keys.isEmpty()) {
             throw Expect.skip("the provider has no options");
         }
         for (final OptionKey<?> key : keys) {
             for (final String value : VALUES) {
-                if (!accepts(key, value)) {
-                    final InvalidOptionException rejection = Expect.rejection(
-                            InvalidOptionException.class,
-                            "createAllocator with " + key.name() + "='" + value + "', which is not " + key.accepted()
-                                    + ",",
-                            () -> subject.allocator(Map.of(key.name(), value)));
-                    requireNamed(rejection, key.name(), value);
+                if (accepts(key, value) == accepted) {
+                    check.accept(key, value);
                 }
             }
         }
+    }
+
+    @ConformanceTest
+    void required_O01_valuesThatAreNotAcceptedAreRefused(Subject subject) {
+        forEachValue(subject, false, (key, value) -> {
+            final InvalidOptionException rejection = Expect.rejection(
+                    InvalidOptionException.class,
+                    "createAllocator with " + key.name() + "='" + value + "', which is not " + key.accepted() + ",",
+                    () -> subject.allocator(Map.of(key.name(), value)));
+            requireNamed(rejection, key.name(), value);
+        });
         subject.allocator();
     }
 
@@ -127,19 +134,11 @@ public abstract class OptionRules extends Chapter {
 
     @ConformanceTest
     void required_O03_everyAcceptedValueWorks(Subject subject) {
-        final List<OptionKey<?>> keys = subject.factory().optionKeys();
-        if (keys.isEmpty()) {
-            throw Expect.skip("the provider has no options");
-        }
-        for (final OptionKey<?> key : keys) {
-            for (final String value : VALUES) {
-                if (accepts(key, value)) {
-                    final Allocator allocator = subject.allocator(withinReason(subject, key.name(), value));
-                    useOrRunOut(allocator, key.name() + "='" + value + "'");
-                    subject.release(allocator);
-                }
-            }
-        }
+        forEachValue(subject, true, (key, value) -> {
+            final Allocator allocator = subject.allocator(withinReason(subject, key.name(), value));
+            useOrRunOut(allocator, key.name() + "='" + value + "'");
+            subject.release(allocator);
+        });
     }
 
     /** Returns the setting under test with a limit, if there is one: taking gigabytes of memory takes too long. */
