@@ -11,9 +11,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * Settings for an allocator: the text of each key with the place where it was given, parsed through {@link OptionKey}s.
  * Immutable, in key order.
- *
- * <p>Each text is parsed once: a setting keeps the value of the last key that parsed it, also in settings derived from
- * these.
  */
 public final class AllocatorOptions {
     /** No settings. */
@@ -27,29 +24,16 @@ public final class AllocatorOptions {
 
     /** A setting's text and origin. */
     private static final class Entry {
-        /** A value and the key that parsed it. */
-        private record Parsed(OptionKey<?> key, Object value) {}
-
         private final String value;
         private final String origin;
-
-        /** Written without a lock: threads that race parse the same text and get equal values. */
-        private @Nullable Parsed parsed;
 
         Entry(String value, String origin) {
             this.value = Objects.requireNonNull(value, "value");
             this.origin = Objects.requireNonNull(origin, "origin");
         }
 
-        @SuppressWarnings("unchecked") // the same key parsed the value
         <T> T parse(OptionKey<T> key) {
-            final Parsed known = parsed;
-            if (known != null && known.key == key) {
-                return (T) known.value;
-            }
-            final T result = key.parse(value, origin);
-            parsed = new Parsed(key, result);
-            return result;
+            return key.parse(value, origin);
         }
 
         @Override

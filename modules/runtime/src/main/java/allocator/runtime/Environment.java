@@ -340,6 +340,7 @@ public final class Environment implements AutoCloseable {
             sessions.remove(session);
             throw e;
         }
+        session.logReport();
         return session;
     }
 

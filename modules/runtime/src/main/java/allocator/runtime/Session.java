@@ -48,9 +48,16 @@ public final class Session implements AutoCloseable {
         this.reservesInitializers = reservesInitializers;
     }
 
-    /** Opens the allocators, all or none, and logs their settings. If this method throws, the session is closed. */
+    /** Opens the allocators, all or none. */
     void open(UnaryOperator<Allocator> decorator) {
         allocators = SessionAllocators.open(plan, part -> open(part, decorator));
+    }
+
+    /**
+     * Logs the settings of the allocators. If that fails, it closes the session, which leaves the environment once its
+     * allocators are released.
+     */
+    void logReport() {
         try {
             report().log();
         } catch (RuntimeException e) {

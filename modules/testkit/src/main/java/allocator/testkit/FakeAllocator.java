@@ -225,8 +225,7 @@ public class FakeAllocator implements Allocator {
 
     @Override
     public AllocatorOptions effectiveOptions() {
-        before.accept("effectiveOptions");
-        count("effectiveOptions");
+        enter("effectiveOptions");
         return effectiveOptions;
     }
 
@@ -282,8 +281,8 @@ public class FakeAllocator implements Allocator {
         public ShrinkReport shrink() {
             super.enter("shrink");
             final long released = super.slack.getAndSet(0);
-            final int blocks = super.live.size();
-            return new ShrinkReport(released, released == 0 ? 0 : 1, blocks, blocks == 0 ? 0 : 1, 0);
+            final long held = super.inUse.get();
+            return new ShrinkReport(released, released == 0 ? 0 : 1, held, held == 0 ? 0 : 1, 0);
         }
     }
 }

@@ -52,10 +52,6 @@ final class BlockTable {
         return streams[slot];
     }
 
-    int liveCount() {
-        return slotCount - freedCount;
-    }
-
     /** Returns the peak number of live blocks. */
     int slotCount() {
         return slotCount;

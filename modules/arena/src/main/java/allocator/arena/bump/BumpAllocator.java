@@ -40,9 +40,9 @@ import java.util.Objects;
  * At the end of a run the empty regions of its stream become idle; when a stream closes, its other regions go to the
  * lane without a stream. So memory reaches another lane only after the work that used it.
  *
- * <p>Safe for use by several threads. One lock guards the allocator and is held while the device is called. Calls
- * allocate no Java objects except for regions and for tables that grow. {@link BumpArena} frees all blocks at once and
- * is several times faster.
+ * <p>Safe for use by several threads. One lock guards the allocator and is held while the device is called. An
+ * allocation that fits its lane's region allocates no Java object. {@link BumpArena} frees all blocks at once and is
+ * several times faster.
  */
 public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     private final UpstreamMemory memory;

@@ -52,7 +52,7 @@ final class BumpLanes {
         return inUse;
     }
 
-    /** Returns how many regions the upstream allocator has taken back. */
+    /** Returns how many regions the upstream allocator has taken back at the first attempt. */
     long numReleased() {
         return numReleased;
     }

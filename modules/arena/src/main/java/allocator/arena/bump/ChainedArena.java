@@ -47,7 +47,7 @@ abstract sealed class ChainedArena<R extends BumpRegion> implements AutoCloseabl
      *
      * @return the upstream allocator's info
      */
-    public final MemoryInfo info() {
+    public MemoryInfo info() {
         return memory.info();
     }
 

@@ -41,6 +41,10 @@ public record ArenaSettings(
     private static final long MAX_INT_SIZE =
             Integer.MAX_VALUE / OptionKey.SIZE_GRANULARITY * OptionKey.SIZE_GRANULARITY;
 
+    /** The key of {@link #maxMemory}. */
+    public static final OptionKey<Long> MAX_MEM =
+            Limit.key("the most that the arena's regions may take; reserves are not counted");
+
     /** The key of {@link #strategy}. */
     public static final OptionKey<ExtendStrategy> EXTEND_STRATEGY = OptionKey.choice(
             "arena.extend_strategy",
@@ -95,12 +99,7 @@ public record ArenaSettings(
      */
     public static List<OptionKey<?>> optionKeys() {
         return List.of(
-                Limit.KEY,
-                EXTEND_STRATEGY,
-                INITIAL_CHUNK,
-                MAX_DEAD_BYTES,
-                INITIAL_GROWTH_CHUNK,
-                MAX_POWER_OF_TWO_EXTEND);
+                MAX_MEM, EXTEND_STRATEGY, INITIAL_CHUNK, MAX_DEAD_BYTES, INITIAL_GROWTH_CHUNK, MAX_POWER_OF_TWO_EXTEND);
     }
 
     /**
@@ -112,7 +111,7 @@ public record ArenaSettings(
      */
     public static ArenaSettings from(AllocatorOptions options) {
         return new ArenaSettings(
-                options.get(Limit.KEY),
+                options.get(MAX_MEM),
                 options.get(EXTEND_STRATEGY),
                 options.get(INITIAL_CHUNK),
                 options.get(MAX_DEAD_BYTES),

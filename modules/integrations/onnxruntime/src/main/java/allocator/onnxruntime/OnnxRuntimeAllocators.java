@@ -375,7 +375,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             try {
                 return new OnnxRuntimeAllocators(environment, registry, target, budget);
             } catch (RuntimeException e) {
-                target.release().run();
+                try {
+                    target.release().run();
+                } catch (RuntimeException failure) {
+                    e.addSuppressed(failure);
+                }
                 throw e;
             }
         }

@@ -54,8 +54,9 @@ record TargetAllocator(Allocator allocator, Runnable release) {
         try {
             final TargetAllocator target = create(provider, options);
             return new TargetAllocator(target.allocator, () -> {
-                target.release.run();
-                provider.close();
+                try (provider) {
+                    target.release.run();
+                }
             });
         } catch (RuntimeException e) {
             provider.close();

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
@@ -193,7 +192,7 @@ class OnnxRuntimeFactoryTest {
                 try {
                     arena.free(arena.alloc(byteSize));
                 } catch (AllocatorException e) {
-                    assertTrue(key == Limit.KEY && size < 1280, () -> key + "=" + size + ": " + e);
+                    assertTrue(key == ArenaSettings.MAX_MEM && size < 1280, () -> key + "=" + size + ": " + e);
                 }
             }
             factory.releaseAllocator(arena);

@@ -15,8 +15,7 @@ public record Limit(long bytes) {
     public static final Limit NONE = new Limit(0);
 
     /** {@code arena.max_mem}: bytes, {@code 0} for no limit. */
-    public static final OptionKey<Long> KEY =
-            OptionKey.bytes("arena.max_mem", 0, "the most bytes that the allocator may hold; 0 is no limit");
+    public static final OptionKey<Long> KEY = key("the most that the allocator may hold, reserves included");
 
     /**
      * Checks the bound.
@@ -27,6 +26,16 @@ public record Limit(long bytes) {
         if (bytes < 0) {
             throw new IllegalArgumentException("a limit of " + bytes + " bytes; it must not be negative");
         }
+    }
+
+    /**
+     * Returns {@code arena.max_mem} with a description of its own, for an allocator that limits something else.
+     *
+     * @param what what is limited
+     * @return the key; otherwise as {@link #KEY}
+     */
+    public static OptionKey<Long> key(String what) {
+        return OptionKey.bytes("arena.max_mem", 0, what + "; 0 is no limit");
     }
 
     /**

@@ -74,6 +74,23 @@ class LiveSizesTest {
         }
 
         @Test
+        void removesWhatContainsTheRange() {
+            sizes.put(0x1000, 0x1000);
+            assertThat(sizes.removeOverlapping(0x1FFF, 1)).isEqualTo(0x1000);
+            assertThat(sizes.removeOverlapping(0x1000, 0x1000)).as("once").isZero();
+        }
+
+        @Test
+        void removesWhatTheRangeEndsIn() {
+            sizes.put(0x1000, 0x100);
+            sizes.put(0x1100, 0x100);
+            sizes.put(0x1200, 0x100);
+            sizes.put(0x1300, 0x100);
+            assertThat(sizes.removeOverlapping(0x10FF, 0x102)).isEqualTo(0x300);
+            assertThat(sizes.sizeOf(0x1300)).isEqualTo(0x100);
+        }
+
+        @Test
         void adjacentMemoryDoesNotOverlap() {
             sizes.put(0x1000, 0x1000);
             sizes.put(0x3000, 0x1000);

@@ -8,6 +8,7 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
+import allocator.spi.OptionKey;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -21,8 +22,12 @@ class CpuStreamTest {
     private final EpDevice device = factory.discoverDevices().devices().getFirst();
     private final MemoryInfo memory = device.defaultMemory().orElseThrow();
     private final MemoryInfo readOnlyMemory = device.readOnlyMemory().orElseThrow();
-    private final StreamAwareAllocator arena = (StreamAwareAllocator)
-            factory.createAllocator(memory, AllocatorOptions.of(Map.of("arena.initial_chunk_size_bytes", "65536")));
+
+    /** Exclusive: ended runs and closed streams reach such arenas as well. */
+    private final StreamAwareAllocator arena = (StreamAwareAllocator) factory.createAllocator(
+            memory,
+            AllocatorOptions.of(Map.of("arena.initial_chunk_size_bytes", "65536", OptionKey.EXCLUSIVE.name(), "1")));
+
     private final SyncStream first = factory.createSyncStream(memory);
     private final SyncStream second = factory.createSyncStream(memory);
 

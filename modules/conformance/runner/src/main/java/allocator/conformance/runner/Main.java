@@ -57,6 +57,7 @@ public final class Main implements Callable<Integer> {
                 .setErr(err)
                 .setUsageHelpAutoWidth(false)
                 .setOverwrittenOptionsAllowed(true)
+                .setExpandAtFiles(false)
                 .setParameterExceptionHandler((failure, _) -> {
                     err.println("error: " + failure.getMessage() + "; try --help");
                     return ConformanceCommand.USAGE;

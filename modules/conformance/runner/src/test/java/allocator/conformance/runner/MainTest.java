@@ -2,8 +2,10 @@ package allocator.conformance.runner;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -71,7 +73,14 @@ class MainTest {
 
         @Test
         void theLastOfRepeatedOptionsCounts() {
-            assertThat(out("--seed", "1", "--seed", "2", "--list")).isEmpty();
+            assertThat(err("--timeout", "5", "--timeout", "0")).contains("the time limit is 0 s");
+            assertThat(err("--timeout", "0", "--timeout", "5")).doesNotContain("time limit");
+        }
+
+        @Test
+        void anArgumentWithAnAtIsNoFile(@TempDir Path folder) throws IOException {
+            final Path file = Files.writeString(folder.resolve("options"), "--list");
+            assertThat(err("@" + file)).contains("@" + file);
         }
     }
 }

@@ -164,8 +164,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     /**
-     * Waits for the private stream, then destroys it and the pool. Live allocations stay valid, but this resource can
-     * no longer deallocate them. A second call does nothing.
+     * Waits for the private stream, then destroys it and the pool. Live allocations stay valid, and can be deallocated
+     * on a stream; the driver frees the pool with the last one. A second call does nothing.
      *
      * @throws DeviceException if the driver fails
      */

@@ -81,11 +81,9 @@ final class Calls {
         return plan.total();
     }
 
-    /** Makes every later call fail; returns false if that is already so. */
-    boolean close() {
-        final boolean isFirst = !isClosed;
+    /** Makes every later call fail. */
+    void close() {
         isClosed = true;
-        return isFirst;
     }
 
     boolean isClosed() {
