@@ -31,14 +31,13 @@ class AllocatorOptionsTest {
     }
 
     @Test
-    void aTextIsParsedOnceByEachKey() {
+    void eachKeyReadsTheTextByItsOwnRule() {
         final AllocatorOptions options = set(BYTES, "123456789012");
-        final Long first = options.get(BYTES);
         options.requireValid(KEYS);
-        assertThat(options.with("other", "1", "session").get(BYTES)).isSameAs(first);
+        assertThat(options.with("other", "1", "session").get(BYTES)).isEqualTo(123456789012L);
         final OptionKey<Integer> narrow = OptionKey.count(BYTES.name(), 0, "another key of that name");
         assertThatExceptionOfType(InvalidOptionException.class).isThrownBy(() -> options.get(narrow));
-        assertThat(options.get(BYTES)).isSameAs(first);
+        assertThat(options.get(BYTES)).isEqualTo(123456789012L);
     }
 
     @ParameterizedTest
