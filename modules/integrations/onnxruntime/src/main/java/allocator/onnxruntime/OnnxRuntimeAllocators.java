@@ -375,12 +375,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             try {
                 return new OnnxRuntimeAllocators(environment, registry, target, budget);
             } catch (RuntimeException e) {
-                try {
-                    target.release().run();
-                } catch (RuntimeException failure) {
-                    e.addSuppressed(failure);
-                }
-                throw e;
+                throw target.releasedAfter(e);
             }
         }
 

@@ -64,6 +64,19 @@ record TargetAllocator(Allocator allocator, Runnable release) {
         }
     }
 
+    /**
+     * Releases the allocator after a failure, and returns the failure; if the release fails as well, it suppresses
+     * that.
+     */
+    RuntimeException releasedAfter(RuntimeException failure) {
+        try {
+            release.run();
+        } catch (RuntimeException e) {
+            failure.addSuppressed(e);
+        }
+        return failure;
+    }
+
     private static EpFactory find(String name) {
         final List<String> found = new ArrayList<>();
         for (final ServiceLoader.Provider<EpFactory> candidate :
