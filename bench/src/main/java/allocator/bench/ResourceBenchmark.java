@@ -3,6 +3,7 @@ package allocator.bench;
 import allocator.arena.ArenaAllocator;
 import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
+import allocator.bench.subject.IdleStream;
 import allocator.resource.AllocatorResource;
 import allocator.resource.LeakTrackingResource;
 import allocator.resource.MemoryKind;
@@ -16,7 +17,6 @@ import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedMemory;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
-import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -60,7 +60,7 @@ public class ResourceBenchmark {
     private MemoryResource statistics = upstream;
     private MemoryResource sampled = upstream;
     private MemoryResource full = upstream;
-    private final SyncStream stream = new IdleStream();
+    private final SyncStream stream = new IdleStream(new AddressSource().info());
     private final TrackedMemory tracked = new TrackedMemory(new Nothing(), new FreeEvents(), Budget.of("all", LIMIT));
     private final TrackedBlock block = tracked.allocate(BYTE_SIZE, stream, "bench");
 
@@ -102,32 +102,6 @@ public class ResourceBenchmark {
 
         @Override
         public void deallocate(long address, long byteSize, long byteAlignment) {}
-    }
-
-    /** A stream that does nothing. */
-    private static final class IdleStream extends SyncStream {
-        IdleStream() {
-            super(new AddressSource().info());
-        }
-
-        @Override
-        public long handle() {
-            return 1;
-        }
-
-        @Override
-        public SyncNotification createNotification() {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public void flush() {}
-
-        @Override
-        public void onSessionRunEnd() {}
-
-        @Override
-        public void close() {}
     }
 
     /** Events that cost nothing. */

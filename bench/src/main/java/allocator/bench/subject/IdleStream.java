@@ -6,13 +6,18 @@ import allocator.spi.SyncStream;
 
 /** A stream without work, which no other stream waits for: its memory stays its own. */
 public final class IdleStream extends SyncStream {
-    IdleStream(MemoryInfo memory) {
+    /**
+     * Creates a stream.
+     *
+     * @param memory the memory whose device it belongs to
+     */
+    public IdleStream(MemoryInfo memory) {
         super(memory);
     }
 
     @Override
     public long handle() {
-        return 0;
+        return 1;
     }
 
     @Override

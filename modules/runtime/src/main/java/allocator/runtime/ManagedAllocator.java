@@ -153,7 +153,8 @@ public final class ManagedAllocator implements Allocator {
         if (address == 0) {
             return;
         }
-        if (lease.isReleased()) {
+        final Lease used = lease; // read once: the target's synchronization would make the compiler read it again
+        if (used.isReleased()) {
             throw closedException();
         }
         try {
@@ -161,7 +162,9 @@ public final class ManagedAllocator implements Allocator {
         } catch (Throwable e) {
             throw freeFailed(e);
         }
-        leave();
+        if (used.leave()) {
+            settle();
+        }
     }
 
     private void enter() {
