@@ -153,8 +153,7 @@ public final class ManagedAllocator implements Allocator {
         if (address == 0) {
             return;
         }
-        final Lease used = lease; // read once: the target's synchronization would make the compiler read it again
-        if (used.isReleased()) {
+        if (lease.isReleased()) {
             throw closedException();
         }
         try {
@@ -162,9 +161,7 @@ public final class ManagedAllocator implements Allocator {
         } catch (Throwable e) {
             throw freeFailed(e);
         }
-        if (used.leave()) {
-            settle();
-        }
+        leave();
     }
 
     private void enter() {
