@@ -40,7 +40,8 @@ public interface Allocator {
      * @throws InvalidFreeException if {@code address} is not the start of a live block of this allocator: a
      *     {@link ForeignAddressException}, {@link InteriorAddressException} or {@link DoubleFreeException}, as far as
      *     the allocator can distinguish them (A-06); nothing changes
-     * @throws DeviceException if the driver fails to take the memory back; the block is dead nevertheless
+     * @throws DeviceException if the driver fails to take the memory back; the block is dead nevertheless. After any
+     *     other exception or error the block is still live, and freeing it again tries again (A-07)
      * @throws AllocatorClosedException if this allocator is closed
      */
     void free(long address);

@@ -56,10 +56,14 @@ public record AllocatorStats(
     /**
      * Returns how much of the free memory cannot be allocated as one block: {@code 1 - largestFreeChunk / freeBytes}.
      *
-     * @return from 0 (all in one chunk, or nothing free) to below 1
+     * @return from 0 (all in one chunk, or nothing free) to below 1; {@link Double#NaN} if memory is free and the
+     *     allocator does not maintain {@link #largestFreeChunk}
      */
     public double fragmentation() {
-        return freeBytes == 0 ? 0 : 1 - (double) largestFreeChunk / freeBytes;
+        if (freeBytes == 0) {
+            return 0;
+        }
+        return largestFreeChunk == 0 ? Double.NaN : 1 - (double) largestFreeChunk / freeBytes;
     }
 
     /**

@@ -167,6 +167,10 @@ public final class OptionKey<T> {
     }
 
     private static long between(String text, long min, long max) {
+        // Long.parseLong accepts the digits of every script, and a sign.
+        if (!text.chars().allMatch(c -> c >= '0' && c <= '9')) {
+            throw new IllegalArgumentException();
+        }
         final long value = Long.parseLong(text);
         if (value < min || value > max) {
             throw new IllegalArgumentException();
@@ -217,7 +221,7 @@ public final class OptionKey<T> {
     /**
      * Parses a value.
      *
-     * @param text the value as given; digits only, no blanks
+     * @param text the value as given; a number has ASCII digits only, no sign and no blanks
      * @param origin where it was given, for the message
      * @return the value
      * @throws InvalidOptionException if the text is not accepted; it names key, value, accepted values and origin

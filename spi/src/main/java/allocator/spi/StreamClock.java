@@ -2,6 +2,7 @@ package allocator.spi;
 
 import java.lang.ref.Reference;
 import java.util.Arrays;
+import java.util.function.LongConsumer;
 
 /**
  * A vector clock: for each stream the highest sync id waited for. Immutable, so that it is read without a lock and
@@ -36,6 +37,13 @@ final class StreamClock {
     /** Returns the number of streams. */
     int size() {
         return streams.length;
+    }
+
+    /** Passes the id of each stream, in ascending order. */
+    void forEach(LongConsumer action) {
+        for (final long stream : streams) {
+            action.accept(stream);
+        }
     }
 
     /** Returns this clock with at least {@code syncId} for {@code stream}. */

@@ -4,6 +4,7 @@ import java.lang.ref.Reference;
 import java.lang.ref.WeakReference;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongConsumer;
 
 /**
  * An ordered queue of work on a device, and a record of the work of other streams that it has waited for.
@@ -84,6 +85,36 @@ public abstract class SyncStream implements AutoCloseable {
     }
 
     /**
+     * Returns how many streams {@link #forEachWaitedStream} would pass at this moment.
+     *
+     * @return a number, {@code 0} if this stream has waited for none
+     */
+    public final int waitedStreams() {
+        return waited.size();
+    }
+
+    /**
+     * Passes the {@linkplain #id id} of each stream that this one has waited for, directly or through others, in
+     * ascending order: each stream for which {@link #lastWaitedSyncId} is above zero, except some or all of those that
+     * have ended or are unreachable, and this one unless it has waited for itself. Creates no objects.
+     *
+     * @param action called with each id, by the calling thread; what it throws, this method throws
+     */
+    public final void forEachWaitedStream(LongConsumer action) {
+        waited.forEach(action);
+    }
+
+    /**
+     * Returns whether this stream {@linkplain #setEnded has ended}: its work is done, and every stream counts as having
+     * waited for it.
+     *
+     * @return true from then on
+     */
+    public final boolean hasEnded() {
+        return hasEnded;
+    }
+
+    /**
      * Records that the work of this stream is done and that no more will be submitted: every stream counts as having
      * waited for all of it, and clocks forget it. Called by {@link #close}, once; never if the device could not confirm
      * that the work is done.
@@ -98,11 +129,6 @@ public abstract class SyncStream implements AutoCloseable {
     /** Returns a reference to this stream that is cleared when it need not be remembered. */
     final Reference<SyncStream> life() {
         return life;
-    }
-
-    /** Returns how many streams this one has waited for and remembers. */
-    final int rememberedStreams() {
-        return waited.size();
     }
 
     /** Begins a notification, which does not cover memory freed from here on. */

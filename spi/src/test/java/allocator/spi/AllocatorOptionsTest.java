@@ -54,13 +54,27 @@ class AllocatorOptionsTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"-1", "0", "9223372036854775807", "9223372036854775808", "", " ", "1 ", "100abc", "1e6", "0x10"})
+            strings = {
+                "-1",
+                "0",
+                "9223372036854775807",
+                "9223372036854775808",
+                "",
+                " ",
+                "1 ",
+                "100abc",
+                "1e6",
+                "0x10",
+                "+1",
+                "\u0661",
+                "\uff11"
+            })
     void badSizesAreRejectedByKeyValueRangeAndOrigin(String text) {
         assertRejected(SIZE, text);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"-1", "", "true", "2", "on"})
+    @ValueSource(strings = {"-1", "", "true", "2", "on", "+1", "-0", "\u0661"})
     void badFlagsAreRejected(String text) {
         assertRejected(FLAG, text);
     }
@@ -83,6 +97,8 @@ class AllocatorOptionsTest {
         assertThat(set(BYTES, "0").get(BYTES)).isZero();
         assertThat(set(BYTES, "9223372036854775807").get(BYTES)).isEqualTo(Long.MAX_VALUE);
         assertRejected(BYTES, "-1");
+        assertRejected(BYTES, "-0");
+        assertRejected(BYTES, "\u0660");
     }
 
     private static void assertRejected(OptionKey<?> key, String text) {

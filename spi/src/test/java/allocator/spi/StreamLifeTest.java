@@ -26,7 +26,7 @@ class StreamLifeTest {
             producer.teach(request);
             request.teach(consumer);
             request.close();
-            most = Math.max(most, consumer.rememberedStreams());
+            most = Math.max(most, consumer.waitedStreams());
         }
         assertThat(most).isLessThanOrEqualTo(3);
         assertThat(consumer.lastWaitedSyncId(producer)).isEqualTo(1_000_000);
@@ -43,8 +43,8 @@ class StreamLifeTest {
         do {
             System.gc();
             new IdleStream().teach(consumer);
-        } while (consumer.rememberedStreams() > 100 && ++tries < 50);
-        assertThat(consumer.rememberedStreams()).isLessThanOrEqualTo(100);
+        } while (consumer.waitedStreams() > 100 && ++tries < 50);
+        assertThat(consumer.waitedStreams()).isLessThanOrEqualTo(100);
     }
 
     @Test
@@ -97,7 +97,7 @@ class StreamLifeTest {
                 assertThat(ended)
                         .allSatisfy(
                                 gone -> assertThat(asked.lastWaitedSyncId(gone)).isEqualTo(Long.MAX_VALUE));
-                assertThat(asked.rememberedStreams()).isLessThanOrEqualTo(5 + ended.size());
+                assertThat(asked.waitedStreams()).isLessThanOrEqualTo(5 + ended.size());
             }
         }
     }

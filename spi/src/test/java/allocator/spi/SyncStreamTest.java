@@ -118,6 +118,20 @@ class SyncStreamTest {
     }
 
     @Test
+    void theStreamsWaitedForAreListedWithThoseThroughOthers() {
+        final TestStream first = new TestStream();
+        final TestStream second = new TestStream();
+        final TestStream third = new TestStream();
+        assertThat(third.waitedStreams()).isZero();
+        activated(first).waitOnDevice(second);
+        activated(second).waitOnDevice(third);
+        final List<Long> waited = new ArrayList<>();
+        third.forEachWaitedStream(waited::add);
+        assertThat(waited).containsExactly(first.id(), second.id());
+        assertThat(third.waitedStreams()).isEqualTo(2);
+    }
+
+    @Test
     void aNotificationCarriesWhatWasKnownWhenItWasActivated() {
         final TestStream first = new TestStream();
         final TestStream second = new TestStream();

@@ -110,6 +110,9 @@ class ValuesTest {
                         Map.entry("NumArenaShrinkages", "14")));
         assertThat(stats.fragmentation()).isEqualTo(0.75);
         assertThat(AllocatorStats.NONE.fragmentation()).isZero();
+        assertThat(new AllocatorStats.Builder().free(8, 0).build().fragmentation())
+                .as("largest free chunk unknown")
+                .isNaN();
         assertThat(AllocatorStats.NONE.limit()).isEqualTo(AllocatorStats.UNLIMITED);
     }
 
