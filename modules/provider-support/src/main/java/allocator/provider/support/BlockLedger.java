@@ -1,40 +1,48 @@
 package allocator.provider.support;
 
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.function.LongUnaryOperator;
 
 /**
  * The books of an allocator that takes each block from its device: live blocks with their sizes, statistics, and memory
- * that the device did not take back. Safe for use by several threads; no method calls the device or blocks for long.
+ * that the device did not take back. It makes the calls to the device, so that nothing is lost whatever fails on the
+ * way: the device call with any exception or error, the Java heap, or the thread's stack.
  *
- * <p>Order of calls, so that an address which comes again at once meets no old entry:
+ * <p>A block is entered after the device has handed it out, for which room is made before; it is removed before the
+ * device gets it back, so that an address which comes again at once meets no old entry. Memory that the device did not
+ * take back stays held, and another free of its address tries again.
  *
- * <ol>
- *   <li>Take memory from the device; then {@link #allocated} or {@link #reserved}.
- *   <li>{@link #remove} at a free; then give the memory back to the device.
- *   <li>{@link #returned} if the device took it, {@link #notReturned} if it did not: the memory is then still held, and
- *       another free of the address tries again.
- *   <li>{@link #drain} at the close, and give everything back.
- * </ol>
+ * <p>Safe for use by several threads. The device is called without a lock of the ledger, by several threads at once.
  */
 public final class BlockLedger {
     private final MemoryInfo info;
     private final LiveSizes live = new LiveSizes();
     private final LiveSizes unreturned = new LiveSizes();
     private final BlockCounters counters = new BlockCounters();
+
+    /** Device calls under way, which enter a block at their end. */
+    private int arriving;
+
+    /** Device calls under way, which may leave memory unreturned. */
+    private int leaving;
+
     private long bytesHeld;
     private long peakBytesHeld;
 
-    /**
-     * A block in the books.
-     *
-     * @param address first byte
-     * @param byteSize size in bytes
-     */
-    public record Entry(long address, long byteSize) {}
+    /** A call to a device that gives memory back. */
+    @FunctionalInterface
+    public interface Return {
+        /**
+         * Gives memory back to the device. If it throws anything, the device has not taken the memory back.
+         *
+         * @param address first byte
+         * @param byteSize the size that was requested, in bytes
+         */
+        void giveBack(long address, long byteSize);
+    }
 
     /**
      * Opens empty books.
@@ -43,89 +51,195 @@ public final class BlockLedger {
      */
     public BlockLedger(MemoryInfo info) {
         this.info = info;
+        FailedReturn.prepare();
     }
 
     /**
-     * Enters an allocation.
+     * Takes a block from the device and enters it.
      *
-     * @param address first byte, where no live block starts
      * @param byteSize size in bytes, above zero
+     * @param device takes memory of a size from the device and returns its address, where no live block starts;
+     *     {@code 0} if the device has none
+     * @return the address; {@code 0} if the device has no memory, which counts as a failed allocation
+     * @throws OutOfMemoryError if the Java heap has no room for the entry; the device is not called
+     * @throws StackOverflowError if the thread's stack has little left; the device is not called
      */
-    public synchronized void allocated(long address, long byteSize) {
-        live.put(address, byteSize);
-        counters.allocated(byteSize, byteSize);
-        bytesHeld += byteSize;
-        peakBytesHeld = Math.max(peakBytesHeld, bytesHeld);
+    public long allocate(long byteSize, LongUnaryOperator device) {
+        return allocate(byteSize, device, false);
     }
 
     /**
-     * Enters an allocation that is a reserve.
+     * Takes a block from the device as a reserve and enters it, as {@link #allocate} does.
      *
-     * @param address first byte, where no live block starts
      * @param byteSize size in bytes, above zero
+     * @param device takes memory from the device
+     * @return the address; {@code 0} if the device has no memory
      */
-    public synchronized void reserved(long address, long byteSize) {
-        allocated(address, byteSize);
-        counters.reserved();
+    public long reserve(long byteSize, LongUnaryOperator device) {
+        return allocate(byteSize, device, true);
     }
 
-    /** Counts an allocation that failed for lack of memory. */
+    private long allocate(long byteSize, LongUnaryOperator device, boolean isReserve) {
+        StackReserve.touch();
+        expect();
+        long address = 0;
+        boolean hasReturned = false;
+        try {
+            address = device.applyAsLong(byteSize);
+            hasReturned = true;
+        } finally {
+            enter(address, byteSize, isReserve, hasReturned);
+        }
+        return address;
+    }
+
+    private synchronized void expect() {
+        live.ensureRoom(arriving + 1);
+        arriving++;
+    }
+
+    private synchronized void enter(long address, long byteSize, boolean isReserve, boolean hasReturned) {
+        arriving--;
+        if (address != 0) {
+            live.put(address, byteSize);
+            counters.allocated(byteSize, byteSize);
+            bytesHeld += byteSize;
+            peakBytesHeld = Math.max(peakBytesHeld, bytesHeld);
+            if (isReserve) {
+                counters.reserved();
+            }
+        } else if (hasReturned) {
+            counters.failed();
+        }
+    }
+
+    /** Counts an allocation for which the device call threw because it has no memory. */
     public synchronized void failed() {
         counters.failed();
     }
 
     /**
-     * Removes a live block, or memory that the device did not take back before. It stays held until {@link #returned}
-     * or {@link #notReturned}.
+     * Removes a live block, or memory that the device did not take back before, and gives it back to the device.
      *
      * @param address what the allocation returned
-     * @return its size in bytes
-     * @throws InvalidFreeException if no such memory starts there; nothing changes
+     * @param device gives memory back
+     * @throws DeviceException if that throws anything; the memory is held and not live
+     * @throws InvalidFreeException if no such memory starts there; nothing changes, and the device is not called
+     * @throws OutOfMemoryError if the Java heap has no room; nothing changes, and the device is not called
+     * @throws StackOverflowError if the thread's stack has little left; nothing changes, and the device is not called
      */
-    public synchronized long remove(long address) {
-        final long liveSize = live.remove(address);
-        if (liveSize != LiveSizes.NONE) {
-            counters.freed(liveSize, liveSize);
-            return liveSize;
+    public void free(long address, Return device) {
+        StackReserve.touch();
+        final long byteSize = remove(address);
+        try {
+            giveBack(address, byteSize, device);
+        } catch (Throwable e) {
+            throw FailedReturn.of(e);
         }
-        final long unreturnedSize = unreturned.remove(address);
-        if (unreturnedSize == LiveSizes.NONE) {
+    }
+
+    private void giveBack(long address, long byteSize, Return device) {
+        boolean isReturned = false;
+        try {
+            device.giveBack(address, byteSize);
+            isReturned = true;
+        } finally {
+            left(address, byteSize, isReturned);
+        }
+    }
+
+    private synchronized long remove(long address) {
+        final long byteSize = removeIfHeld(address);
+        if (byteSize == LiveSizes.NONE) {
             throw InvalidFrees.diagnose(live, address, info);
         }
-        return unreturnedSize;
+        return byteSize;
+    }
+
+    /** Removes a block that is about to go back; returns {@link LiveSizes#NONE} if no memory starts there. */
+    private synchronized long removeIfHeld(long address) {
+        unreturned.ensureRoom(leaving + 1);
+        live.ensureRoom(arriving); // there is room; makes the table smaller if few blocks are left
+        long byteSize = live.remove(address);
+        if (byteSize != LiveSizes.NONE) {
+            counters.freed(byteSize, byteSize);
+        } else {
+            byteSize = unreturned.remove(address);
+        }
+        if (byteSize != LiveSizes.NONE) {
+            leaving++;
+        }
+        return byteSize;
+    }
+
+    private synchronized void left(long address, long byteSize, boolean isReturned) {
+        leaving--;
+        if (isReturned) {
+            bytesHeld -= byteSize;
+        } else {
+            unreturned.put(address, byteSize);
+        }
     }
 
     /**
-     * Records that the device has taken removed memory back.
+     * Gives everything back, at the close: live blocks first, then memory that the device did not take back. All is
+     * tried; what fails stays in the books, and another call tries it again. A block that another thread frees
+     * meanwhile is that thread's to return: if it is still on its way, {@link #isEmpty} returns false.
      *
-     * @param byteSize what {@link #remove} returned
+     * @param device gives memory back; the first thing that it throws, this method throws at the end, with the others
+     *     suppressed
      */
-    public synchronized void returned(long byteSize) {
-        bytesHeld -= byteSize;
+    public void returnAll(Return device) {
+        StackReserve.touch();
+        final long[] blocks;
+        final long[] left;
+        synchronized (this) {
+            blocks = live.addresses();
+            left = unreturned.addresses();
+        }
+        final Failures failure = new Failures();
+        returnAll(blocks, device, failure);
+        returnAll(left, device, failure);
+        failure.throwIfAny();
+    }
+
+    private void returnAll(long[] addresses, Return device, Failures failure) {
+        for (final long address : addresses) {
+            try {
+                final long byteSize = removeIfHeld(address);
+                if (byteSize != LiveSizes.NONE) {
+                    giveBack(address, byteSize, device);
+                }
+            } catch (Throwable e) {
+                failure.add(e);
+            }
+        }
     }
 
     /**
-     * Records that the device did not take removed memory back: it counts as held, and is in {@link #drain}.
+     * Returns the size of a live block, or of memory that the device did not take back.
      *
      * @param address first byte
-     * @param byteSize what {@link #remove} returned
+     * @return the size that was requested, in bytes; {@link LiveSizes#NONE} if no such memory starts there
      */
-    public synchronized void notReturned(long address, long byteSize) {
-        unreturned.put(address, byteSize);
+    public synchronized long sizeOf(long address) {
+        final long byteSize = live.sizeOf(address);
+        return byteSize == LiveSizes.NONE ? unreturned.sizeOf(address) : byteSize;
     }
 
     /**
-     * Removes all entries, at the close: live blocks, and memory that the device did not take back.
+     * Returns whether nothing is held.
      *
-     * @return what is to be given back, live blocks first
+     * @return true if there are neither live blocks nor memory that the device did not take back, and no call to the
+     *     device is under way: a block on its way back is held until the device has taken it
      */
-    public synchronized List<Entry> drain() {
-        final List<Entry> entries = new ArrayList<>(live.count() + unreturned.count());
-        live.forEach((address, byteSize) -> entries.add(new Entry(address, byteSize)));
-        unreturned.forEach((address, byteSize) -> entries.add(new Entry(address, byteSize)));
-        live.clear();
-        unreturned.clear();
-        return entries;
+    public synchronized boolean isEmpty() {
+        return bytesHeld == 0 && arriving == 0;
+    }
+
+    /** Returns the Java heap that the tables take, in bytes, approximately. */
+    synchronized long heapBytes() {
+        return live.heapBytes() + unreturned.heapBytes();
     }
 
     /**

@@ -1,31 +1,109 @@
 package allocator.provider.support;
 
+import java.util.Arrays;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sizes of memory by start address, in unsigned order of addresses. Not safe for use by several threads.
+ * Sizes of memory by start address. Not safe for use by several threads.
  *
- * <p>All operations but {@link #forEach} and {@link #totalBytes} are logarithmic in the number of entries. An entry
- * takes about 90 bytes of Java heap: meant for memory taken from a device, not for the blocks of an arena.
+ * <p>An entry made after {@link #ensureRoom} cannot fail: make room before the call that takes memory from a device,
+ * and the memory is never lost because the Java heap has ended. Adding, finding and removing take constant time;
+ * {@link #containing}, {@link #removeOverlapping} and {@link #forEach} take time proportional to the number of entries.
+ * An entry takes 32 to 64 bytes of Java heap, in tables that shrink again: meant for memory taken from a device, not
+ * for the blocks of an arena.
  */
 public final class LiveSizes {
     /** What {@link #remove} and {@link #sizeOf} return where no memory starts. */
     public static final long NONE = -1;
 
-    private static final long EMPTY_HEAP_BYTES = 48;
-    private static final long ENTRY_HEAP_BYTES = 88;
+    private static final int LEAST_SLOTS = 16;
 
-    /** By address with its highest bit inverted: signed order of keys is unsigned order of addresses. */
-    private final TreeMap<Long, Long> sizes = new TreeMap<>();
+    /** The golden ratio's fraction: spreads addresses, of which the low bits are mostly equal. */
+    private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
+
+    /** Start addresses, in slots with linear probing; a slot is empty where its size is 0. */
+    private long[] addresses = new long[LEAST_SLOTS];
+
+    private long[] byteSizes = new long[LEAST_SLOTS];
+    private int count;
+    private long totalBytes;
 
     /** Creates an empty table. */
     public LiveSizes() {}
 
-    private static long inverted(long address) {
-        return address ^ Long.MIN_VALUE;
+    /**
+     * Makes room for one more entry, so that the next {@link #put} cannot fail.
+     *
+     * @throws OutOfMemoryError if the Java heap has no room; nothing changes
+     */
+    public void ensureRoom() {
+        ensureRoom(1);
+    }
+
+    /**
+     * Makes room for more entries, so that the next calls of {@link #put} cannot fail.
+     *
+     * @param more how many, not negative
+     * @throws OutOfMemoryError if the Java heap has no room; nothing changes
+     */
+    public void ensureRoom(int more) {
+        final int needed = count + more;
+        final int slots = addresses.length;
+        if (needed > slots / 2) {
+            rehash(Math.max(Integer.highestOneBit(needed) * 4, LEAST_SLOTS));
+        } else if (slots > LEAST_SLOTS && needed <= slots / 16) {
+            shrink(Math.max(Integer.highestOneBit(needed) * 4, LEAST_SLOTS));
+        }
+    }
+
+    private void shrink(int slots) {
+        try {
+            rehash(slots);
+        } catch (OutOfMemoryError e) {
+            // The table stays as large as it is.
+        }
+    }
+
+    private void rehash(int slots) {
+        final long[] newAddresses = new long[slots];
+        final long[] newByteSizes = new long[slots];
+        for (int i = 0; i < addresses.length; i++) {
+            if (byteSizes[i] != 0) {
+                final int slot = slot(newAddresses, newByteSizes, addresses[i]);
+                newAddresses[slot] = addresses[i];
+                newByteSizes[slot] = byteSizes[i];
+            }
+        }
+        addresses = newAddresses;
+        byteSizes = newByteSizes;
+    }
+
+    /** Returns the upper bits of a product, in which every bit of the address counts. */
+    private static int home(long address, int slots) {
+        return (int) ((address * SPREAD) >>> (Long.numberOfLeadingZeros(slots) + 1));
+    }
+
+    /** Returns the most slots that a lookup of an address in the table visits. */
+    int mostProbes() {
+        final int mask = addresses.length - 1;
+        int most = 0;
+        for (int i = 0; i <= mask; i++) {
+            if (byteSizes[i] != 0) {
+                most = Math.max(most, ((i - home(addresses[i], addresses.length)) & mask) + 1);
+            }
+        }
+        return most;
+    }
+
+    /** Returns the slot of an address, or the empty slot where it would be. */
+    private static int slot(long[] addresses, long[] byteSizes, long address) {
+        int slot = home(address, addresses.length);
+        while (byteSizes[slot] != 0 && addresses[slot] != address) {
+            slot = (slot + 1) & (addresses.length - 1);
+        }
+        return slot;
     }
 
     /**
@@ -33,9 +111,23 @@ public final class LiveSizes {
      *
      * @param address first byte
      * @param byteSize size in bytes, above zero
+     * @throws IllegalArgumentException if the size is not above zero; nothing changes
+     * @throws OutOfMemoryError if there is no room and the Java heap has none; nothing changes
      */
     public void put(long address, long byteSize) {
-        sizes.put(inverted(address), byteSize);
+        if (byteSize <= 0) {
+            throw new IllegalArgumentException("a size of " + byteSize + " bytes; it must be above zero");
+        }
+        if (count == addresses.length / 2) {
+            ensureRoom();
+        }
+        final int slot = slot(addresses, byteSizes, address);
+        if (byteSizes[slot] == 0) {
+            count++;
+        }
+        totalBytes += byteSize - byteSizes[slot];
+        addresses[slot] = address;
+        byteSizes[slot] = byteSize;
     }
 
     /**
@@ -45,8 +137,30 @@ public final class LiveSizes {
      * @return its size in bytes, {@link #NONE} if no memory starts there
      */
     public long remove(long address) {
-        final Long byteSize = sizes.remove(inverted(address));
-        return byteSize == null ? NONE : byteSize;
+        final int slot = slot(addresses, byteSizes, address);
+        final long byteSize = byteSizes[slot];
+        if (byteSize == 0) {
+            return NONE;
+        }
+        empty(slot);
+        count--;
+        totalBytes -= byteSize;
+        return byteSize;
+    }
+
+    /** Empties a slot, and closes the gap so that every entry is found from its home on. */
+    private void empty(int slot) {
+        final int mask = addresses.length - 1;
+        int gap = slot;
+        for (int next = (gap + 1) & mask; byteSizes[next] != 0; next = (next + 1) & mask) {
+            final int home = home(addresses[next], addresses.length);
+            if (((next - home) & mask) >= ((next - gap) & mask)) {
+                addresses[gap] = addresses[next];
+                byteSizes[gap] = byteSizes[next];
+                gap = next;
+            }
+        }
+        byteSizes[gap] = 0;
     }
 
     /**
@@ -56,7 +170,8 @@ public final class LiveSizes {
      * @return its size in bytes, {@link #NONE} if no memory starts there
      */
     public long sizeOf(long address) {
-        return sizes.getOrDefault(inverted(address), NONE);
+        final long byteSize = byteSizes[slot(addresses, byteSizes, address)];
+        return byteSize == 0 ? NONE : byteSize;
     }
 
     /**
@@ -66,12 +181,12 @@ public final class LiveSizes {
      * @return start and size, {@code null} if it lies in none
      */
     public Map.@Nullable Entry<Long, Long> containing(long address) {
-        final Map.Entry<Long, Long> below = sizes.floorEntry(inverted(address));
-        if (below == null) {
-            return null;
+        for (int i = 0; i < addresses.length; i++) {
+            if (byteSizes[i] != 0 && Long.compareUnsigned(address - addresses[i], byteSizes[i]) < 0) {
+                return Map.entry(addresses[i], byteSizes[i]);
+            }
         }
-        final long start = inverted(below.getKey());
-        return Long.compareUnsigned(address - start, below.getValue()) < 0 ? Map.entry(start, below.getValue()) : null;
+        return null;
     }
 
     /**
@@ -82,21 +197,18 @@ public final class LiveSizes {
      * @return bytes removed
      */
     public long removeOverlapping(long address, long byteSize) {
-        final long first = inverted(address);
-        final Map.Entry<Long, Long> below = sizes.lowerEntry(first);
         long bytes = 0;
-        if (below != null && Long.compareUnsigned(first - below.getKey(), below.getValue()) < 0) {
-            sizes.remove(below.getKey());
-            bytes += below.getValue();
+        for (int i = 0; count > 0 && i < addresses.length; ) {
+            if (byteSizes[i] != 0
+                    && (Long.compareUnsigned(address - addresses[i], byteSizes[i]) < 0
+                            || Long.compareUnsigned(addresses[i] - address, byteSize) < 0)) {
+                bytes += remove(addresses[i]); // another entry may have moved into the slot, or to an earlier one
+                i = 0;
+            } else {
+                i++;
+            }
         }
-        final Map<Long, Long> inside = sizes.subMap(first, true, first + byteSize - 1, true);
-        bytes += sum(inside);
-        inside.clear();
         return bytes;
-    }
-
-    private static long sum(Map<Long, Long> sizes) {
-        return sizes.values().stream().mapToLong(Long::longValue).sum();
     }
 
     /**
@@ -105,7 +217,7 @@ public final class LiveSizes {
      * @return true if {@link #count} is zero
      */
     public boolean isEmpty() {
-        return sizes.isEmpty();
+        return count == 0;
     }
 
     /**
@@ -114,7 +226,7 @@ public final class LiveSizes {
      * @return the number of start addresses
      */
     public int count() {
-        return sizes.size();
+        return count;
     }
 
     /**
@@ -123,29 +235,54 @@ public final class LiveSizes {
      * @return bytes
      */
     public long totalBytes() {
-        return sum(sizes);
+        return totalBytes;
     }
 
     /**
-     * Calls an action with address and size of each entry, in order of address.
+     * Calls an action with address and size of each entry, in unsigned order of addresses.
      *
      * @param action may change this table; changes do not affect the iteration
      */
     public void forEach(BiConsumer<Long, Long> action) {
-        new TreeMap<>(sizes).forEach((key, byteSize) -> action.accept(inverted(key), byteSize));
+        final long[] inOrder = addresses();
+        final long[] sizes = new long[inOrder.length];
+        for (int i = 0; i < inOrder.length; i++) {
+            sizes[i] = sizeOf(inOrder[i]);
+        }
+        for (int i = 0; i < inOrder.length; i++) {
+            action.accept(inOrder[i], sizes[i]);
+        }
+    }
+
+    /** Returns the address of each entry, in unsigned order. */
+    long[] addresses() {
+        final long[] inOrder = new long[count];
+        int filled = 0;
+        for (int i = 0; i < addresses.length; i++) {
+            if (byteSizes[i] != 0) {
+                inOrder[filled++] = addresses[i] ^ Long.MIN_VALUE;
+            }
+        }
+        Arrays.sort(inOrder);
+        for (int i = 0; i < filled; i++) {
+            inOrder[i] ^= Long.MIN_VALUE;
+        }
+        return inOrder;
     }
 
     /** Removes all entries. */
     public void clear() {
-        sizes.clear();
+        Arrays.fill(byteSizes, 0);
+        count = 0;
+        totalBytes = 0;
     }
 
     /**
-     * Estimates the Java heap that this table takes.
+     * Returns the Java heap that this table takes.
      *
-     * @return bytes
+     * @return bytes, approximately
      */
     public long heapBytes() {
-        return EMPTY_HEAP_BYTES + ENTRY_HEAP_BYTES * sizes.size();
+        return 80 + 2L * Long.BYTES * addresses.length;
     }
 }

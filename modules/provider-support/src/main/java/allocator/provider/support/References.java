@@ -1,10 +1,13 @@
 package allocator.provider.support;
 
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -13,22 +16,33 @@ import org.jspecify.annotations.Nullable;
  * shared (F-04, F-07).
  *
  * <p>Safe for use by several threads. An allocator is made inside the lock, so that two concurrent first users get the
- * same one; it is destroyed outside, by the caller that released the last reference.
+ * same one; it is destroyed outside, by the caller that released the last reference. Room in the tables is made before
+ * the maker is called, so that an allocator that was made is never lost.
  *
  * @param <A> type of the allocators
  */
 public final class References<A extends Allocator> {
-    private final IdentityHashMap<Allocator, Users<A>> usersOf = new IdentityHashMap<>();
-    private final Map<Object, A> shared = new HashMap<>();
+    /** Allocators for which the table always may have room. */
+    private static final int LEAST_USERS = 64;
+
+    /** By allocator. */
+    private IdentityHashMap<Object, Users<A>> usersOf = new IdentityHashMap<>();
+
+    /** The most allocators since the table was made: its size, as such a table does not shrink. */
+    private int mostUsers;
+
+    private final Map<Object, Users<A>> shared = new HashMap<>();
 
     /** The references to one allocator, and the key that it is shared under. */
     private static final class Users<A> {
-        final A allocator;
         final @Nullable Object key;
-        int count = 1;
 
-        Users(A allocator, @Nullable Object key) {
-            this.allocator = allocator;
+        @Nullable
+        A allocator;
+
+        int count;
+
+        Users(@Nullable Object key) {
             this.key = key;
         }
     }
@@ -54,15 +68,35 @@ public final class References<A extends Allocator> {
      * @return the allocator
      */
     public synchronized A acquireShared(Object key, Supplier<? extends A> maker) {
-        final A present = shared.get(key);
-        final Users<A> users = present == null ? null : usersOf.get(present);
-        if (present != null && users != null) {
-            users.count++;
-            return present;
+        final Users<A> present = shared.get(key);
+        if (present != null && present.allocator != null) {
+            present.count++;
+            return present.allocator;
         }
+        StackReserve.touch();
+        final Users<A> users = new Users<>(key);
+        shared.put(key, users);
+        boolean isMade = false;
+        try {
+            final A allocator = make(users, maker);
+            isMade = true;
+            return allocator;
+        } finally {
+            if (!isMade) {
+                shared.remove(key);
+            }
+        }
+    }
+
+    /** Makes an allocator and enters it, which cannot fail once it is made. */
+    private A make(Users<A> users, Supplier<? extends A> maker) {
+        usersOf.put(users, users); // grows the table if need be; a removal does not shrink it
+        usersOf.remove(users);
+        mostUsers = Math.max(mostUsers, usersOf.size() + 1);
         final A allocator = maker.get();
-        shared.put(key, allocator);
-        usersOf.put(allocator, new Users<>(allocator, key));
+        users.allocator = allocator;
+        users.count = 1;
+        usersOf.put(allocator, users);
         return allocator;
     }
 
@@ -73,9 +107,8 @@ public final class References<A extends Allocator> {
      * @return the allocator
      */
     public synchronized A acquireExclusive(Supplier<? extends A> maker) {
-        final A allocator = maker.get();
-        usersOf.put(allocator, new Users<>(allocator, null));
-        return allocator;
+        StackReserve.touch();
+        return make(new Users<>(null), maker);
     }
 
     /**
@@ -85,27 +118,97 @@ public final class References<A extends Allocator> {
      * @return the outcome
      */
     public synchronized Release release(Allocator allocator) {
+        StackReserve.touch();
         final Users<A> users = usersOf.get(allocator);
         if (users == null) {
             return Release.UNKNOWN;
         }
-        if (--users.count > 0) {
+        if (users.count > 1) {
+            users.count--;
             return Release.STILL_USED;
         }
-        usersOf.remove(allocator);
         if (users.key != null) {
-            shared.remove(users.key);
+            shared.remove(users.key); // first, as the key's own methods may fail
+        }
+        usersOf.remove(allocator);
+        if (mostUsers > LEAST_USERS && usersOf.size() < mostUsers / 8) {
+            shrink();
         }
         return Release.LAST;
     }
 
+    private void shrink() {
+        try {
+            usersOf = new IdentityHashMap<>(usersOf);
+            mostUsers = usersOf.size();
+        } catch (OutOfMemoryError e) {
+            // The table stays as large as it is.
+        }
+    }
+
+    /** Returns how many allocators the table has had room for since it was last made anew. */
+    synchronized int mostUsers() {
+        return mostUsers;
+    }
+
     /**
-     * Returns the allocators that have references.
+     * Calls an action with each allocator that has references, outside the lock. All are called, whatever an action
+     * throws. An allocator whose last reference is released meanwhile may be closed: its
+     * {@link AllocatorClosedException} is ignored.
+     *
+     * @param action what to do; the first thing that it throws, this method throws at the end, with the others
+     *     suppressed
+     */
+    public void forEachOpen(Consumer<? super A> action) {
+        forEachOpen(all(), action);
+    }
+
+    /**
+     * Calls an action with some allocators, as {@link #forEachOpen(Consumer)} does with all.
+     *
+     * @param some allocators that have references, or had them a moment ago
+     * @param action what to do
+     * @param <B> their type
+     */
+    public <B extends A> void forEachOpen(List<B> some, Consumer<? super B> action) {
+        final Failures failure = new Failures();
+        for (B allocator : some) {
+            try {
+                action.accept(allocator);
+            } catch (AllocatorClosedException e) {
+                if (isOpen(allocator)) {
+                    failure.add(e);
+                }
+            } catch (Throwable e) {
+                failure.add(e);
+            }
+        }
+        failure.throwIfAny();
+    }
+
+    /**
+     * Returns whether an allocator has references.
+     *
+     * @param allocator the allocator, compared by identity
+     * @return false if the last reference was released
+     */
+    public synchronized boolean isOpen(A allocator) {
+        return usersOf.containsKey(allocator);
+    }
+
+    /**
+     * Returns the allocators that have references, at this moment: another thread may release and close them.
      *
      * @return a copy, in no particular order
      */
     public synchronized List<A> all() {
-        return usersOf.values().stream().map(users -> users.allocator).toList();
+        final List<A> allocators = new ArrayList<>(usersOf.size());
+        for (Users<A> users : usersOf.values()) {
+            if (users.allocator != null) {
+                allocators.add(users.allocator);
+            }
+        }
+        return allocators;
     }
 
     /**

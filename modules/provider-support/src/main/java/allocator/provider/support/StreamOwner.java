@@ -18,14 +18,15 @@ public interface StreamOwner<S extends SyncStream> {
 
     /**
      * All work is done and no more will come: memory used on the stream is no longer bound to it, whether freed already
-     * or not (T-05). Not called where the device cannot confirm that the work is done.
+     * or not (T-05). Not called where the device cannot confirm that the work is done; a later close that can calls it,
+     * also after {@link #closed}.
      *
      * @param stream the stream
      */
     void workEnded(S stream);
 
     /**
-     * The stream is closed. Called once, last.
+     * The stream is closed: it takes no more calls. Called once, at the end of the first close.
      *
      * @param stream the stream
      */

@@ -2,35 +2,67 @@ package allocator.provider.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class BlockLedgerTest {
     private static final MemoryInfo MEMORY = new MemoryInfo(
             "Test", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
 
+    private static final BlockLedger.Return TAKES_ALL_BACK = (address, byteSize) -> {};
+
     private final BlockLedger ledger = new BlockLedger(MEMORY);
+
+    /** What a device may throw. */
+    static List<Throwable> failures() {
+        return List.of(
+                new DeviceException("failed", null),
+                new IllegalStateException("failed"),
+                new OutOfMemoryError("failed"),
+                new StackOverflowError("failed"),
+                new LinkageError("failed"));
+    }
+
+    private static BlockLedger.Return failingWith(Throwable failure) {
+        return (address, byteSize) -> throwAny(failure);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> void throwAny(Throwable failure) throws T {
+        throw (T) failure;
+    }
+
+    private void allocate(long address, long byteSize) {
+        assertThat(ledger.allocate(byteSize, size -> address)).isEqualTo(address);
+    }
 
     @Nested
     class Statistics {
         @Test
         void allocationsReservesAndFailuresAreCounted() {
-            ledger.allocated(0x1000, 100);
-            ledger.reserved(0x2000, 300);
+            allocate(0x1000, 100);
+            ledger.reserve(300, size -> 0x2000);
+            assertThat(ledger.allocate(1, size -> 0)).isZero();
             ledger.failed();
             final AllocatorStats stats = ledger.stats();
             assertThat(stats.numAllocs()).isEqualTo(2);
             assertThat(stats.numReserves()).isEqualTo(1);
-            assertThat(stats.numFailedAllocs()).isEqualTo(1);
+            assertThat(stats.numFailedAllocs()).isEqualTo(2);
             assertThat(stats.maxAllocSize()).isEqualTo(300);
             assertThat(stats.bytesInUse()).isEqualTo(400);
             assertThat(stats.bytesHeld()).isEqualTo(400);
@@ -39,12 +71,13 @@ class BlockLedgerTest {
 
         @Test
         void memoryIsHeldUntilItIsReturned() {
-            ledger.allocated(0x1000, 100);
-            final long byteSize = ledger.remove(0x1000);
-            assertThat(ledger.stats().bytesInUse()).isZero();
-            assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
-            assertThat(ledger.stats().freeBytes()).isEqualTo(100);
-            ledger.returned(byteSize);
+            allocate(0x1000, 100);
+            ledger.free(0x1000, (address, byteSize) -> {
+                assertThat(byteSize).isEqualTo(100);
+                assertThat(ledger.stats().bytesInUse()).isZero();
+                assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
+                assertThat(ledger.stats().freeBytes()).isEqualTo(100);
+            });
             assertThat(ledger.stats().bytesHeld()).isZero();
             assertThat(ledger.stats().peakBytesHeld()).isEqualTo(100);
             assertThat(ledger.stats().peakBytesInUse()).isEqualTo(100);
@@ -55,8 +88,8 @@ class BlockLedgerTest {
     class InvalidFree {
         @Test
         void anAddressInsideABlockIsInterior() {
-            ledger.allocated(0x1000, 100);
-            assertThatThrownBy(() -> ledger.remove(0x1001))
+            allocate(0x1000, 100);
+            assertThatThrownBy(() -> ledger.free(0x1001, TAKES_ALL_BACK))
                     .isInstanceOf(InteriorAddressException.class)
                     .hasMessageContaining("1 bytes into the block of 100 bytes at 0x1000");
             assertThat(ledger.stats().bytesInUse()).isEqualTo(100);
@@ -64,33 +97,157 @@ class BlockLedgerTest {
 
         @Test
         void anyOtherAddressIsForeign() {
-            ledger.allocated(0x1000, 100);
-            assertThatThrownBy(() -> ledger.remove(0x1000 + 100)).isInstanceOf(ForeignAddressException.class);
-            ledger.remove(0x1000);
-            assertThatThrownBy(() -> ledger.remove(0x1000)).isInstanceOf(ForeignAddressException.class);
+            allocate(0x1000, 100);
+            assertThatThrownBy(() -> ledger.free(0x1000 + 100, TAKES_ALL_BACK))
+                    .isInstanceOf(ForeignAddressException.class);
+            ledger.free(0x1000, TAKES_ALL_BACK);
+            assertThatThrownBy(() -> ledger.free(0x1000, TAKES_ALL_BACK)).isInstanceOf(ForeignAddressException.class);
+        }
+
+        @Test
+        void aBlockOnItsWayBackIsNotFreedAgain() {
+            allocate(0x1000, 100);
+            ledger.free(
+                    0x1000,
+                    (address, byteSize) -> assertThatThrownBy(() -> ledger.free(address, TAKES_ALL_BACK))
+                            .isInstanceOf(ForeignAddressException.class));
         }
     }
 
     @Nested
-    class MemoryThatTheDeviceDidNotTakeBack {
-        @Test
-        void staysHeldAndCanBeFreedAgain() {
-            ledger.allocated(0x1000, 100);
-            ledger.notReturned(0x1000, ledger.remove(0x1000));
+    class FailingDevice {
+        /** A free whose block is dead throws a device exception, whatever the device throws. */
+        private void assertThatFreeFails(Throwable failure) {
+            final DeviceException thrown =
+                    assertThrows(DeviceException.class, () -> ledger.free(0x1000, failingWith(failure)));
+            assertThat(failure instanceof DeviceException ? thrown : thrown.getCause())
+                    .isSameAs(failure);
+        }
+
+        @ParameterizedTest
+        @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
+        void anAllocationThatFailsLeavesNoTrace(Throwable failure) {
+            assertThatThrownBy(() -> ledger.allocate(100, size -> {
+                        throwAny(failure);
+                        return 0;
+                    }))
+                    .isSameAs(failure);
+            assertThat(ledger.isEmpty()).isTrue();
+            assertThat(ledger.stats()).isEqualTo(new BlockLedger(MEMORY).stats());
+        }
+
+        @ParameterizedTest
+        @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
+        void memoryThatItDidNotTakeBackStaysHeldAndCanBeFreedAgain(Throwable failure) {
+            allocate(0x1000, 100);
+            assertThatFreeFails(failure);
             assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
             assertThat(ledger.stats().bytesInUse()).isZero();
-            ledger.returned(ledger.remove(0x1000));
+            ledger.free(0x1000, TAKES_ALL_BACK);
+            assertThat(ledger.stats().bytesHeld()).isZero();
+        }
+
+        @ParameterizedTest
+        @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
+        void allIsTriedAtTheCloseAndCanBeTriedAgain(Throwable failure) {
+            allocate(0x1000, 100);
+            allocate(0x2000, 200);
+            allocate(0x3000, 300);
+            assertThatFreeFails(failure);
+            final List<Long> tried = new ArrayList<>();
+            assertThatThrownBy(() -> ledger.returnAll((address, byteSize) -> {
+                        tried.add(address);
+                        if (address == 0x2000) {
+                            throwAny(failure);
+                        }
+                    }))
+                    .isSameAs(failure);
+            assertThat(tried).containsExactly(0x2000L, 0x3000L, 0x1000L);
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(200);
+            ledger.returnAll(TAKES_ALL_BACK);
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+    }
+
+    /** What another thread does during a call to the device is done by the device here. */
+    @Nested
+    class OtherThreads {
+        @Test
+        void memoryOnItsWayBackIsHeld() {
+            allocate(0x1000, 100);
+            ledger.free(
+                    0x1000, (address, byteSize) -> assertThat(ledger.isEmpty()).isFalse());
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+
+        @Test
+        void memoryOnItsWayFromTheDeviceIsHeld() {
+            ledger.allocate(100, byteSize -> {
+                assertThat(ledger.isEmpty()).isFalse();
+                return 0;
+            });
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+
+        @Test
+        void aBlockThatAnotherThreadFreesDuringTheCloseIsSkipped() {
+            allocate(0x1000, 100);
+            allocate(0x2000, 200);
+            final List<Long> returned = new ArrayList<>();
+            ledger.returnAll((address, byteSize) -> {
+                returned.add(address);
+                if (address == 0x1000) {
+                    ledger.free(0x2000, (other, size) -> returned.add(other));
+                }
+            });
+            assertThat(returned).containsExactly(0x1000L, 0x2000L);
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+
+        @Test
+        void twoClosesReturnEachBlockOnce() {
+            allocate(0x1000, 100);
+            allocate(0x2000, 200);
+            allocate(0x3000, 300);
+            assertThrows(DeviceException.class, () -> ledger.free(0x3000, failingWith(new LinkageError("failed"))));
+            final List<Long> returned = new ArrayList<>();
+            ledger.returnAll((address, byteSize) -> {
+                returned.add(address);
+                ledger.returnAll((other, size) -> returned.add(other));
+            });
+            assertThat(returned).containsExactly(0x1000L, 0x2000L, 0x3000L);
             assertThat(ledger.stats().bytesHeld()).isZero();
         }
 
         @Test
-        void isDrainedWithTheLiveBlocks() {
-            ledger.allocated(0x1000, 100);
-            ledger.allocated(0x2000, 200);
-            ledger.notReturned(0x1000, ledger.remove(0x1000));
-            assertThat(ledger.drain())
-                    .containsExactly(new BlockLedger.Entry(0x2000, 200), new BlockLedger.Entry(0x1000, 100));
-            assertThat(ledger.drain()).isEmpty();
+        void aBlockWhoseFreeFailsDuringTheCloseIsTriedOnceMore() {
+            allocate(0x1000, 100);
+            allocate(0x2000, 200);
+            final List<Long> returned = new ArrayList<>();
+            ledger.returnAll((address, byteSize) -> {
+                returned.add(address);
+                if (address == 0x1000) {
+                    assertThrows(
+                            DeviceException.class,
+                            () -> ledger.free(0x2000, failingWith(new IllegalStateException("failed"))));
+                }
+            });
+            assertThat(returned).containsExactly(0x1000L, 0x2000L);
+            assertThat(ledger.isEmpty()).isTrue();
         }
+    }
+
+    @Test
+    void theTablesShrinkWhenBlocksAreFreed() {
+        final long before = ledger.heapBytes();
+        for (long address = 1; address <= 100_000; address++) {
+            allocate(address << 8, 1);
+        }
+        assertThat(ledger.heapBytes()).isGreaterThan(1_000_000);
+        for (long address = 1; address <= 100_000; address++) {
+            ledger.free(address << 8, TAKES_ALL_BACK);
+        }
+
+        assertThat(ledger.heapBytes()).isEqualTo(before);
     }
 }

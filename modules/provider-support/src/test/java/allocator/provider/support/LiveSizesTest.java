@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LiveSizesTest {
     /** Addresses around the sign bit: signed order would sort them wrongly. */
@@ -97,5 +99,33 @@ class LiveSizesTest {
             assertThat(sizes.removeOverlapping(0x2000, 0x1000)).isZero();
             assertThat(sizes.count()).isEqualTo(2);
         }
+    }
+
+    /** Regions of a reserved address range may begin a power of two apart. */
+    @ParameterizedTest
+    @ValueSource(ints = {8, 12, 21, 30, 36, 40, 44})
+    void addressesAPowerOfTwoApartDoNotCollide(int shift) {
+        final LiveSizes many = new LiveSizes();
+        final int count = 1 << Math.min(16, Long.SIZE - 1 - shift);
+        for (long i = 1; i <= count; i++) {
+            many.put(i << shift, 1);
+        }
+
+        assertThat(many.mostProbes()).isLessThan(16);
+    }
+
+    @Test
+    void aTableWithFewEntriesLeftBecomesSmallAtOnce() {
+        final LiveSizes many = new LiveSizes();
+        final long before = many.heapBytes();
+        for (long i = 1; i <= 100_000; i++) {
+            many.put(i << 8, 1);
+        }
+        for (long i = 1; i <= 100_000; i++) {
+            many.remove(i << 8);
+        }
+        many.ensureRoom();
+
+        assertThat(many.heapBytes()).isEqualTo(before);
     }
 }

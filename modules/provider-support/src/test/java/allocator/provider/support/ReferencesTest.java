@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.provider.support.References.Release;
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.MemoryInfo;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -65,6 +68,36 @@ class ReferencesTest {
             assertThat(references.acquireShared("key", ReferencesTest.this::make))
                     .isNotSameAs(first);
         }
+
+        /** A key whose hash code fails, as a record's may where the Java heap has ended. */
+        private static final class Key {
+            private boolean fails;
+
+            @Override
+            public boolean equals(Object other) {
+                return other instanceof Key;
+            }
+
+            @Override
+            public int hashCode() {
+                if (fails) {
+                    throw new OutOfMemoryError("simulated");
+                }
+                return 1;
+            }
+        }
+
+        @Test
+        void aReleaseWhoseKeyFailsChangesNothing() {
+            final Key key = new Key();
+            final Nothing allocator = references.acquireShared(key, ReferencesTest.this::make);
+            key.fails = true;
+            assertThatThrownBy(() -> references.release(allocator)).isInstanceOf(OutOfMemoryError.class);
+            key.fails = false;
+            assertThat(references.acquireShared(key, ReferencesTest.this::make)).isSameAs(allocator);
+            assertThat(references.release(allocator)).isEqualTo(Release.STILL_USED);
+            assertThat(references.release(allocator)).isEqualTo(Release.LAST);
+        }
     }
 
     @Nested
@@ -88,5 +121,68 @@ class ReferencesTest {
         assertThat(references.count()).isZero();
         references.acquireShared("key", this::make);
         assertThat(made).hasValue(1);
+    }
+
+    @Nested
+    class EachOpenOne {
+        private final Nothing one = references.acquireExclusive(ReferencesTest.this::make);
+        private final Nothing other = references.acquireExclusive(ReferencesTest.this::make);
+
+        @Test
+        void mayBeClosedByAnotherThreadMeanwhile() {
+            final List<Nothing> called = new ArrayList<>();
+            references.forEachOpen(allocator -> {
+                called.add(allocator);
+                if (called.size() == 2) {
+                    throw new AllocatorClosedException("closed");
+                }
+                references.release(allocator.equals(one) ? other : one);
+            });
+            assertThat(called).containsExactlyInAnyOrder(one, other);
+        }
+
+        @Test
+        void isCalledWhateverAnotherThrows() {
+            final List<Nothing> called = new ArrayList<>();
+            assertThatThrownBy(() -> references.forEachOpen(allocator -> {
+                        called.add(allocator);
+                        throw new AssertionError("failure " + called.size());
+                    }))
+                    .hasMessage("failure 1")
+                    .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
+            assertThat(called).containsExactlyInAnyOrder(one, other);
+        }
+
+        @Test
+        void isNotExpectedToBeClosedWhileItHasReferences() {
+            assertThatThrownBy(() -> references.forEachOpen(allocator -> {
+                        throw new AllocatorClosedException("closed");
+                    }))
+                    .isInstanceOf(AllocatorClosedException.class);
+        }
+    }
+
+    /** An allocator that was made and cannot be entered would be lost. */
+    @Test
+    void roomIsMadeBeforeTheMakerIsCalled() {
+        for (int i = 0; i < 1000; i++) {
+            final Nothing allocator = references.acquireShared(i, this::make);
+            assertThat(references.release(allocator)).isEqualTo(Release.LAST);
+            references.acquireExclusive(this::make);
+        }
+        assertThat(references.count()).isEqualTo(1000);
+        assertThat(references.all()).hasSize(1000);
+    }
+
+    @Test
+    void theTableShrinksWhenAllocatorsAreReleased() {
+        final List<Nothing> all = new ArrayList<>();
+        for (int i = 0; i < 10_000; i++) {
+            all.add(references.acquireExclusive(Nothing::new));
+        }
+        assertThat(references.mostUsers()).isEqualTo(10_000);
+        all.forEach(references::release);
+
+        assertThat(references.mostUsers()).isLessThan(100);
     }
 }

@@ -1,0 +1,130 @@
+package allocator.provider.support;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The ends of what a factory has created: each returns something to the device, and is tried again if it fails, so that
+ * nothing is lost because a device failed once.
+ *
+ * <p>A factory creates an {@link End} before it releases an allocator or a stream, and runs it. An end whose action
+ * throws anything is remembered, for which nothing is allocated. {@link #runAgain} tries all that failed, for instance
+ * when the factory is closed.
+ *
+ * <p>Safe for use by several threads. Actions run without a lock of this class, also several times and at once: an
+ * action returns what is left, does nothing if nothing is left, and throws if something stays.
+ */
+public final class Endings {
+    /** The ends that failed, oldest first. */
+    private @Nullable End oldest;
+
+    private @Nullable End newest;
+    private int failed;
+
+    /** Creates an instance without ends. */
+    public Endings() {}
+
+    /** An end, which can be run any number of times. */
+    public final class End {
+        private final Runnable action;
+        private @Nullable End next;
+        private boolean isListed;
+
+        private End(Runnable action) {
+            this.action = action;
+        }
+
+        /**
+         * Runs the action. If it throws anything, this method throws it and {@link Endings#runAgain} tries again.
+         *
+         * @throws StackOverflowError if the thread's stack has little left; the action has not run
+         */
+        public void run() {
+            StackReserve.touchShallow();
+            boolean hasEnded = false;
+            try {
+                StackReserve.touch();
+                action.run();
+                hasEnded = true;
+            } finally {
+                if (!hasEnded) {
+                    list(this);
+                }
+            }
+        }
+    }
+
+    /**
+     * Creates an end.
+     *
+     * @param action returns to the device what is left; may throw anything
+     * @return the end, not run
+     */
+    public End of(Runnable action) {
+        return new End(action);
+    }
+
+    private synchronized void list(End end) {
+        if (end.isListed) {
+            return;
+        }
+        end.isListed = true;
+        end.next = null;
+        if (newest == null) {
+            oldest = end;
+        } else {
+            newest.next = end;
+        }
+        newest = end;
+        failed++;
+    }
+
+    private synchronized @Nullable End takeOldest() {
+        final End end = oldest;
+        if (end != null) {
+            oldest = end.next;
+            if (oldest == null) {
+                newest = null;
+            }
+            end.next = null;
+            end.isListed = false;
+            failed--;
+        }
+        return end;
+    }
+
+    /**
+     * Returns how many ends {@link #runAgain} would run.
+     *
+     * @return the number of ends that failed and have not been run again since
+     */
+    public synchronized int failed() {
+        return failed;
+    }
+
+    /**
+     * Runs each end that failed, once. Does nothing if none did. What fails again is remembered again; the first thing
+     * thrown is thrown at the end, with the others suppressed.
+     */
+    public void runAgain() {
+        StackReserve.touch();
+        final Failures failure = new Failures();
+        for (int left = failed(); left > 0; left--) {
+            final End end = takeOldest();
+            if (end != null) {
+                run(end, failure);
+            }
+        }
+        failure.throwIfAny();
+    }
+
+    /** Runs an end that was taken from the list. It is listed again once: it may be another thread's after that. */
+    private void run(End end, Failures failure) {
+        try {
+            StackReserve.touch();
+            end.action.run();
+        } catch (Throwable e) {
+            list(end);
+            failure.add(e);
+        }
+    }
+}

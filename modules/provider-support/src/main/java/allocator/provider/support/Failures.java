@@ -1,0 +1,64 @@
+package allocator.provider.support;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Collects failures of any kind, so that all work is attempted; throws the first one at the end, with the others
+ * suppressed.
+ *
+ * <p>Not safe for use by several threads.
+ */
+public final class Failures {
+    private @Nullable Throwable first;
+
+    /** Creates an instance without a failure. */
+    public Failures() {}
+
+    /**
+     * Adds a failure. If the Java heap has no room to suppress it, it is dropped.
+     *
+     * @param failure what was thrown, checked or not; {@code null} for nothing
+     */
+    @SuppressWarnings("ReferenceEquality") // an exception may be thrown twice, but not be suppressed by itself
+    public void add(@Nullable Throwable failure) {
+        if (first == null) {
+            first = failure;
+        } else if (failure != null && failure != first) {
+            suppress(first, failure);
+        }
+    }
+
+    private static void suppress(Throwable first, Throwable failure) {
+        try {
+            first.addSuppressed(failure);
+        } catch (OutOfMemoryError e) {
+            // The first failure is the one to report.
+        }
+    }
+
+    /**
+     * Runs an action and adds whatever it throws.
+     *
+     * @param action the action
+     */
+    public void run(Runnable action) {
+        try {
+            action.run();
+        } catch (Throwable e) {
+            add(e);
+        }
+    }
+
+    /** Throws the first failure, if there was one. */
+    public void throwIfAny() {
+        if (first != null) {
+            throwUnchecked(first);
+        }
+    }
+
+    /** Throws what an allocator or stream threw, whether its methods declare it or not. */
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> void throwUnchecked(Throwable failure) throws T {
+        throw (T) failure;
+    }
+}
