@@ -20,7 +20,8 @@ public class ArenaAllocator implements ShrinkableAllocator {
      * Creates an allocator over an arena.
      *
      * @param arena the arena, which this allocator closes
-     * @param effectiveOptions the effective options, {@linkplain AllocatorOptions#resolve resolved} for every key
+     * @param effectiveOptions the effective options, {@linkplain AllocatorOptions#resolve resolved} for every key that
+     *     {@linkplain ArenaOptions#applicable applies}
      */
     public ArenaAllocator(BfcArena arena, AllocatorOptions effectiveOptions) {
         this.arena = Objects.requireNonNull(arena, "arena");

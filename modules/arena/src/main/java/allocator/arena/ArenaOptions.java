@@ -1,9 +1,12 @@
 package allocator.arena;
 
 import allocator.provider.support.Limit;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.OptionKey;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** The option keys of an arena: those of ONNX Runtime with its names, meanings (O-07) and defaults, and three more. */
 public final class ArenaOptions {
@@ -75,5 +78,30 @@ public final class ArenaOptions {
             MAX_KEPT_BYTES,
             MAX_LANES);
 
+    /** What only doubling uses. */
+    private static final Set<OptionKey<?>> OF_DOUBLING =
+            Set.of(INITIAL_CHUNK_SIZE_BYTES, INITIAL_GROWTH_CHUNK_SIZE_BYTES, MAX_POWER_OF_TWO_EXTEND_BYTES);
+
     private ArenaOptions() {}
+
+    /**
+     * Returns the keys that have an effect in a best-fit arena with given settings, for
+     * {@link AllocatorOptions#resolve}: without {@link #MAX_KEPT_BYTES} unless {@link #POLICY} is quick-fit, and
+     * without the sizes of doubling where {@link #EXTEND_STRATEGY} does not double. A setting that has no effect is not
+     * among the effective options.
+     *
+     * @param keys the keys that a provider has; those that are not of this class are kept
+     * @param requested the requested options
+     * @return the keys of {@code keys} that apply, in the same order
+     * @throws allocator.spi.InvalidOptionException if the value of a key that decides is invalid
+     */
+    public static List<OptionKey<?>> applicable(Collection<? extends OptionKey<?>> keys, AllocatorOptions requested) {
+        final boolean caches = requested.get(POLICY) == PlacementPolicy.QUICK_FIT;
+        final boolean doubles = requested.get(EXTEND_STRATEGY) == ExtendStrategy.POWER_OF_TWO;
+        return keys.stream()
+                .filter(key -> caches || !key.equals(MAX_KEPT_BYTES))
+                .filter(key -> doubles || !OF_DOUBLING.contains(key))
+                .<OptionKey<?>>map(key -> key)
+                .toList();
+    }
 }

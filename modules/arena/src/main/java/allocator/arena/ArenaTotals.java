@@ -1,10 +1,10 @@
 package allocator.arena;
 
+import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
@@ -12,16 +12,8 @@ import java.util.function.ToLongFunction;
 final class ArenaTotals {
     private final Lanes lanes;
 
-    /** Failures counted by lanes that did not fail the request, as another attempt succeeded. */
-    private final AtomicLong recoveredFailures = new AtomicLong();
-
     ArenaTotals(Lanes lanes) {
         this.lanes = lanes;
-    }
-
-    /** Subtracts failures of lanes from the statistics; a negative number adds them again. */
-    void recovered(int failures) {
-        recoveredFailures.addAndGet(failures);
     }
 
     /** Returns the statistics. */
@@ -44,6 +36,7 @@ final class ArenaTotals {
 
     /** Returns what the report of each lane says, all of one moment. */
     private <T> List<T> ofEach(Function<LaneReport, T> query) {
+        StackReserve.touch();
         final List<Lane> all = List.copyOf(lanes.all());
         final List<T> results = new ArrayList<>(all.size());
         int frozen = 0;
@@ -75,7 +68,7 @@ final class ArenaTotals {
                 .calls(
                         sum(each, AllocatorStats::numAllocs),
                         sum(each, AllocatorStats::numReserves),
-                        sum(each, AllocatorStats::numFailedAllocs) - recoveredFailures.get(),
+                        sum(each, AllocatorStats::numFailedAllocs),
                         max(each, AllocatorStats::maxAllocSize))
                 .regions(sum(each, AllocatorStats::numArenaExtensions), sum(each, AllocatorStats::numArenaShrinkages))
                 .build();

@@ -5,15 +5,19 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Regions;
+import allocator.arena.chunk.Repair;
 import allocator.arena.upstream.BriefLock;
 import allocator.arena.upstream.Counters;
 import allocator.arena.upstream.UpstreamReturns;
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.DeviceException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,8 +59,6 @@ final class Lane {
     private final LaneShrink shrink;
     private final LaneReport report;
 
-    private boolean isClosed;
-
     /** The requester of the latest allocation. */
     private long latestRequester;
 
@@ -72,7 +74,7 @@ final class Lane {
         placement = config.placementPolicy().newPlacement(config);
         regions = placement.regions();
         counters = new Counters(lanes.heldLimit);
-        returns = new UpstreamReturns(upstream, lock, counters);
+        returns = new UpstreamReturns(upstream, lock, counters, base -> lanes.leaving(this, base));
         reserves = new LaneReserves(this, lanes);
         growth = new LaneGrowth(this, lanes);
         shrink = new LaneShrink(this, lanes);
@@ -92,33 +94,62 @@ final class Lane {
      * Allocates for a stream or for none, and reports whether the requester contended with another one for the lock.
      */
     long allocate(long byteSize, @Nullable SyncStream stream, long requester) {
-        requireValid(byteSize);
-        final long address;
+        if (byteSize <= 0 || byteSize > OptionKey.MAX_SIZE) {
+            return allocateNothing(byteSize);
+        }
+        long address = NO_ADDRESS;
+        int taken = Placement.WHOLE;
         final boolean isContended;
         final boolean waited = lock.lock();
         try {
-            requireOpen();
+            begin();
             isContended = waited && requester != latestRequester;
             latestRequester = requester;
-            if (byteSize == 0) {
-                return NO_ADDRESS;
-            }
             address = tryTake(byteSize, stream);
-        } finally {
+            taken = placement.step;
+            placement.step = Placement.WHOLE;
             lock.unlock();
+        } catch (Throwable e) {
+            // Stores only: where the stack has ended, a call fails, and the lock would stay locked.
+            if (address != NO_ADDRESS) {
+                counters.allocs--;
+                placement.step = taken;
+            }
+            lock.owner = null;
+            lock.held = 0;
+            throw e;
         }
         if (isContended) {
-            lanes.choice.contended(this, requester);
+            contended(requester);
         }
         return address == NO_ADDRESS ? growth.takeFromNewRegion(byteSize, stream) : address;
     }
 
-    /** Takes a free chunk, and returns {@link Placement#NO_ADDRESS} if none fits. Under the lock. */
+    /** Returns {@link Placement#NO_ADDRESS} for size 0, and throws what any other size that is not valid deserves. */
+    private long allocateNothing(long byteSize) {
+        requireValid(byteSize);
+        return locked(() -> NO_ADDRESS);
+    }
+
+    /** Reports contention, unless there is no room for the report: an allocation that was made counts for more. */
+    private void contended(long requester) {
+        try {
+            lanes.choice.contended(this, requester);
+        } catch (VirtualMachineError e) {
+            // The next contention is reported.
+        }
+    }
+
+    /**
+     * Takes a free chunk, and returns {@link Placement#NO_ADDRESS} if none fits. Under the lock, between {@link #begin}
+     * and the end of the work under it, which the caller marks by {@link Placement#WHOLE}.
+     */
     long tryTake(long byteSize, @Nullable SyncStream stream) {
         final long address = placement.take(Granules.ceil(byteSize), byteSize, stream);
         if (address != NO_ADDRESS) {
             counters.allocated(Granules.toBytes(placement.takenGranules()), byteSize);
             assert passesSampledCheck();
+            counters.allocs++;
         }
         return address;
     }
@@ -131,18 +162,29 @@ final class Lane {
 
     /** Frees an allocation or a reserve of this lane. */
     void free(long address) {
+        boolean isFreed = false;
         lock.lock();
         try {
-            requireOpen();
+            begin();
             final Region region = regions.find(address);
             if (region != null) {
                 freeChunk(region, address);
-                return;
+                isFreed = true;
             }
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            // Stores only, as in allocate. What is freed is freed: what failed then is repaired later.
+            if (placement.step == Placement.FREED) {
+                isFreed = true;
+                placement.step = Placement.BEGUN;
+            }
+            lock.owner = null;
+            lock.held = 0;
+            if (!isFreed || !(e instanceof VirtualMachineError)) {
+                throw e;
+            }
         }
-        if (address != NO_ADDRESS) {
+        if (!isFreed && address != NO_ADDRESS) {
             reserves.free(address);
         }
     }
@@ -155,31 +197,79 @@ final class Lane {
         final long granules = placement.granules(region, chunk);
         final long requested = placement.requested(chunk);
         placement.prepareFree();
-        counters.freed(Granules.toBytes(granules), requested);
         placement.free(region, chunk, granules);
+        counters.freed(Granules.toBytes(granules), requested);
         assert passesSampledCheck();
+        placement.step = Placement.WHOLE;
+    }
+
+    /**
+     * Begins work under the lock: checks that the lane is open, and repairs what an operation has left half done. The
+     * work ends with {@link Placement#step} {@link Placement#WHOLE}, unless it fails.
+     */
+    void begin() {
+        if (placement.step != Placement.WHOLE) {
+            requireOpen();
+            repair();
+        }
+    }
+
+    private void requireOpen() {
+        if (isClosed()) {
+            throw new AllocatorClosedException("the arena of " + info + " is closed");
+        }
+    }
+
+    private void repair() {
+        final Repair.Live live = placement.repair();
+        final long reserved = reserves.sizes().totalBytes();
+        counters.recount(live.inUse() + reserved, live.requested() + reserved);
+        placement.step = Placement.WHOLE;
+    }
+
+    /**
+     * Runs work under the lock, after {@link #begin}. For work that is not an allocation or a free from a chunk, as it
+     * {@linkplain StackReserve touches the stack} first.
+     */
+    <T extends @Nullable Object> T locked(Supplier<T> work) {
+        StackReserve.touch();
+        lock.lock();
+        try {
+            begin();
+            final T result = work.get();
+            placement.step = Placement.WHOLE;
+            return result;
+        } finally {
+            lock.unlock();
+        }
     }
 
     void releaseStream(SyncStream stream) {
-        lock.lock();
-        try {
-            requireOpen();
+        locked(() -> {
             placement.releaseStream(stream);
             assert passesSampledCheck();
-        } finally {
-            lock.unlock();
-        }
+            return null;
+        });
     }
 
     void endRun(SyncStream stream) {
-        lock.lock();
-        try {
-            requireOpen();
+        locked(() -> {
             placement.endRun(stream);
             assert passesSampledCheck();
-        } finally {
-            lock.unlock();
-        }
+            return null;
+        });
+    }
+
+    /** Returns whether an address that the upstream allocator returned is one, and aligned as it declares. */
+    boolean isAligned(long address) {
+        return address != NO_ADDRESS && (address & (info.byteAlignment() - 1)) == 0;
+    }
+
+    DeviceException misaligned(long address) {
+        return new DeviceException(
+                "The allocator of " + info + " returned 0x" + Long.toHexString(address) + ", which is not aligned to "
+                        + info.byteAlignment() + " bytes",
+                null);
     }
 
     /** Forgets unreturned memory that the upstream allocator has handed out again: it was returned after all. */
@@ -202,34 +292,42 @@ final class Lane {
         return report;
     }
 
-    /** Prevents every change until {@link #unfreeze}. */
+    /** Prevents every change until {@link #unfreeze}, by a thread that has touched its stack. */
     void freeze() {
         lock.lock();
+        try {
+            begin();
+        } catch (Throwable e) {
+            lock.unlock();
+            throw e;
+        }
     }
 
     void unfreeze() {
         lock.unlock();
     }
 
-    /** Under the lock. */
-    void requireOpen() {
-        if (isClosed) {
-            throw new AllocatorClosedException("the arena of " + info + " is closed");
-        }
+    /** Returns the failed requests that the statistics of this lane contain: the main lane's those of all. */
+    long failedRequests() {
+        return number == 0 ? lanes.failedRequests() : 0;
     }
 
-    /** Closes the lane, and returns whether it was open. Under the lock. */
-    boolean markClosed() {
-        final boolean wasOpen = !isClosed;
-        isClosed = true;
-        return wasOpen;
+    /** Returns whether the lane is closed. Under the lock. */
+    boolean isClosed() {
+        return placement.step == Placement.CLOSED;
+    }
+
+    /** Closes the lane. Under the lock. */
+    void markClosed() {
+        placement.step = Placement.CLOSED;
     }
 
     /** Compares all structures with one another unless the lane is closed. */
     void checkConsistency() {
         lock.lock();
         try {
-            if (!isClosed) {
+            if (!isClosed()) {
+                begin();
                 requireConsistent();
             }
         } finally {

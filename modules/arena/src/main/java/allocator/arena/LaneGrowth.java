@@ -3,19 +3,28 @@ package allocator.arena;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
+import allocator.provider.support.StackReserve;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import org.jspecify.annotations.Nullable;
 
-/** Adds regions to a lane for requests that no free chunk serves. {@link Growth} decides how large they are. */
+/**
+ * Adds regions to a lane for requests that no free chunk serves. {@link Growth} decides how large they are.
+ *
+ * <p>All room that a region needs is made before its memory is taken from the device. What can still fail afterwards is
+ * undone: the memory goes back through {@link allocator.arena.upstream.UpstreamReturns}, which never loses it.
+ */
 final class LaneGrowth {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
 
     private final Lane lane;
     private final Lanes lanes;
     private final Growth growth;
+
+    /** The size of a region to come, and what to restore if none comes. */
+    private record Plan(long byteSize, long growthBefore) {}
 
     LaneGrowth(Lane lane, Lanes lanes) {
         this.lane = lane;
@@ -35,31 +44,34 @@ final class LaneGrowth {
 
     /** Takes a chunk that has become free, or else adds a region and takes a chunk of it. */
     long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
+        StackReserve.touch();
         lanes.deviceLock.lock();
         try {
-            final long growthBefore;
-            final long planned;
-            lane.lock.lock();
-            try {
-                lane.requireOpen();
-                final long address = lane.tryTake(byteSize, stream);
-                if (address != Placement.NO_ADDRESS) {
-                    return address;
-                }
-                growthBefore = growth.next();
-                planned = planRegion(byteSize, stream);
-            } finally {
-                lane.lock.unlock();
+            final long address = take(byteSize, stream);
+            if (address != Placement.NO_ADDRESS) {
+                return address;
             }
-            final Region region = newRegion(planned, byteSize, stream, growthBefore);
-            return addRegion(region, byteSize, stream);
+            return takeFromNewRegion(lane.locked(() -> planRegion(byteSize, stream)), byteSize, stream);
         } finally {
             lanes.deviceLock.unlock();
         }
     }
 
+    private long take(long byteSize, @Nullable SyncStream stream) {
+        lane.lock.lock();
+        try {
+            lane.begin();
+            lane.placement.unbindEnded();
+            final long address = lane.tryTake(byteSize, stream);
+            lane.placement.step = Placement.WHOLE;
+            return address;
+        } finally {
+            lane.lock.unlock();
+        }
+    }
+
     /** Plans the size of a region and advances growth. Under both locks. */
-    private long planRegion(long byteSize, @Nullable SyncStream stream) {
+    private Plan planRegion(long byteSize, @Nullable SyncStream stream) {
         final LaneReport report = lane.report();
         final long rounded = Granules.roundUp(byteSize);
         final long available = Granules.toBytes(Granules.floor(lanes.heldLimit.available()));
@@ -70,75 +82,93 @@ final class LaneGrowth {
             throw report.deviceFailed(byteSize, rounded, stream, false, null);
         }
         final long growthBefore = growth.next();
-        final long planned = Math.min(growth.plan(rounded), available);
+        final Plan plan = new Plan(Math.min(growth.plan(rounded), available), growthBefore);
         try {
-            lane.placement.prepareRegion(Granules.floor(planned));
+            lane.placement.prepareRegion(Granules.floor(plan.byteSize()));
+            lane.returns.ensureRoom(1);
         } catch (Throwable e) {
             growth.restore(growthBefore);
             throw e;
         }
-        return planned;
+        return plan;
     }
 
-    /** Allocates a region of {@code planned} bytes, or a smaller one that holds the request if the device has less. */
-    private Region newRegion(long planned, long byteSize, @Nullable SyncStream stream, long growthBefore) {
+    /** Adds a region of the planned size, or a smaller one that holds the request if the device has less. */
+    private long takeFromNewRegion(Plan plan, long byteSize, @Nullable SyncStream stream) {
         final long rounded = Granules.roundUp(byteSize);
-        long attempted = planned;
+        long attempted = plan.byteSize();
         while (true) {
             try {
-                return newRegion(attempted);
+                return takeFromRegionOf(attempted, byteSize, stream);
             } catch (OutOfMemoryException e) {
                 attempted = Growth.afterFailureOf(attempted, rounded);
                 if (attempted == 0) {
-                    lane.lock.lock();
-                    try {
-                        throw lane.report().deviceFailed(byteSize, rounded, stream, false, e);
-                    } finally {
-                        lane.lock.unlock();
-                    }
+                    throw lane.<OutOfMemoryException>locked(
+                            () -> lane.report().deviceFailed(byteSize, rounded, stream, false, e));
                 }
             } catch (Throwable e) {
-                lane.lock.lock();
-                try {
-                    growth.restore(growthBefore);
-                } finally {
-                    lane.lock.unlock();
-                }
+                restore(plan.growthBefore());
                 throw e;
             }
         }
     }
 
-    private Region newRegion(long byteSize) {
-        final long base = lane.upstream.alloc(byteSize);
-        try {
-            final Region region = lane.placement.newRegion(base, Granules.floor(byteSize));
-            lanes.obtained(base, byteSize);
-            lanes.entered(lane, base, byteSize);
-            return region;
-        } catch (Throwable e) {
-            lane.upstream.free(base);
-            throw e;
-        }
-    }
-
-    private long addRegion(Region region, long byteSize, @Nullable SyncStream stream) {
-        final long address;
+    private void restore(long growthBefore) {
         lane.lock.lock();
         try {
-            lane.placement.attach(region);
-            lane.counters.extended(region.byteSize());
-            address = lane.tryTake(byteSize, stream);
+            growth.restore(growthBefore);
         } finally {
             lane.lock.unlock();
         }
-        LOG.log(
-                Level.DEBUG,
-                "{0}: extended by {1} bytes at 0x{2} for {3} bytes",
-                lane.info,
-                region.byteSize(),
-                Long.toHexString(region.base()),
-                byteSize);
+    }
+
+    /** Adds a region of {@code regionBytes} and takes a chunk of it. Under the device lock. */
+    private long takeFromRegionOf(long regionBytes, long byteSize, @Nullable SyncStream stream) {
+        final Region region = lane.placement.newRegion(Granules.floor(regionBytes));
+        final LaneRegions.Room room = lanes.roomFor(lane);
+        final long base = lane.upstream.alloc(regionBytes);
+        boolean isAttached = false;
+        final long address;
+        try {
+            lanes.obtained(base, regionBytes);
+            if (!lane.isAligned(base)) {
+                throw lane.misaligned(base);
+            }
+            region.setBase(base);
+            lanes.entered(room, base, regionBytes);
+            lane.lock.lock();
+            try {
+                lane.begin();
+                lane.placement.prepareRegion(Granules.floor(regionBytes));
+                lane.placement.attach(region);
+                isAttached = true;
+                lane.counters.extended(regionBytes);
+                address = lane.tryTake(byteSize, stream);
+                lane.placement.step = Placement.WHOLE;
+            } finally {
+                lane.lock.unlock();
+            }
+        } finally {
+            if (!isAttached) {
+                lane.returns.returnUnused(base, regionBytes);
+            }
+        }
+        logExtended(region, byteSize);
         return address;
+    }
+
+    /** Logs, if that is possible: the caller's memory comes first. */
+    private void logExtended(Region region, long byteSize) {
+        try {
+            LOG.log(
+                    Level.DEBUG,
+                    "{0}: extended by {1} bytes at 0x{2} for {3} bytes",
+                    lane.info,
+                    region.byteSize(),
+                    Long.toHexString(region.base()),
+                    byteSize);
+        } catch (Throwable e) {
+            // A logger may throw anything, and so may the end of the Java heap.
+        }
     }
 }

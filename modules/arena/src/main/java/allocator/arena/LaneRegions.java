@@ -43,23 +43,44 @@ final class LaneRegions {
                 : otherwise;
     }
 
-    LaneRegions with(long start, long byteSize, Lane lane) {
-        final int index = -Arrays.binarySearch(starts, ordered(start)) - 1;
-        final Lane[] newLanes = Arrays.copyOf(lanes, lanes.length + 1);
-        System.arraycopy(lanes, index, newLanes, index + 1, lanes.length - index);
-        newLanes[index] = lane;
-        return new LaneRegions(insert(starts, index, ordered(start)), insert(byteSizes, index, byteSize), newLanes);
+    /** Makes room for a region of a lane, so that {@link Room#with} cannot fail. */
+    Room roomFor(Lane lane) {
+        return new Room(lane, starts.length + 1);
     }
 
-    private static long[] insert(long[] values, int index, long value) {
-        final long[] longer = Arrays.copyOf(values, values.length + 1);
-        System.arraycopy(values, index, longer, index + 1, values.length - index);
-        longer[index] = value;
-        return longer;
+    /** A table with room for one region more, which is filled once. */
+    static final class Room {
+        private final Lane lane;
+        private final LaneRegions larger;
+
+        private Room(Lane lane, int length) {
+            this.lane = lane;
+            larger = new LaneRegions(new long[length], new long[length], new Lane[length]);
+        }
+
+        /** Returns the regions of {@code table}, for which the room was made, and one region more. */
+        LaneRegions with(LaneRegions table, long start, long byteSize) {
+            final int index = -Arrays.binarySearch(table.starts, ordered(start)) - 1;
+            final int after = table.starts.length - index;
+            System.arraycopy(table.starts, 0, larger.starts, 0, index);
+            System.arraycopy(table.starts, index, larger.starts, index + 1, after);
+            System.arraycopy(table.byteSizes, 0, larger.byteSizes, 0, index);
+            System.arraycopy(table.byteSizes, index, larger.byteSizes, index + 1, after);
+            System.arraycopy(table.lanes, 0, larger.lanes, 0, index);
+            System.arraycopy(table.lanes, index, larger.lanes, index + 1, after);
+            larger.starts[index] = ordered(start);
+            larger.byteSizes[index] = byteSize;
+            larger.lanes[index] = lane;
+            return larger;
+        }
     }
 
+    /** Returns the regions without the one that starts at an address, if there is one. */
     LaneRegions without(long start) {
         final int index = Arrays.binarySearch(starts, ordered(start));
+        if (index < 0) {
+            return this;
+        }
         final Lane[] newLanes = Arrays.copyOf(lanes, lanes.length - 1);
         System.arraycopy(lanes, index + 1, newLanes, index, newLanes.length - index);
         return new LaneRegions(remove(starts, index), remove(byteSizes, index), newLanes);

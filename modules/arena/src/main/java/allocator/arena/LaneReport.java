@@ -27,9 +27,11 @@ final class LaneReport {
 
     /** Returns the counters. Under the lane's lock. */
     AllocatorStats stats() {
-        lane.requireOpen();
         placement.mergeCached();
-        return counters.toStats(limit(), Granules.toBytes(placement.largest()));
+        final AllocatorStats stats =
+                counters.toStats(limit(), Granules.toBytes(placement.largest()), lane.failedRequests());
+        placement.step = Placement.WHOLE;
+        return stats;
     }
 
     private long limit() {
@@ -38,7 +40,6 @@ final class LaneReport {
 
     /** Returns the lane as a value. Under the lane's lock. */
     ArenaSnapshot snapshot() {
-        lane.requireOpen();
         placement.mergeCached();
         return new ArenaSnapshot(
                 lane.info,
@@ -76,9 +77,7 @@ final class LaneReport {
     }
 
     private long sizeOf(long address, boolean isRequested) {
-        lane.lock.lock();
-        try {
-            lane.requireOpen();
+        return lane.locked(() -> {
             final Region region = lane.regions.find(address);
             final int chunk = region == null ? Region.NO_CHUNK : placement.liveChunk(region, address);
             if (region != null && chunk != Region.NO_CHUNK) {
@@ -90,9 +89,7 @@ final class LaneReport {
                         "0x" + Long.toHexString(address) + " is not a live allocation of " + lane.info);
             }
             return reserved;
-        } finally {
-            lane.lock.unlock();
-        }
+        });
     }
 
     /** Returns the bytes of Java heap that the lane's tables take. */
@@ -107,14 +104,14 @@ final class LaneReport {
         }
     }
 
-    /** Counts a request that exceeds the limit, and returns its exception. Under the lane's lock. */
+    /** Returns the exception for a request that exceeds the limit. Under the lane's lock. */
     OutOfMemoryException limitReached(
             long available, long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve) {
         final String reason = "Available memory of " + available + " is smaller than requested bytes of " + rounded;
         return outOfMemory(reason, byteSize, rounded, stream, isReserve, null);
     }
 
-    /** Counts a request that the device cannot satisfy, and returns its exception. Under the lane's lock. */
+    /** Returns the exception for a request that the device cannot satisfy. Under the lane's lock. */
     OutOfMemoryException deviceFailed(
             long byteSize,
             long rounded,
@@ -132,7 +129,6 @@ final class LaneReport {
             @Nullable SyncStream stream,
             boolean isReserve,
             @Nullable OutOfMemoryException cause) {
-        counters.failed();
         final long largest = isReserve ? 0 : Granules.toBytes(placement.largestFor(stream));
         final Shortage shortage = new Shortage(
                 lane.info,

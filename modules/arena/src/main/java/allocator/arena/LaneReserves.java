@@ -1,8 +1,10 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Placement;
+import allocator.provider.support.FailedReturn;
 import allocator.provider.support.InvalidFrees;
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.StackReserve;
 import allocator.spi.OutOfMemoryException;
 
 /** The reserves of a lane: allocations of the upstream allocator outside the regions, under the same limit. */
@@ -10,32 +12,35 @@ final class LaneReserves {
     private final Lane lane;
     private final Lanes lanes;
 
-    /** Guarded by the lane's lock. */
+    /** Guarded by the lane's lock. Room for one more is made before memory is taken. */
     private final LiveSizes sizes = new LiveSizes();
 
     LaneReserves(Lane lane, Lanes lanes) {
         this.lane = lane;
         this.lanes = lanes;
+        FailedReturn.prepare();
     }
 
     /** Reserves memory. */
     long reserve(long byteSize) {
+        StackReserve.touch();
         lanes.deviceLock.lock();
         try {
-            lane.lock.lock();
-            try {
-                lane.requireOpen();
-                final long available = lanes.heldLimit.available();
-                if (byteSize > available) {
-                    throw lane.report().limitReached(available, byteSize, byteSize, null, true);
-                }
-            } finally {
-                lane.lock.unlock();
-            }
+            lane.locked(() -> prepare(byteSize));
             return byteSize == 0 ? Placement.NO_ADDRESS : reserveUpstream(byteSize);
         } finally {
             lanes.deviceLock.unlock();
         }
+    }
+
+    private boolean prepare(long byteSize) {
+        final long available = lanes.heldLimit.available();
+        if (byteSize > available) {
+            throw lane.report().limitReached(available, byteSize, byteSize, null, true);
+        }
+        sizes.ensureRoom();
+        lane.returns.ensureRoom(1);
+        return true;
     }
 
     private long reserveUpstream(long byteSize) {
@@ -43,19 +48,18 @@ final class LaneReserves {
         try {
             address = lane.upstream.alloc(byteSize);
         } catch (OutOfMemoryException e) {
-            lane.lock.lock();
-            try {
-                throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
-            } finally {
-                lane.lock.unlock();
-            }
+            throw lane.<OutOfMemoryException>locked(
+                    () -> lane.report().deviceFailed(byteSize, byteSize, null, true, e));
         }
         lanes.obtained(address, byteSize);
+        if (!lane.isAligned(address)) {
+            lane.returns.returnUnused(address, byteSize);
+            throw lane.misaligned(address);
+        }
         lane.lock.lock();
         try {
             sizes.put(address, byteSize);
             lane.counters.reserved(byteSize);
-            assert lane.passesSampledCheck();
         } finally {
             lane.lock.unlock();
         }
@@ -64,28 +68,29 @@ final class LaneReserves {
 
     /** Frees a reserve. */
     void free(long address) {
+        StackReserve.touch();
         lanes.deviceLock.lock();
         try {
-            final long byteSize;
-            lane.lock.lock();
-            try {
-                lane.requireOpen();
-                byteSize = sizes.remove(address);
-                if (byteSize < 0) {
-                    throw InvalidFrees.diagnose(sizes, address, lane.info);
-                }
-                lane.counters.freed(byteSize, byteSize);
-                lane.returns.leaves(byteSize);
-            } finally {
-                lane.lock.unlock();
-            }
-            final RuntimeException failure = lane.returns.giveBack(address, byteSize, false);
+            lane.locked(() -> leave(address));
+            final Throwable failure = lane.returns.giveBack(address, false);
             if (failure != null) {
-                throw failure;
+                throw FailedReturn.of(failure);
             }
         } finally {
             lanes.deviceLock.unlock();
         }
+    }
+
+    private boolean leave(long address) {
+        final long byteSize = sizes.sizeOf(address);
+        if (byteSize == LiveSizes.NONE) {
+            throw InvalidFrees.diagnose(sizes, address, lane.info);
+        }
+        lane.returns.ensureRoom(1);
+        sizes.remove(address);
+        lane.counters.freed(byteSize, byteSize);
+        lane.returns.leaves(address, byteSize);
+        return true;
     }
 
     /** Returns the sizes of all reserves. Under the lane's lock. */

@@ -1,9 +1,11 @@
 package allocator.arena;
 
+import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
-import allocator.arena.upstream.Failures;
 import allocator.arena.upstream.UpstreamReturns;
+import allocator.provider.support.Failures;
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.StackReserve;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
@@ -37,23 +39,23 @@ final class LaneShrink {
 
     /** Returns every region without chunks in use, except the one that the configuration keeps. */
     ShrinkReport shrink() {
+        StackReserve.touch();
         lanes.deviceLock.lock();
         try {
             final Map<Region, Long> idle = new LinkedHashMap<>();
             final Set<SyncStream> owners = new LinkedHashSet<>();
-            final int kept;
-            lane.lock.lock();
-            try {
-                lane.requireOpen();
-                kept = findIdle(idle, owners);
-            } finally {
-                lane.lock.unlock();
-            }
+            final int kept = lane.locked(() -> findIdle(idle, owners));
             owners.forEach(LaneShrink::waitFor);
-            final List<Region> detached = detachUnchanged(idle);
-            final Failures failures = new Failures();
             lane.returns.tryAgain();
-            final long released = giveBackRegions(detached, failures);
+            final List<Region> detached = lane.locked(() -> detachUnchanged(idle));
+            final Failures failures = new Failures();
+            long released = 0;
+            for (final Region region : detached) {
+                final Throwable failure = lane.returns.giveBack(region.base(), true);
+                failures.add(failure);
+                released += failure == null ? region.byteSize() : 0;
+            }
+            compact();
             failures.throwIfAny();
             return report(released, detached.size(), kept);
         } finally {
@@ -96,70 +98,75 @@ final class LaneShrink {
         }
     }
 
-    /** Detaches the regions in which nothing was freed since they were noted: all work on them has been waited for. */
+    /**
+     * Detaches the regions in which nothing was freed since they were noted: all work on them has been waited for. Room
+     * is made first, so that no region is lost on the way.
+     */
     private List<Region> detachUnchanged(Map<Region, Long> idle) {
-        final List<Region> detached = new ArrayList<>();
-        lane.lock.lock();
-        try {
-            idle.forEach((region, frees) -> {
-                if (region.chunksInUse() == 0 && region.frees() == frees) {
-                    lane.placement.detach(region);
-                    lane.counters.detached();
-                    lane.returns.leaves(region.byteSize());
-                    detached.add(region);
-                }
-            });
-            lane.growth.restart();
-            assert lane.passesSampledCheck();
-        } finally {
-            lane.lock.unlock();
+        final List<Region> detached = new ArrayList<>(idle.size());
+        for (final Map.Entry<Region, Long> noted : idle.entrySet()) {
+            final Region region = noted.getKey();
+            if (region.chunksInUse() == 0 && region.frees() == noted.getValue()) {
+                detached.add(region);
+            }
         }
+        lane.returns.ensureRoom(detached.size());
+        for (int i = 0; i < detached.size(); i++) {
+            final Region region = detached.get(i);
+            lane.placement.detach(region);
+            lane.counters.detached();
+            lane.returns.leaves(region.base(), region.byteSize());
+        }
+        lane.growth.restart();
+        assert lane.passesSampledCheck();
         return detached;
     }
 
-    private long giveBackRegions(List<Region> detached, Failures failures) {
-        long released = 0;
-        for (final Region region : detached) {
-            lanes.leaving(lane, region.base());
-            final RuntimeException failure = lane.returns.giveBack(region.base(), region.byteSize(), true);
-            failures.add(failure);
-            released += failure == null ? region.byteSize() : 0;
+    /** Gives back Java heap, unless there is too little to do so: the tables stay as large as they are then. */
+    private void compact() {
+        try {
+            lane.locked(() -> {
+                lane.placement.compact();
+                lane.reserves.sizes().ensureRoom();
+                lane.returns.ensureRoom(0);
+                assert lane.passesSampledCheck();
+                return null;
+            });
+        } catch (OutOfMemoryError e) {
+            // The next shrink tries again.
         }
-        return released;
     }
 
     private ShrinkReport report(long released, int regionsReleased, int kept) {
-        final ShrinkReport report;
-        lane.lock.lock();
-        try {
-            report = new ShrinkReport(
-                    released, regionsReleased, lane.counters.held(), lane.regions.count() - kept, kept);
-        } finally {
-            lane.lock.unlock();
-        }
+        final ShrinkReport report = lane.locked(() ->
+                new ShrinkReport(released, regionsReleased, lane.counters.held(), lane.regions.count() - kept, kept));
         LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
         return report;
     }
 
-    /** Closes the lane and returns everything, live or not. */
+    /**
+     * Closes the lane and returns everything, live or not. What the device fails to take back stays known: another call
+     * tries to return it again.
+     */
     CloseReport close() {
+        StackReserve.touch();
         lanes.deviceLock.lock();
         try {
             final Set<SyncStream> owners = new LinkedHashSet<>();
-            final LiveSizes all = new LiveSizes();
+            final Failures failures = new Failures();
             final CloseReport report;
+            final LiveSizes all = new LiveSizes();
             lane.lock.lock();
             try {
-                if (!lane.markClosed()) {
-                    return new CloseReport(0, 0, 0);
-                }
-                report = emptyInto(all, owners);
+                report = lane.isClosed() ? new CloseReport(0, 0, lane.returns.heldBytes()) : leaveAll(owners);
+                all.ensureRoom(lane.returns.unreturned().count());
+                lane.returns.unreturned().forEach(all::put);
+                lane.markClosed();
             } finally {
                 lane.lock.unlock();
             }
-            final Failures failures = new Failures();
             owners.forEach(stream -> failures.run(() -> waitFor(stream)));
-            all.forEach((address, byteSize) -> failures.run(() -> lane.upstream.free(address)));
+            all.forEach((address, byteSize) -> failures.add(lane.returns.giveBack(address, false)));
             failures.throwIfAny();
             return report;
         } finally {
@@ -167,17 +174,21 @@ final class LaneShrink {
         }
     }
 
-    /** Adds all memory held to {@code all}, and the streams to wait for to {@code owners}. */
-    private CloseReport emptyInto(LiveSizes all, Set<SyncStream> owners) {
+    /** Enters all memory held as unreturned, and adds the streams to wait for to {@code owners}. */
+    private CloseReport leaveAll(Set<SyncStream> owners) {
+        lane.begin();
         lane.placement.mergeCached();
-        long live = lane.reserves.sizes().count();
-        for (final Region region : lane.regions.toList()) {
+        final LiveSizes reserves = lane.reserves.sizes();
+        final List<Region> regions = lane.regions.toList();
+        long live = reserves.count();
+        for (final Region region : regions) {
             live += region.chunksInUse();
             lane.placement.addOwners(region, owners);
-            all.put(region.base(), region.byteSize());
         }
-        lane.reserves.sizes().forEach(all::put);
-        lane.returns.unreturned().forEach(all::put);
-        return new CloseReport(live, lane.counters.requested(), all.totalBytes());
+        lane.returns.ensureRoom(regions.size() + reserves.count());
+        regions.forEach(region -> lane.returns.leaves(region.base(), region.byteSize()));
+        reserves.forEach(lane.returns::leaves);
+        lane.placement.step = Placement.WHOLE;
+        return new CloseReport(live, lane.counters.requested(), lane.returns.heldBytes());
     }
 }

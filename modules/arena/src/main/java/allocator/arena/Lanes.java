@@ -1,13 +1,15 @@
 package allocator.arena;
 
-import allocator.arena.upstream.Failures;
 import allocator.arena.upstream.HeldLimit;
+import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.ShrinkReport;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The lanes of an arena, and what they share: the upstream allocator, the lock under which it is called, the limit, and
@@ -23,6 +25,7 @@ final class Lanes {
     final LaneChoice choice;
 
     private final ArenaConfig config;
+    private final AtomicLong failedRequests = new AtomicLong();
     private final List<Lane> all = new CopyOnWriteArrayList<>();
 
     /** The regions of all lanes but the main one. Written under the device lock. */
@@ -62,14 +65,29 @@ final class Lanes {
         return regions.find(address, main);
     }
 
+    /** Counts a request that neither its lane nor any other could serve. */
+    void requestFailed() {
+        failedRequests.incrementAndGet();
+    }
+
+    /** Returns how many requests failed. */
+    long failedRequests() {
+        return failedRequests.get();
+    }
+
+    /** Makes room for a region of a lane, so that {@link #entered} cannot fail. Under the device lock. */
+    LaneRegions.@Nullable Room roomFor(Lane lane) {
+        return lane == main ? null : regions.roomFor(lane);
+    }
+
     /** Records the lane of a region, before an address of it is handed out. Under the device lock. */
-    void entered(Lane lane, long base, long byteSize) {
-        if (lane != main) {
-            regions = regions.with(base, byteSize, lane);
+    void entered(LaneRegions.@Nullable Room room, long base, long byteSize) {
+        if (room != null) {
+            regions = room.with(regions, base, byteSize);
         }
     }
 
-    /** Forgets a region, before the upstream allocator may hand it out again. Under the device lock. */
+    /** Forgets a region, if it is known, before the upstream allocator may hand it out again. Under the device lock. */
     void leaving(Lane lane, long base) {
         if (lane != main) {
             regions = regions.without(base);
@@ -78,8 +96,8 @@ final class Lanes {
 
     /** Lets every lane forget unreturned memory that the upstream allocator has handed out again. */
     void obtained(long address, long byteSize) {
-        for (final Lane lane : all) {
-            lane.forgetReturned(address, byteSize);
+        for (int i = 0; i < all.size(); i++) { // an iterator takes Java heap, which may have ended
+            all.get(i).forgetReturned(address, byteSize);
         }
     }
 

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Serves a request that a lane could not: first from the free memory of the other lanes, then once more after all lanes
- * have returned their free regions. The statistics count a request that fails in the end as one failure, and one that
- * succeeds as none.
+ * have returned their free regions. A request that fails in the end counts as one failure, and one that succeeds as
+ * none.
  */
 final class PressureRelief {
     private final Lanes lanes;
@@ -27,41 +27,37 @@ final class PressureRelief {
 
     /** Allocates after {@code own}, the requester's lane, failed with {@code failure}. */
     long allocate(long byteSize, @Nullable SyncStream stream, long requester, Lane own, OutOfMemoryException failure) {
-        int failures = 1;
         for (final Lane lane : lanes.all()) {
             if (lane != own) {
                 try {
-                    final long address = lane.allocate(byteSize, stream, requester);
-                    totals.recovered(failures);
-                    return address;
+                    return lane.allocate(byteSize, stream, requester);
                 } catch (OutOfMemoryException e) {
-                    failures++;
                     failure.addSuppressed(e);
                 }
             }
         }
-        return afterShrink(byteSize, () -> own.allocate(byteSize, stream, requester), failure, failures);
+        return afterShrink(byteSize, () -> own.allocate(byteSize, stream, requester), failure);
     }
 
     /** Reserves after the main lane failed with {@code failure}. */
     long reserve(long byteSize, OutOfMemoryException failure) {
-        return afterShrink(byteSize, () -> lanes.main.reserve(byteSize), failure, 1);
+        return afterShrink(byteSize, () -> lanes.main.reserve(byteSize), failure);
     }
 
     /** Shrinks all lanes if there are several, and repeats the request. */
-    private long afterShrink(long byteSize, LongSupplier request, OutOfMemoryException failure, int failures) {
+    private long afterShrink(long byteSize, LongSupplier request, OutOfMemoryException failure) {
         if (lanes.count() == 1) {
+            lanes.requestFailed();
             throw failure;
         }
-        // Of all the failures, one counts if the last attempt fails as well.
-        totals.recovered(failures);
         try {
             lanes.shrink();
             return request.getAsLong();
         } catch (OutOfMemoryException e) {
+            lanes.requestFailed();
             throw ofAllLanes(e, byteSize);
         } catch (AllocatorException e) {
-            totals.recovered(-1);
+            lanes.requestFailed();
             failure.addSuppressed(e);
             throw failure;
         }

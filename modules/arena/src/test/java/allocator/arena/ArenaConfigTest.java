@@ -105,4 +105,21 @@ class ArenaConfigTest {
         assertThat(ArenaConfig.from(resolved)).isEqualTo(ArenaConfig.DEFAULT);
         assertThat(ArenaOptions.KEYS).extracting(OptionKey::name).allMatch(name -> name.startsWith("arena."));
     }
+
+    @Test
+    void aKeyWithoutEffectDoesNotApply() {
+        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.EMPTY))
+                .hasSize(ArenaOptions.KEYS.size() - 1)
+                .doesNotContain(ArenaOptions.MAX_KEPT_BYTES);
+        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.policy", "quick-fit"))))
+                .containsExactlyElementsOf(ArenaOptions.KEYS);
+        assertThat(ArenaOptions.applicable(
+                        ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.extend_strategy", "kSameAsRequested"))))
+                .containsExactly(
+                        ArenaOptions.EXTEND_STRATEGY,
+                        ArenaOptions.MAX_DEAD_BYTES_PER_CHUNK,
+                        ArenaOptions.MAX_MEM,
+                        ArenaOptions.POLICY,
+                        ArenaOptions.MAX_LANES);
+    }
 }

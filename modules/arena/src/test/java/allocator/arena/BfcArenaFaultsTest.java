@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import allocator.provider.support.Limit;
-import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
@@ -13,15 +11,9 @@ import allocator.spi.ShrinkReport;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
 import allocator.testkit.Faults;
-import java.io.File;
-import java.net.URISyntaxException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -239,33 +231,7 @@ class BfcArenaFaultsTest {
     /** In a JVM of its own, which ends with an exception if a chunk is lost. */
     @ParameterizedTest
     @EnumSource(PlacementPolicy.class)
-    void anExhaustedHeapLosesNothing(PlacementPolicy policy, @TempDir Path folder) throws Exception {
-        final Path log = folder.resolve("log");
-        final Process program = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx24m",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        String.join(
-                                File.pathSeparator,
-                                "target/test-classes",
-                                home(BfcArena.class),
-                                home(Allocator.class),
-                                home(Limit.class),
-                                home(FakeDevice.class)),
-                        HeapExhaustion.class.getName(),
-                        policy.name())
-                .redirectErrorStream(true)
-                .redirectOutput(log.toFile())
-                .start();
-        final boolean ended = program.waitFor(1, TimeUnit.MINUTES);
-        program.destroyForcibly();
-        assertThat(ended).as(Files.readString(log)).isTrue();
-        assertThat(program.exitValue()).as(Files.readString(log)).isZero();
-    }
-
-    private static String home(Class<?> type) throws URISyntaxException {
-        return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI())
-                .toString();
+    void anExhaustedHeapLosesNothing(PlacementPolicy policy) throws Exception {
+        OwnJvm.run(HeapExhaustion.class, List.of("-Xmx24m", "-XX:+UseSerialGC"), policy.name());
     }
 }

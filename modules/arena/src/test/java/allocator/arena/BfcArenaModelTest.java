@@ -28,6 +28,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 class BfcArenaModelTest {
     private static final int STREAMS = 3;
 
+    /** More than a search visits one by one. */
+    private static final int MANY_STREAMS = 24;
+
     /** How many random programs a bug may survive. */
     private static final int PROGRAMS = 300;
 
@@ -68,7 +71,12 @@ class BfcArenaModelTest {
 
     @Property(tries = 400)
     void theArenaDoesWhatTheModelDoes(@ForAll("setups") Setup setup, @ForAll("programs") List<Step> program) {
-        compare(setup, program, null);
+        compare(setup, program, STREAMS, null);
+    }
+
+    @Property(tries = 400)
+    void withManyStreamsItDoesTheSame(@ForAll("setups") Setup setup, @ForAll("longPrograms") List<Step> program) {
+        compare(setup, program, MANY_STREAMS, null);
     }
 
     /** Each bug is found: the comparison is strict enough. */
@@ -89,7 +97,7 @@ class BfcArenaModelTest {
     private static void comparePrograms(@Nullable ModelBug bug) {
         for (int seed = 0; seed < PROGRAMS; seed++) {
             final Random random = new Random(seed);
-            compare(randomSetup(random), randomProgram(random), bug);
+            compare(randomSetup(random), randomProgram(random), STREAMS, bug);
         }
     }
 
@@ -124,13 +132,13 @@ class BfcArenaModelTest {
         }
     }
 
-    private static void compare(Setup setup, List<Step> program, @Nullable ModelBug bug) {
+    private static void compare(Setup setup, List<Step> program, int streamCount, @Nullable ModelBug bug) {
         final FakeDevice device = new FakeDevice().capacity(setup.capacity);
         final BfcArena arena = new BfcArena(device, setup.config);
         final FakeDevice modelDevice = new FakeDevice().capacity(setup.capacity);
         final ModelArena model = new ModelArena(modelDevice, setup.config, bug);
         final List<FakeStream> streams = new ArrayList<>();
-        for (int i = 0; i < STREAMS; i++) {
+        for (int i = 0; i < streamCount; i++) {
             streams.add(new FakeStream());
         }
         final List<Long> live = new ArrayList<>();
@@ -148,7 +156,7 @@ class BfcArenaModelTest {
 
     private static void perform(
             Step step, BfcArena arena, ModelArena model, List<FakeStream> streams, List<Long> live) {
-        final FakeStream stream = streams.get(step.choice % STREAMS);
+        final FakeStream stream = streams.get(step.choice % streams.size());
         switch (step.kind) {
             case ALLOC -> allocate(() -> arena.alloc(step.size), () -> model.alloc(step.size, null), live);
             case ALLOC_ON_STREAM ->
@@ -165,7 +173,7 @@ class BfcArenaModelTest {
                 arena.shrink();
                 model.shrink();
             }
-            case WAIT -> stream.notifyAndWait(streams.get(step.choice / STREAMS % STREAMS));
+            case WAIT -> stream.notifyAndWait(streams.get(step.choice / streams.size() % streams.size()));
             case END_RUN -> {
                 arena.endRun(stream);
                 model.endRun(stream);
@@ -234,6 +242,15 @@ class BfcArenaModelTest {
 
     @Provide
     Arbitrary<List<Step>> programs() {
+        return programsOf(150);
+    }
+
+    @Provide
+    Arbitrary<List<Step>> longPrograms() {
+        return programsOf(500);
+    }
+
+    private static Arbitrary<List<Step>> programsOf(int maxSteps) {
         final Arbitrary<Kind> kinds = Arbitraries.of(weighted());
         final Arbitrary<Integer> sizes = Arbitraries.oneOf(
                 Arbitraries.integers().between(0, 2000), Arbitraries.integers().between(0, 20_000));
@@ -241,7 +258,7 @@ class BfcArenaModelTest {
                 .as(Step::new)
                 .list()
                 .ofMinSize(1)
-                .ofMaxSize(150);
+                .ofMaxSize(maxSteps);
     }
 
     private static List<Step> randomProgram(Random random) {

@@ -53,6 +53,21 @@ class BfcArenaStreamsTest {
     }
 
     @Test
+    void memoryOfAnEndedStreamIsUsedBeforeTheArenaGrows() {
+        final List<FakeStream> streams = new ArrayList<>();
+        for (int i = 0; i < 64; i++) {
+            streams.add(new FakeStream());
+            arena.allocOnStream(REGION / 64, streams.get(i));
+        }
+        final long freed = chunks().get(40).address();
+        arena.free(freed);
+        assertThat(arena.stats().bytesHeld()).isEqualTo(REGION);
+        streams.get(40).close();
+
+        assertThat(arena.allocOnStream(REGION / 64, s1)).isEqualTo(freed);
+    }
+
+    @Test
     void noOtherRequesterReusesIt() {
         final long a = arena.allocOnStream(REGION, s1);
         arena.free(a);

@@ -5,10 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
 import allocator.testkit.HeapUse;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The Java heap that an arena takes: little, and none for each call. */
 class BookkeepingTest {
@@ -72,6 +77,89 @@ class BookkeepingTest {
         }
 
         assertThat(arena.bookkeepingBytes()).isLessThan(managed / 100);
+    }
+
+    /** A thousand bytes for each stream, its blocks included. */
+    @Test
+    void aStreamWithLittleMemoryCostsLittle() {
+        final int streams = 20_000;
+        final BfcArena arena = arena(1L << 30);
+        for (int i = 0; i < streams; i++) {
+            final FakeStream stream = new FakeStream();
+            final long freed = arena.allocOnStream(256, stream);
+            arena.allocOnStream(256, stream);
+            arena.free(freed);
+        }
+
+        assertThat(arena.bookkeepingBytes() / streams).isLessThan(1000);
+    }
+
+    /** The tables for a million blocks and for 20,000 streams are given back. */
+    @ParameterizedTest
+    @EnumSource(PlacementPolicy.class)
+    void aShrinkGivesBackTheTables(PlacementPolicy policy) {
+        final BfcArena arena = new BfcArena(
+                new FakeDevice(),
+                new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1 << 30, 1 << 20, 4096, 1 << 30, 0, policy, 0, 0, true));
+        arena.free(arena.alloc(1));
+        final long before = arena.bookkeepingBytes();
+        final int streams = 20_000;
+        final long[] blocks = new long[50 * streams];
+        final List<FakeStream> released = new ArrayList<>();
+        for (int i = 0; i < streams; i++) {
+            final FakeStream stream = new FakeStream();
+            released.add(stream);
+            for (int block = 0; block < 50; block++) {
+                blocks[50 * i + block] = arena.allocOnStream(256, stream);
+            }
+        }
+        final long kept = arena.alloc(4096);
+        for (final long block : blocks) {
+            arena.free(block);
+        }
+        assertThat(arena.bookkeepingBytes()).isGreaterThan(20_000_000);
+        released.forEach(arena::releaseStream);
+        arena.shrink();
+
+        assertThat(arena.bookkeepingBytes()).isLessThan(before + 500_000);
+        assertThat(arena.allocatedSize(kept)).isEqualTo(4096);
+        arena.checkConsistency();
+    }
+
+    @Test
+    void shortThreadsLeaveNothing() throws InterruptedException {
+        final BfcArena arena = arena(16L << 20);
+        arena.free(arena.alloc(4096));
+        final long before = arena.bookkeepingBytes();
+        final Set<Thread> running = new HashSet<>();
+        for (int i = 0; i < 100_000; i++) {
+            running.add(Thread.startVirtualThread(() -> arena.free(arena.alloc(4096))));
+            if (running.size() == 100) {
+                for (final Thread thread : running) {
+                    thread.join();
+                }
+                running.clear();
+            }
+        }
+        arena.shrink();
+
+        assertThat(arena.bookkeepingBytes()).isLessThan(before + arena.laneCount() * 100_000L);
+        assertThat(arena.stats().bytesInUse()).isZero();
+    }
+
+    @Test
+    void streamsThatEndLeaveNothing() {
+        final BfcArena arena = arena(16L << 20);
+        final FakeStream first = new FakeStream();
+        arena.free(arena.allocOnStream(4096, first));
+        final long before = arena.bookkeepingBytes();
+        for (int i = 0; i < 100_000; i++) {
+            final FakeStream stream = new FakeStream();
+            arena.free(arena.allocOnStream(4096, stream));
+            arena.releaseStream(stream);
+        }
+
+        assertThat(arena.bookkeepingBytes()).isLessThan(before + 50_000);
     }
 
     /** A large region costs nothing before it is used. */

@@ -11,13 +11,16 @@ class LaneRegionsTest {
     private final Lane low = lanes.add();
     private final Lane high = lanes.add();
 
+    private static LaneRegions with(LaneRegions regions, long start, long byteSize, Lane lane) {
+        return regions.roomFor(lane).with(regions, start, byteSize);
+    }
+
     /** Addresses are unsigned: a region may lie in the upper half, across the middle, and at the very end. */
     @Test
     void aRegionIsFoundByEachOfItsAddresses() {
-        final LaneRegions regions = LaneRegions.NONE
-                .with(-4096, 4096, high)
-                .with(0x10_0000, 4096, low)
-                .with(Long.MIN_VALUE - 4096, 8192, high);
+        LaneRegions regions = with(LaneRegions.NONE, -4096, 4096, high);
+        regions = with(regions, 0x10_0000, 4096, low);
+        regions = with(regions, Long.MIN_VALUE - 4096, 8192, high);
         assertThat(regions.find(0x10_0000, main)).isSameAs(low);
         assertThat(regions.find(0x10_0FFF, main)).isSameAs(low);
         assertThat(regions.find(0x10_1000, main)).isSameAs(main);
@@ -32,9 +35,10 @@ class LaneRegionsTest {
 
     @Test
     void aRegionThatLeftIsNotFound() {
-        final LaneRegions regions = LaneRegions.NONE.with(4096, 4096, low).with(8192, 4096, high);
+        final LaneRegions regions = with(with(LaneRegions.NONE, 4096, 4096, low), 8192, 4096, high);
         assertThat(regions.without(4096).find(4096, main)).isSameAs(main);
         assertThat(regions.without(4096).find(8192, main)).isSameAs(high);
         assertThat(regions.find(4096, main)).as("in the one before").isSameAs(low);
+        assertThat(regions.without(12288)).as("nothing to leave").isSameAs(regions);
     }
 }

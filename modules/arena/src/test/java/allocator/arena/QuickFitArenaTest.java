@@ -27,6 +27,9 @@ class QuickFitArenaTest {
     private static final long GRANULE = Granules.BYTES;
     private static final int STREAMS = 3;
 
+    /** More than have a cache. */
+    private static final int MANY_STREAMS = 200;
+
     private final FakeDevice device = new FakeDevice();
     private final BfcArena arena = arena(device, 0, 0);
 
@@ -205,14 +208,15 @@ class QuickFitArenaTest {
         final FakeDevice memory = new FakeDevice();
         final long limit = random.nextBoolean() ? 0 : (64 + random.nextInt(512)) * GRANULE;
         final BfcArena tested = arena(memory, limit, random.nextInt(3) * 40L * GRANULE);
+        final int count = random.nextInt(4) == 0 ? MANY_STREAMS : STREAMS;
         final List<FakeStream> streams =
-                Stream.generate(FakeStream::new).limit(STREAMS).toList();
+                Stream.generate(FakeStream::new).limit(count).toList();
         final Map<Long, @Nullable FakeStream> live = new HashMap<>();
         final Map<Long, Long> liveGranules = new HashMap<>();
         final Map<Long, Binding> bindings = new HashMap<>();
         long inUse = 0;
-        for (int step = 0; step < 300; step++) {
-            final FakeStream stream = random.nextInt(4) == 0 ? null : streams.get(random.nextInt(STREAMS));
+        for (int step = 0; step < 300 + 3 * count; step++) {
+            final FakeStream stream = random.nextInt(4) == 0 ? null : streams.get(random.nextInt(count));
             final int choice = random.nextInt(100);
             if (choice < 48) {
                 final long byteSize = 1L + random.nextInt(random.nextInt(4) == 0 ? 20_000 : 2000);
@@ -250,7 +254,7 @@ class QuickFitArenaTest {
                 }
                 inUse -= byteSize;
             } else if (choice < 95) {
-                streams.get(random.nextInt(STREAMS)).notifyAndWait(streams.get(random.nextInt(STREAMS)));
+                streams.get(random.nextInt(count)).notifyAndWait(streams.get(random.nextInt(count)));
             } else if (choice < 98 && stream != null) {
                 tested.endRun(stream);
                 bindings.values().removeIf(binding -> binding.stream == stream);

@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A region of a {@link BumpAllocator} and its blocks, in order of their offsets. A freed block keeps its entry until
  * the last block of the region is freed, which resets the region.
+ *
+ * <p>A block and the counters change in one step without a call, so that nothing can fail between two stores.
  */
 final class BlockRegion extends BumpRegion {
     /** Whether it was taken for a single request, outside the chain's limit. */
@@ -47,30 +49,46 @@ final class BlockRegion extends BumpRegion {
         return Math.max(0, byteSize - align(top, byteAlignment));
     }
 
-    /** Allocates a block and returns its address; {@code 0} if there is no room. */
-    long bump(long wantedSize, long byteAlignment) {
+    /** Allocates and counts a block and returns its address; {@code 0} if there is no room. */
+    long bump(long wantedSize, long byteAlignment, BumpCounters counters) {
         final long start = align(top, byteAlignment);
         if (wantedSize > byteSize - start) {
             return 0;
         }
         if (count == offsets.length) {
-            offsets = Arrays.copyOf(offsets, 2 * count);
-            sizes = Arrays.copyOf(sizes, 2 * count);
+            growTables();
         }
+        final long address = base() + start;
         offsets[count] = start;
         sizes[count] = wantedSize;
         count++;
         live++;
         top = start + wantedSize;
-        return base() + start;
+        counters.numAllocs++;
+        counters.bytesInUse += wantedSize;
+        if (counters.bytesInUse > counters.peakBytesInUse) {
+            counters.peakBytesInUse = counters.bytesInUse;
+        }
+        if (wantedSize > counters.maxAllocSize) {
+            counters.maxAllocSize = wantedSize;
+        }
+        return address;
+    }
+
+    private void growTables() {
+        final long[] newOffsets = Arrays.copyOf(offsets, 2 * count);
+        final long[] newSizes = Arrays.copyOf(sizes, 2 * count);
+        offsets = newOffsets;
+        sizes = newSizes;
     }
 
     /**
-     * Frees the block at an address in this region and returns its size.
+     * Frees and uncounts the block at an address in this region.
      *
+     * @param stamp the sync id of the lane's stream
      * @throws InvalidFreeException if no live block starts there
      */
-    long free(long address) {
+    void free(long address, long stamp, BumpCounters counters) {
         final long offset = address - base();
         final int found = Arrays.binarySearch(offsets, 0, count, offset);
         if (found < 0 || sizes[found] < 0) {
@@ -78,12 +96,13 @@ final class BlockRegion extends BumpRegion {
         }
         final long freed = sizes[found];
         sizes[found] = ~freed;
+        freeStamp = stamp;
         live--;
         if (live == 0) {
             top = 0;
             count = 0;
         }
-        return freed;
+        counters.bytesInUse -= freed;
     }
 
     /** Diagnoses an address, given the last block that begins at or below it; {@code -1} if there is none. */

@@ -1,5 +1,7 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.FailedReturn;
+import allocator.provider.support.Failures;
 import allocator.provider.support.InvalidFrees;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
@@ -52,12 +54,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     private final long byteAlignment;
     private final Object lock = new Object();
     private final LiveSizes reserves = new LiveSizes();
-    private long bytesInUse;
-    private long peakBytesInUse;
-    private long maxAllocSize;
-    private long numAllocs;
-    private long numReserves;
-    private long numFailedAllocs;
+    private final BumpCounters counters = new BumpCounters();
     private boolean closed;
 
     /**
@@ -75,6 +72,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
         this.common = lanes.common;
         this.effectiveOptions = Objects.requireNonNull(effectiveOptions, "effectiveOptions");
         this.byteAlignment = upstream.info().byteAlignment();
+        FailedReturn.prepare();
     }
 
     @Override
@@ -113,12 +111,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
             return 0;
         }
         final BlockRegion current = lane.current;
-        long address = current == null ? 0 : current.bump(byteSize, byteAlignment);
-        if (address == 0) {
-            address = allocateElsewhere(byteSize, lane);
-        }
-        count(byteSize);
-        return address;
+        final long address = current == null ? 0 : current.bump(byteSize, byteAlignment, counters);
+        return address != 0 ? address : allocateElsewhere(byteSize, lane);
     }
 
     private void requireRequest(long byteSize) {
@@ -131,14 +125,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
         if (region == null) {
             throw outOfMemory(byteSize);
         }
-        return region.bump(byteSize, byteAlignment);
-    }
-
-    private void count(long byteSize) {
-        numAllocs++;
-        bytesInUse += byteSize;
-        peakBytesInUse = Math.max(peakBytesInUse, bytesInUse);
-        maxAllocSize = Math.max(maxAllocSize, byteSize);
+        return region.bump(byteSize, byteAlignment, counters);
     }
 
     @Override
@@ -153,18 +140,22 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
                 freeReserve(address);
                 return;
             }
-            bytesInUse -= lanes.get(index).free(address);
-            lanes.freed(index);
+            lanes.free(index, address, counters);
         }
     }
 
     private void freeReserve(long address) {
-        final long byteSize = reserves.remove(address);
-        if (byteSize < 0) {
+        final long byteSize = reserves.sizeOf(address);
+        if (byteSize == LiveSizes.NONE) {
             throw InvalidFrees.diagnose(reserves, address, info());
         }
-        bytesInUse -= byteSize;
-        UpstreamMemory.throwIfFailed(memory.giveBack(address, byteSize));
+        memory.prepareReturns(1);
+        reserves.remove(address);
+        counters.bytesInUse -= byteSize;
+        final Throwable failure = memory.giveBack(address, byteSize);
+        if (failure != null) {
+            throw FailedReturn.of(failure);
+        }
     }
 
     @Override
@@ -174,16 +165,20 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
             if (byteSize == 0) {
                 return 0;
             }
+            reserves.ensureRoom();
             long address = takeReserve(byteSize);
-            if (address == 0 && lanes.releaseIdle() > 0) {
+            if (address == 0 && lanes.releaseIdle(new Failures()) > 0) {
                 address = takeReserve(byteSize);
             }
             if (address == 0) {
                 throw outOfMemory(byteSize);
             }
             reserves.put(address, byteSize);
-            numReserves++;
-            count(byteSize);
+            counters.numReserves++;
+            counters.numAllocs++;
+            counters.bytesInUse += byteSize;
+            counters.peakBytesInUse = Math.max(counters.peakBytesInUse, counters.bytesInUse);
+            counters.maxAllocSize = Math.max(counters.maxAllocSize, byteSize);
             return address;
         }
     }
@@ -205,7 +200,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
      * run, after their work is done.
      *
      * @param stream the stream
-     * @throws DeviceException if the device fails to take memory back
+     * @throws DeviceException if the device fails to take memory back, which is then held until the next shrink
      */
     public final void endRun(SyncStream stream) {
         synchronized (lock) {
@@ -217,7 +212,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
      * Unbinds all memory from a stream. Called by the provider's streams when they close, after their work is done.
      *
      * @param stream the stream
-     * @throws DeviceException if the device fails to take memory back
+     * @throws DeviceException if the device fails to take memory back, which is then held until the next shrink
      */
     public final void releaseStream(SyncStream stream) {
         synchronized (lock) {
@@ -234,7 +229,9 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
         synchronized (lock) {
             requireOpen();
             final long before = memory.bytesHeld();
-            final int released = lanes.releaseIdle();
+            final Failures failures = new Failures();
+            final int released = lanes.releaseIdle(failures);
+            failures.throwIfAny();
             final int inUse = lanes.countRegionsInUse();
             return new ShrinkReport(
                     before - memory.bytesHeld(), released, memory.bytesHeld(), inUse, lanes.countRegions() - inUse);
@@ -262,49 +259,51 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
             requireOpen();
             return new AllocatorStats.Builder()
                     .limit(memory.limit().toStats())
-                    .inUse(bytesInUse, bytesInUse, peakBytesInUse)
+                    .inUse(counters.bytesInUse, counters.bytesInUse, counters.peakBytesInUse)
                     .held(memory.bytesHeld(), memory.peakBytesHeld())
-                    .free(memory.bytesHeld() - bytesInUse, lanes.largestRoom())
-                    .calls(numAllocs, numReserves, numFailedAllocs, maxAllocSize)
+                    .free(memory.bytesHeld() - counters.bytesInUse, lanes.largestRoom())
+                    .calls(counters.numAllocs, counters.numReserves, counters.numFailedAllocs, counters.maxAllocSize)
                     .regions(lanes.countRegions(), lanes.numReleased())
                     .build();
         }
     }
 
     private OutOfMemoryException outOfMemory(long byteSize) {
-        numFailedAllocs++;
-        return new OutOfMemoryException(
+        final OutOfMemoryException failure = new OutOfMemoryException(
                 "The bump arena has no room for " + byteSize + " bytes",
                 new Shortage(
                         info(),
                         byteSize,
                         byteSize,
                         memory.limit().toStats(),
-                        bytesInUse,
+                        counters.bytesInUse,
                         memory.bytesHeld(),
                         lanes.largestRoom(),
                         memory.deviceFree()));
+        counters.numFailedAllocs++;
+        return failure;
     }
 
     /**
-     * Returns all memory to the device. Called by the provider when the last reference is released. A second call does
-     * nothing.
+     * Returns all memory to the device. Called by the provider when the last reference is released. A second call tries
+     * again to return what the device failed to take back, and does nothing if that is nothing.
      *
-     * @throws DeviceException if the device fails to take memory back; the allocator is closed all the same, and that
-     *     memory is lost
+     * @throws DeviceException if the device fails to take memory back; the allocator is closed all the same, and the
+     *     rest of its memory is returned; as is anything else that the device throws
      */
     public final void close() {
         synchronized (lock) {
-            if (closed) {
-                return;
-            }
+            final Failures failures = new Failures();
+            memory.returnAgain(failures);
+            memory.prepareReturns(reserves.count() + lanes.countRegions());
             closed = true;
-            try {
-                memory.returnAgain();
-                reserves.forEach((address, byteSize) -> freeReserve(address));
-            } finally {
-                lanes.releaseAll();
-            }
+            reserves.forEach((address, byteSize) -> {
+                counters.bytesInUse -= byteSize;
+                failures.add(memory.giveBack(address, byteSize));
+            });
+            reserves.clear();
+            lanes.releaseAll(failures);
+            failures.throwIfAny();
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
@@ -27,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An optional <em>fallback</em> allocator serves, block by block, what the regions cannot.
  */
-@SuppressWarnings("exports") // the base class and its type argument are no API
-public final class BumpArena extends ChainedArena<ConfinedRegion> {
+@SuppressWarnings("exports") // the base class is no API
+public final class BumpArena extends ChainedArena {
     /** The largest alignment that a request may have, in bytes. */
     public static final long MAX_BYTE_ALIGNMENT = BumpRequest.MAX_BYTE_ALIGNMENT;
 
@@ -144,9 +145,19 @@ public final class BumpArena extends ChainedArena<ConfinedRegion> {
             }
             return allocateFallback(fallback, byteSize, byteAlignment);
         }
-        paddingBytes += chain.get(region).position - bytesInUse();
-        enter(region);
-        return allocate(byteSize, byteAlignment);
+        return allocateIn(chain.get(region), region, byteSize, byteAlignment);
+    }
+
+    /** Allocates from a later region, which has room; what is left of the regions before it becomes padding. */
+    private long allocateIn(SequentialRegion region, int index, long byteSize, long byteAlignment) {
+        final long base = region.base();
+        final long address = base + region.align(0, byteAlignment);
+        final long skipped = region.position - bytesInUse();
+        paddingBytes += skipped + address - base;
+        current = index;
+        top = address + byteSize;
+        end = base + region.byteSize;
+        return address;
     }
 
     private long allocateFallback(FallbackBlocks blocks, long byteSize, long byteAlignment) {
@@ -157,17 +168,6 @@ public final class BumpArena extends ChainedArena<ConfinedRegion> {
                     null);
         }
         return blocks.allocate(byteSize, generations.current());
-    }
-
-    private void enter(int region) {
-        current = region;
-        top = chain.get(region).base();
-        end = top + chain.get(region).byteSize;
-    }
-
-    @Override
-    ConfinedRegion newRegion(long byteSize) {
-        return new ConfinedRegion(chain.byteSize(), byteSize);
     }
 
     /** {@inheritDoc} That is the position of {@code top}. */
@@ -217,14 +217,35 @@ public final class BumpArena extends ChainedArena<ConfinedRegion> {
             throw new StaleAddressException("the mark of generation " + mark.markedGeneration
                     + " was passed by a rollback or reset; the generation is " + generations.current());
         }
-        notePeak();
-        if (chain.count() > 0) {
-            enter(Math.min(mark.region, chain.count() - 1));
-            top += mark.position - chain.get(current).position;
+        free(Math.min(mark.region, chain.count() - 1), mark.position, mark.markedPadding, mark.markedFallbacks, false);
+    }
+
+    /** Moves back to a position in a region and frees everything from there on. If it throws, nothing changes. */
+    private void free(int region, long position, long padding, int keptFallbacks, boolean isReset) {
+        final boolean hasRegion = region >= 0;
+        final long base = hasRegion ? chain.get(region).base() : 0;
+        final long regionEnd = hasRegion ? base + chain.get(region).byteSize : 0;
+        final long start = hasRegion ? base + position - chain.get(region).position : 0;
+        final long peak = currentPeak();
+        final Failures failures = new Failures();
+        if (fallback != null) {
+            fallback.prepareFreeFrom(keptFallbacks, failures);
         }
-        paddingBytes = mark.markedPadding;
-        generations.cut(mark.position);
-        freeFallbacks(mark.markedFallbacks);
+        if (isReset) {
+            generations.reset();
+        } else {
+            generations.cut(position);
+        }
+        current = region;
+        top = start;
+        end = regionEnd;
+        paddingBytes = padding;
+        peakBytesInUse = peak;
+        resets += isReset ? 1 : 0;
+        if (fallback != null) {
+            fallback.freeFrom(keptFallbacks, failures);
+        }
+        failures.throwIfAny();
     }
 
     /**
@@ -237,19 +258,7 @@ public final class BumpArena extends ChainedArena<ConfinedRegion> {
     public void reset() {
         requireOwner();
         requireOpen();
-        countReset();
-        if (chain.count() > 0) {
-            enter(0);
-        }
-        paddingBytes = 0;
-        generations.reset();
-        freeFallbacks(0);
-    }
-
-    private void freeFallbacks(int keep) {
-        if (fallback != null) {
-            UpstreamMemory.throwIfFailed(fallback.freeFrom(keep));
-        }
+        free(chain.count() > 0 ? 0 : -1, 0, 0, 0, true);
     }
 
     /**
@@ -276,7 +285,7 @@ public final class BumpArena extends ChainedArena<ConfinedRegion> {
             return fallbackGeneration <= allocatedIn;
         }
         for (int index = 0; index <= current; index++) {
-            final ConfinedRegion region = chain.get(index);
+            final SequentialRegion region = chain.get(index);
             if (region.contains(address)) {
                 final long position = region.position + (address - region.base());
                 return position < bytesInUse() && generations.isLive(position, allocatedIn);
@@ -314,9 +323,9 @@ public final class BumpArena extends ChainedArena<ConfinedRegion> {
      * Returns the regions after the current one to the upstream allocator, and the current one too if nothing is in
      * use.
      *
-     * @return the bytes by which the arena holds less
-     * @throws DeviceException if the upstream allocator fails to take a region back; that region is lost, the others
-     *     are returned
+     * @return the bytes by which the arena's regions are less
+     * @throws DeviceException if the upstream allocator fails to take a region back; the others are returned, and the
+     *     next shrink tries again; as is anything else that the upstream allocator throws
      * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */
@@ -324,39 +333,47 @@ public final class BumpArena extends ChainedArena<ConfinedRegion> {
         requireOwner();
         requireOpen();
         final long before = chain.byteSize();
-        releaseRegions(bytesInUse() == 0 ? 0 : current + 1);
+        final boolean isUnused = bytesInUse() == 0;
+        final int first = isUnused ? 0 : current + 1;
+        final Failures failures = new Failures();
+        prepareReleaseFrom(first, failures);
+        if (isUnused) {
+            leaveRegions();
+        }
+        chain.releaseFrom(first, failures);
+        failures.throwIfAny();
         return before - chain.byteSize();
     }
 
-    private void releaseRegions(int first) {
-        final DeviceException failure = chain.releaseFrom(first);
-        if (chain.count() == 0) {
-            current = -1;
-            top = 0;
-            end = 0;
-        }
-        UpstreamMemory.throwIfFailed(failure);
+    private void leaveRegions() {
+        current = -1;
+        top = 0;
+        end = 0;
     }
 
     /**
-     * Frees all blocks and returns all regions to the upstream allocator. A second call does nothing.
+     * Frees all blocks and returns all regions to the upstream allocator. A second call tries again to return what the
+     * upstream or the fallback allocator failed to take back, and does nothing if that is nothing.
      *
      * @throws DeviceException if the upstream or the fallback allocator fails to take something back; the arena is
-     *     closed all the same
+     *     closed all the same, and the rest is returned; as is anything else that one of them throws
      * @throws WrongThreadException if another thread than the owner calls
      */
     @Override
     public void close() {
         requireOwner();
-        if (isClosed) {
-            return;
+        final Failures failures = new Failures();
+        if (fallback != null) {
+            fallback.prepareFreeFrom(0, failures);
         }
+        prepareReleaseFrom(0, failures);
         isClosed = true;
-        try {
-            freeFallbacks(0);
-        } finally {
-            releaseRegions(0);
+        leaveRegions();
+        if (fallback != null) {
+            fallback.freeFrom(0, failures);
         }
+        chain.releaseFrom(0, failures);
+        failures.throwIfAny();
     }
 
     @SuppressWarnings("ReferenceEquality") // a thread is equal to itself only

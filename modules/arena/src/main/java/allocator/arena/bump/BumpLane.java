@@ -15,8 +15,17 @@ final class BumpLane {
     @Nullable
     BlockRegion current;
 
+    /** The next lane in its chain of {@link StreamLanes}. */
+    @Nullable
+    BumpLane next;
+
     BumpLane(@Nullable SyncStream stream) {
         this.stream = stream;
+    }
+
+    /** Returns the id of the stream, {@code 0} if there is none. */
+    long streamId() {
+        return stream == null ? 0 : stream.id();
     }
 
     boolean isOf(SyncStream other) {

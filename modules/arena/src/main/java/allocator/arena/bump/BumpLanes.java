@@ -1,10 +1,12 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.FailedReturn;
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
 import allocator.spi.DeviceException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +27,7 @@ final class BumpLanes {
     private final BumpConfig config;
     private final long byteAlignment;
     private final RegionChain<BlockRegion> regions;
-    private final List<BumpLane> streamLanes = new ArrayList<>();
+    private final StreamLanes streamLanes = new StreamLanes();
     private BumpLane lastLane = common;
 
     /** Bytes in regions for one request. */
@@ -71,30 +73,22 @@ final class BumpLanes {
         if (lastLane.isOf(stream)) {
             return lastLane;
         }
-        BumpLane lane = find(stream);
+        BumpLane lane = streamLanes.find(stream);
         if (lane == null) {
-            lane = new BumpLane(stream);
-            streamLanes.add(lane);
+            lane = streamLanes.add(stream);
         }
         lastLane = lane;
         return lane;
     }
 
-    private @Nullable BumpLane find(SyncStream stream) {
-        for (BumpLane lane : streamLanes) {
-            if (lane.isOf(stream)) {
-                return lane;
-            }
-        }
-        return null;
-    }
-
     /**
      * Returns a region that fits a request of a lane, of the kinds and in the order that {@link BumpAllocator} states;
-     * {@code null} if the limit or the device has no memory for it.
+     * {@code null} if the limit or the device has no memory for it. What the device fails to take back is tried again
+     * by the next shrink.
      */
     @Nullable
     BlockRegion regionFor(long byteSize, BumpLane lane) {
+        StackReserve.touch();
         final BlockRegion own = smallest(byteSize, region -> region.lane == lane);
         final BlockRegion held = own != null ? own : smallest(byteSize, region -> mayTake(lane, region));
         if (held != null) {
@@ -104,7 +98,7 @@ final class BumpLanes {
             return held;
         }
         final BlockRegion taken = extend(byteSize, lane);
-        return taken == null && releaseIdle() > 0 ? extend(byteSize, lane) : taken;
+        return taken == null && releaseIdle(new Failures()) > 0 ? extend(byteSize, lane) : taken;
     }
 
     /** Makes a region no longer the current one of its lane. */
@@ -176,27 +170,40 @@ final class BumpLanes {
     }
 
     /**
-     * Notes that a block of a region was freed.
+     * Frees the block at an address in a region. Memory for one request goes back to the upstream allocator with its
+     * last block, unless a stream may still use it.
      *
-     * @throws DeviceException if the region went back to the upstream allocator with the block, and that failed
+     * @throws InvalidFreeException if no live block starts there
+     * @throws DeviceException if the upstream allocator fails to take the memory back; the block is freed
      */
-    void freed(int index) {
+    void free(int index, long address, BumpCounters counters) {
         final BlockRegion region = regions.get(index);
-        if (region.lane != null && region.lane.stream != null) {
-            region.freeStamp = region.lane.stream.syncId();
+        final SyncStream stream = region.lane == null ? null : region.lane.stream;
+        final long stamp = stream == null ? region.freeStamp : stream.syncId();
+        if (!region.isForOneRequest || region.lane != common) {
+            region.free(address, stamp, counters);
+            return;
         }
-        if (region.isForOneRequest && region.lane == common) {
-            UpstreamMemory.throwIfFailed(release(index));
+        memory.prepareReturns(1);
+        region.free(address, stamp, counters);
+        if (region.isEmpty()) {
+            final Throwable failure = release(index);
+            if (failure != null) {
+                throw FailedReturn.of(failure);
+            }
         }
     }
 
-    private @Nullable DeviceException release(int index) {
+    /**
+     * Gives a region back, after {@link UpstreamMemory#prepareReturns}. Returns whatever the upstream allocator threw.
+     */
+    private @Nullable Throwable release(int index) {
         final BlockRegion region = regions.get(index);
         leave(region);
         if (region.isForOneRequest) {
             bytesForOneRequest -= region.byteSize;
         }
-        final DeviceException failure = regions.release(index);
+        final Throwable failure = regions.release(index);
         if (failure == null) {
             numReleased++;
         }
@@ -204,36 +211,30 @@ final class BumpLanes {
     }
 
     /**
-     * Gives all idle regions back, and the unreturned memory.
+     * Gives all idle regions back, and the unreturned memory. Whatever the upstream allocator throws is added to
+     * {@code failures}.
      *
      * @return the number of regions
-     * @throws DeviceException if the upstream allocator fails to take memory back
      */
-    int releaseIdle() {
-        memory.returnAgain();
-        return releaseIf(this::isIdle);
+    int releaseIdle(Failures failures) {
+        memory.returnAgain(failures);
+        return releaseIf(this::isIdle, failures);
     }
 
-    /**
-     * Gives all regions back.
-     *
-     * @throws DeviceException if the upstream allocator fails to take memory back; all other regions are back
-     */
-    void releaseAll() {
-        releaseIf(region -> true);
+    /** Gives all regions back. Whatever the upstream allocator throws is added to {@code failures}. */
+    void releaseAll(Failures failures) {
+        releaseIf(region -> true, failures);
     }
 
-    private int releaseIf(Predicate<BlockRegion> isOver) {
-        DeviceException failure = null;
+    private int releaseIf(Predicate<BlockRegion> isOver, Failures failures) {
+        memory.prepareReturns(regions.count());
         int released = 0;
         for (int index = regions.count() - 1; index >= 0; index--) {
             if (isOver.test(regions.get(index))) {
-                final DeviceException one = release(index);
-                failure = one == null ? failure : one;
+                failures.add(release(index));
                 released++;
             }
         }
-        UpstreamMemory.throwIfFailed(failure);
         return released;
     }
 
@@ -243,8 +244,9 @@ final class BumpLanes {
      * @throws DeviceException if the upstream allocator fails to take memory back
      */
     void endRun(SyncStream stream) {
-        final BumpLane lane = find(stream);
+        final BumpLane lane = streamLanes.find(stream);
         if (lane != null) {
+            StackReserve.touch();
             unbindEmpty(lane);
         }
     }
@@ -255,10 +257,11 @@ final class BumpLanes {
      * @throws DeviceException if the upstream allocator fails to take memory back
      */
     void releaseStream(SyncStream stream) {
-        final BumpLane lane = find(stream);
+        final BumpLane lane = streamLanes.find(stream);
         if (lane == null) {
             return;
         }
+        StackReserve.touch();
         streamLanes.remove(lane);
         lastLane = common;
         for (int index = 0; index < regions.count(); index++) {
@@ -278,6 +281,8 @@ final class BumpLanes {
             }
         }
         lane.current = null;
-        releaseIf(region -> region.lane == null && region.isForOneRequest);
+        final Failures failures = new Failures();
+        releaseIf(region -> region.lane == null && region.isForOneRequest, failures);
+        failures.throwIfAny();
     }
 }

@@ -1,5 +1,6 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -15,26 +16,25 @@ import org.jspecify.annotations.Nullable;
  * exhaustion, and gives regions back. Subclasses place blocks in the regions, for one thread or for several, and guard
  * the calls to this class.
  *
- * <p>A region that the upstream allocator fails to take back leaves the chain and is not offered again.
- *
- * @param <R> what the arena records of a region
+ * <p>A region that the upstream allocator fails to take back leaves the chain and is not used again; the next shrink
+ * and the close try again to return it.
  */
-abstract sealed class ChainedArena<R extends BumpRegion> implements AutoCloseable permits BumpArena, SharedBumpArena {
-    final RegionChain<R> chain;
+abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, SharedBumpArena {
+    final RegionChain<SequentialRegion> chain;
     boolean isClosed;
+
+    /** Highest value of {@link #bytesInUse} before the last reset or rollback. */
+    long peakBytesInUse;
+
+    long resets;
     private final UpstreamMemory memory;
     private final BumpConfig config;
-    private long peakBytesInUse;
-    private long resets;
 
     ChainedArena(Allocator upstream, BumpConfig config) {
         this.memory = new UpstreamMemory(upstream, Limit.NONE);
         this.config = Objects.requireNonNull(config, "config");
         this.chain = RegionChain.inOrderOfGrowth(memory);
     }
-
-    /** Makes the record of a region that is about to be added at the end of the chain. */
-    abstract R newRegion(long byteSize);
 
     /** Returns the bytes used since the last reset or rollback, padding included. */
     abstract long bytesInUse();
@@ -74,7 +74,7 @@ abstract sealed class ChainedArena<R extends BumpRegion> implements AutoCloseabl
             throw outOfMemory(byteSize, "The bump arena may not grow by " + byteSize + " bytes", null);
         }
         try {
-            chain.add(newRegion(size));
+            chain.add(new SequentialRegion(chain.byteSize(), size));
         } catch (OutOfMemoryException e) {
             throw outOfMemory(byteSize, "The upstream allocator has no region of " + size + " bytes", e);
         }
@@ -98,25 +98,27 @@ abstract sealed class ChainedArena<R extends BumpRegion> implements AutoCloseabl
                 cause);
     }
 
-    /** Counts a reset, which the caller is about to do. */
-    final void countReset() {
-        notePeak();
-        resets++;
+    /**
+     * Prepares to {@linkplain RegionChain#releaseFrom release} the regions from an index on, and tries again to return
+     * those that the upstream allocator failed to take back. Whatever it throws is added to {@code failures}.
+     */
+    final void prepareReleaseFrom(int first, Failures failures) {
+        memory.returnAgain(failures);
+        chain.prepareReleaseFrom(first);
     }
 
-    /** Updates the peak; called before bytes in use fall, and before the peak is read. */
-    final void notePeak() {
-        peakBytesInUse = Math.max(peakBytesInUse, bytesInUse());
+    /** Returns the peak up to now. */
+    final long currentPeak() {
+        return Math.max(peakBytesInUse, bytesInUse());
     }
 
     final BumpStats statsWith(long paddingBytes, long fallbackBytes) {
-        notePeak();
         final long inUse = bytesInUse();
         return new BumpStats(
                 inUse,
                 inUse - paddingBytes,
                 paddingBytes,
-                peakBytesInUse,
+                Math.max(peakBytesInUse, inUse),
                 chain.byteSize(),
                 chain.count(),
                 fallbackBytes,
@@ -135,10 +137,11 @@ abstract sealed class ChainedArena<R extends BumpRegion> implements AutoCloseabl
     }
 
     /**
-     * Frees all blocks and returns all regions to the upstream allocator. A second call does nothing.
+     * Frees all blocks and returns all regions to the upstream allocator. A second call tries again to return what the
+     * upstream allocator failed to take back, and does nothing if that is nothing.
      *
      * @throws DeviceException if the upstream allocator fails to take a region back; the arena is closed all the same,
-     *     and that region is lost
+     *     and the other regions are returned; as is anything else that the upstream allocator throws
      */
     @Override
     public abstract void close();

@@ -1,11 +1,10 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
-import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import java.util.Arrays;
-import org.jspecify.annotations.Nullable;
 
 /** The live blocks that a {@link BumpArena} took from its fallback allocator, in order of allocation. */
 final class FallbackBlocks {
@@ -41,9 +40,7 @@ final class FallbackBlocks {
      */
     long allocate(long wantedSize, long generation) {
         if (count == addresses.length) {
-            addresses = Arrays.copyOf(addresses, 2 * count);
-            sizes = Arrays.copyOf(sizes, 2 * count);
-            generations = Arrays.copyOf(generations, 2 * count);
+            growTables();
         }
         final long address = memory.take(wantedSize);
         addresses[count] = address;
@@ -52,6 +49,15 @@ final class FallbackBlocks {
         count++;
         byteSize += wantedSize;
         return address;
+    }
+
+    private void growTables() {
+        final long[] newAddresses = Arrays.copyOf(addresses, 2 * count);
+        final long[] newSizes = Arrays.copyOf(sizes, 2 * count);
+        final long[] newGenerations = Arrays.copyOf(generations, 2 * count);
+        addresses = newAddresses;
+        sizes = newSizes;
+        generations = newGenerations;
     }
 
     /** Returns the generation in which the block that contains an address was allocated; {@code -1} if none does. */
@@ -65,16 +71,25 @@ final class FallbackBlocks {
         return -1;
     }
 
-    /** Frees all but the first {@code keep} blocks. Returns the last failure of the fallback allocator, if any. */
-    @Nullable
-    DeviceException freeFrom(int keep) {
-        DeviceException failure = null;
+    /**
+     * Prepares to free all but the first {@code keep} blocks, see {@link UpstreamMemory#prepareReturns}, and tries
+     * again to return what the fallback allocator failed to take back. Whatever it throws is added to {@code failures}.
+     */
+    void prepareFreeFrom(int keep, Failures failures) {
+        memory.returnAgain(failures);
+        if (count > keep) {
+            memory.prepareReturns(count - keep);
+        }
+    }
+
+    /**
+     * Frees all but the first {@code keep} blocks. Whatever the fallback allocator throws is added to {@code failures}.
+     */
+    void freeFrom(int keep, Failures failures) {
         while (count > keep) {
             count--;
             byteSize -= sizes[count];
-            final DeviceException one = memory.giveBack(addresses[count], sizes[count]);
-            failure = one == null ? failure : one;
+            failures.add(memory.giveBack(addresses[count], sizes[count]));
         }
-        return failure;
     }
 }

@@ -22,25 +22,34 @@ final class Generations {
         return current;
     }
 
-    /** Begins a generation: everything at and above a position is freed. */
+    /** Begins a generation: everything at and above a position is freed. If it throws, nothing changes. */
     void cut(long position) {
-        current++;
-        while (cuts > 0 && positions[cuts - 1] >= position) {
-            cuts--;
-        }
-        if (cuts == positions.length) {
-            positions = Arrays.copyOf(positions, 2 * cuts);
-            generations = Arrays.copyOf(generations, 2 * cuts);
-        }
-        positions[cuts] = position;
-        generations[cuts] = current;
-        cuts++;
+        cut(position, false);
     }
 
-    /** Begins a generation: everything is freed. */
+    /** Begins a generation: everything is freed. If it throws, nothing changes. */
     void reset() {
-        cut(0);
-        lastReset = current;
+        cut(0, true);
+    }
+
+    private void cut(long position, boolean isReset) {
+        int kept = cuts;
+        while (kept > 0 && positions[kept - 1] >= position) {
+            kept--;
+        }
+        if (kept == positions.length) {
+            final long[] newPositions = Arrays.copyOf(positions, 2 * kept);
+            final long[] newGenerations = Arrays.copyOf(generations, 2 * kept);
+            positions = newPositions;
+            generations = newGenerations;
+        }
+        current++;
+        positions[kept] = position;
+        generations[kept] = current;
+        cuts = kept + 1;
+        if (isReset) {
+            lastReset = current;
+        }
     }
 
     /** Returns whether no cut since {@code generation} freed what lies at a position. */

@@ -1,6 +1,6 @@
 package allocator.arena.bump;
 
-import allocator.spi.DeviceException;
+import allocator.provider.support.Failures;
 import allocator.spi.OutOfMemoryException;
 import java.util.ArrayList;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +50,8 @@ final class RegionChain<R extends BumpRegion> {
     /**
      * Takes the memory of a new region. All objects that the chain needs are allocated before.
      *
-     * @throws OutOfMemoryException if the upstream allocator is out of memory; the chain is unchanged
+     * @throws OutOfMemoryException if the upstream allocator is out of memory; the chain is unchanged, as after
+     *     anything else that is thrown
      */
     void add(R region) {
         regions.ensureCapacity(regions.size() + 1);
@@ -59,23 +60,29 @@ final class RegionChain<R extends BumpRegion> {
         byteSize += region.byteSize;
     }
 
-    /** Removes a region and gives its memory back. Returns the failure of the upstream allocator, if any. */
+    /**
+     * Removes a region and gives its memory back, after {@link UpstreamMemory#prepareReturns}. Returns whatever the
+     * upstream allocator threw.
+     */
     @Nullable
-    DeviceException release(int index) {
+    Throwable release(int index) {
         final R region = regions.remove(index);
         byteSize -= region.byteSize;
         return memory.giveBack(region.base(), region.byteSize);
     }
 
-    /** Releases the last regions down to an index. Returns the last failure of the upstream allocator, if any. */
-    @Nullable
-    DeviceException releaseFrom(int first) {
-        DeviceException failure = null;
+    /** Makes room to release the regions from an index on; see {@link UpstreamMemory#prepareReturns}. */
+    void prepareReleaseFrom(int first) {
+        memory.prepareReturns(Math.max(regions.size() - first, 0));
+    }
+
+    /**
+     * Releases the last regions down to an index and adds whatever the upstream allocator throws to {@code failures}.
+     */
+    void releaseFrom(int first, Failures failures) {
         while (regions.size() > first) {
-            final DeviceException one = release(regions.size() - 1);
-            failure = one == null ? failure : one;
+            failures.add(release(regions.size() - 1));
         }
-        return failure;
     }
 
     /** Returns the first index, from {@code from} on, of a region that fits a request; {@link #count} if none does. */

@@ -1,33 +1,31 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link BumpArena} for several threads. Each region has one atomic offset, which an allocation moves by
- * compare-and-set. The offset alone defines what is in use, so a reset may run concurrently with allocations: each of
- * them is ordered before the reset, and freed by it, or after it.
+ * A {@link BumpArena} for several threads. An allocation moves a cursor by compare-and-set. A reset replaces the
+ * cursor, so it may run concurrently with allocations: each of them is ordered before the reset, and freed by it, or
+ * after it.
  *
  * <p>There are no marks: a rollback would also free what other threads allocated. An allocation takes a lock only when
  * the current region has no room for it; a reset takes the lock as well.
+ *
+ * <p>To find out later whether a block is live, read {@link #generation} <em>before</em> its allocation. If a reset
+ * runs between the two, the block counts as stale, although it may be live; it never counts as live when it is not.
  */
-@SuppressWarnings("exports") // the base class and its type argument are no API
-public final class SharedBumpArena extends ChainedArena<SharedRegion> {
-    /** Guards the base class and everything that is not atomic. */
-    private final ReentrantLock lock = new ReentrantLock();
-
-    private final LongAdder paddingBytes = new LongAdder();
-    private final AtomicLong generation = new AtomicLong();
+@SuppressWarnings("exports") // the base class is no API
+public final class SharedBumpArena extends ChainedArena {
+    /** Guards the base class. */
+    private final Object lock = new Object();
 
     /** Written under the lock. */
-    private volatile @Nullable SharedRegion current;
+    private volatile SharedCursor current = SharedCursor.nowhere(0);
 
     /**
      * Makes an arena, which holds no memory before the first allocation.
@@ -59,77 +57,60 @@ public final class SharedBumpArena extends ChainedArena<SharedRegion> {
             return 0;
         }
         while (true) {
-            final SharedRegion region = current;
-            if (region != null) {
-                final long address = bump(region, byteSize, byteAlignment);
-                if (address != 0) {
-                    return address;
-                }
+            final SharedCursor cursor = current;
+            final long address = bump(cursor, byteSize, byteAlignment);
+            if (address != 0) {
+                return address;
             }
-            advanceFrom(region, byteSize, byteAlignment);
+            advanceFrom(cursor, byteSize, byteAlignment);
         }
     }
 
-    /** Allocates from a region; returns {@code 0} if it has no room. */
-    private long bump(SharedRegion region, long byteSize, long byteAlignment) {
+    /** Allocates by moving a cursor; returns {@code 0} if its region has no room. */
+    private static long bump(SharedCursor cursor, long byteSize, long byteAlignment) {
+        final long mask = byteAlignment - 1;
         while (true) {
-            final long offset = region.offset.get();
-            final long start = region.align(offset, byteAlignment);
-            if (byteSize > region.byteSize - start) {
+            final long next = cursor.get();
+            final long address = (next + mask) & ~mask;
+            if (byteSize > cursor.end - address) {
                 return 0;
             }
-            if (region.offset.compareAndSet(offset, start + byteSize)) {
-                if (start != offset) {
-                    paddingBytes.add(start - offset);
+            if (cursor.compareAndSet(next, address + byteSize)) {
+                if (address != next) {
+                    cursor.paddingBytes.add(address - next);
                 }
-                return region.base() + start;
+                return address;
             }
         }
     }
 
-    /** Replaces a full region as the current one, unless another thread has done so. */
-    private void advanceFrom(@Nullable SharedRegion full, long byteSize, long byteAlignment) {
-        lock.lock();
-        try {
+    /** Goes on to a region that fits a request, unless another thread has replaced the cursor. */
+    private void advanceFrom(SharedCursor full, long byteSize, long byteAlignment) {
+        StackReserve.touch();
+        synchronized (lock) {
             requireOpen();
             if (current != full) {
                 return;
             }
-            final int first = full == null ? 0 : full.index + 1;
-            final int next = regionFor(byteSize, byteAlignment, first);
-            for (int skipped = Math.max(first - 1, 0); skipped < next; skipped++) {
-                fill(chain.get(skipped));
+            final int next = regionFor(byteSize, byteAlignment, full.index + 1);
+            final SharedCursor cursor = full.inRegion(next, chain.get(next));
+            full.fill();
+            for (int skipped = full.index + 1; skipped < next; skipped++) {
+                cursor.paddingBytes.add(chain.get(skipped).byteSize);
             }
-            current = chain.get(next);
-        } finally {
-            lock.unlock();
+            current = cursor;
         }
-    }
-
-    /** Uses the rest of a region as padding. */
-    private void fill(SharedRegion region) {
-        final long offset = region.offset.getAndSet(region.byteSize);
-        paddingBytes.add(region.byteSize - offset);
-    }
-
-    @Override
-    SharedRegion newRegion(long byteSize) {
-        return new SharedRegion(chain.count(), byteSize);
     }
 
     @Override
     long bytesInUse() {
-        long bytes = 0;
-        for (int index = 0; index < chain.count(); index++) {
-            bytes += chain.get(index).offset.get();
-        }
-        return bytes;
+        return current.bytesInUse();
     }
 
     @Override
     long room() {
-        final SharedRegion region = current;
-        return region == null ? 0 : region.byteSize - region.offset.get();
+        final SharedCursor cursor = current;
+        return cursor.end - cursor.get();
     }
 
     /**
@@ -139,40 +120,36 @@ public final class SharedBumpArena extends ChainedArena<SharedRegion> {
      * @throws AllocatorClosedException if the arena is closed
      */
     public void reset() {
-        lock.lock();
-        try {
+        synchronized (lock) {
             requireOpen();
-            countReset();
-            generation.incrementAndGet();
-            for (int index = 0; index < chain.count(); index++) {
-                chain.get(index).offset.set(0);
-            }
-            paddingBytes.reset();
-            current = chain.count() == 0 ? null : chain.get(0);
-        } finally {
-            lock.unlock();
+            final SharedCursor start = SharedCursor.atStart(chain, current.generation + 1);
+            final long peak = currentPeak();
+            peakBytesInUse = peak;
+            resets++;
+            current = start;
         }
     }
 
     /**
      * Returns the generation of blocks allocated now.
      *
-     * @return the generation, which increases with every reset
+     * @return the generation, which increases with every reset and with the close
      */
     public long generation() {
-        return generation.get();
+        return current.generation;
     }
 
     /**
      * Requires that no reset followed an allocation.
      *
      * @param address the address of the block
-     * @param allocatedIn {@link #generation} as read right after the allocation
-     * @throws StaleAddressException if a reset freed the block
+     * @param allocatedIn {@link #generation} as read right before the allocation
+     * @throws StaleAddressException if a reset freed the block, or ran between the reading and the allocation
      */
     public void requireLive(long address, long allocatedIn) {
-        if (allocatedIn != generation.get()) {
-            throw stale(address, allocatedIn, generation.get());
+        final long generation = generation();
+        if (allocatedIn != generation) {
+            throw stale(address, allocatedIn, generation);
         }
     }
 
@@ -182,30 +159,28 @@ public final class SharedBumpArena extends ChainedArena<SharedRegion> {
      * @return their current values
      */
     public BumpStats stats() {
-        lock.lock();
-        try {
-            return statsWith(paddingBytes.sum(), 0);
-        } finally {
-            lock.unlock();
+        synchronized (lock) {
+            return statsWith(current.paddingBytes.sum(), 0);
         }
     }
 
     /**
      * Frees all blocks and returns all regions to the upstream allocator. No other thread may be allocating. A second
-     * call does nothing.
+     * call tries again to return what the upstream allocator failed to take back, and does nothing if that is nothing.
      *
-     * @throws DeviceException if the upstream allocator fails to take a region back; the arena is closed all the same
+     * @throws DeviceException if the upstream allocator fails to take a region back; the arena is closed all the same,
+     *     and the other regions are returned; as is anything else that the upstream allocator throws
      */
     @Override
     public void close() {
-        lock.lock();
-        try {
+        synchronized (lock) {
+            final Failures failures = new Failures();
+            final SharedCursor nowhere = SharedCursor.nowhere(current.generation + 1);
+            prepareReleaseFrom(0, failures);
             isClosed = true;
-            current = null;
-            generation.incrementAndGet();
-            UpstreamMemory.throwIfFailed(chain.releaseFrom(0));
-        } finally {
-            lock.unlock();
+            current = nowhere;
+            chain.releaseFrom(0, failures);
+            failures.throwIfAny();
         }
     }
 }

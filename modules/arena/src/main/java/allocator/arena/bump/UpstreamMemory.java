@@ -1,9 +1,12 @@
 package allocator.arena.bump;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import java.util.Objects;
@@ -12,11 +15,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The memory held from an upstream allocator. Every call of a bump arena to its upstream allocator is made here.
  *
- * <p>Memory that the upstream allocator fails to take back is <em>unreturned</em>: it counts as held and is not used.
- * {@link #returnAgain} tries to return it again; if the upstream allocator hands out the same addresses, it had been
- * returned.
+ * <p>Memory that the upstream allocator fails to take back, whatever it throws, is <em>unreturned</em>: it counts as
+ * held and is not used. {@link #returnAgain} tries to return it again; if the upstream allocator then does not know the
+ * address, or has handed it out again, it had been returned.
  *
- * <p>Not safe for use by several threads.
+ * <p>The callers make all room that they need before {@link #take} and before {@link #prepareReturns}. Both touch the
+ * stack, so what follows them does not fail. Not safe for use by several threads.
  */
 final class UpstreamMemory {
     private final Allocator upstream;
@@ -61,8 +65,11 @@ final class UpstreamMemory {
      * Takes memory, which the caller has checked against {@link #left}.
      *
      * @throws OutOfMemoryException if the upstream allocator is out of memory
+     * @throws DeviceException if the upstream allocator's address is not aligned as it declares; the memory is returned
      */
     long take(long byteSize) {
+        unreturned.ensureRoom();
+        StackReserve.touch();
         final long address;
         try {
             address = upstream.alloc(byteSize);
@@ -74,38 +81,64 @@ final class UpstreamMemory {
         if (!unreturned.isEmpty()) {
             bytesHeld -= unreturned.removeOverlapping(address, byteSize);
         }
+        if (!isAligned(address)) {
+            giveBack(address, byteSize);
+            throw new DeviceException(
+                    "The allocator of " + info() + " returned 0x" + Long.toHexString(address)
+                            + ", which is not aligned to " + info().byteAlignment() + " bytes",
+                    null);
+        }
         peakBytesHeld = Math.max(peakBytesHeld, bytesHeld);
         return address;
     }
 
-    /** Gives memory back and returns the failure, if any, after which the memory is unreturned. */
+    private boolean isAligned(long address) {
+        return address != 0 && (address & (info().byteAlignment() - 1)) == 0;
+    }
+
+    /**
+     * Makes room, so that the next calls of {@link #giveBack} lose nothing.
+     *
+     * @param count how many calls follow
+     * @throws OutOfMemoryError if the Java heap has no room; nothing changes
+     * @throws StackOverflowError if the thread's stack has little left; nothing changes
+     */
+    void prepareReturns(int count) {
+        unreturned.ensureRoom(count);
+        StackReserve.touch();
+    }
+
+    /** Gives memory back and returns whatever was thrown, after which the memory is unreturned. */
     @Nullable
-    DeviceException giveBack(long address, long byteSize) {
+    Throwable giveBack(long address, long byteSize) {
+        unreturned.put(address, byteSize);
         try {
             upstream.free(address);
-        } catch (DeviceException e) {
-            unreturned.put(address, byteSize);
+        } catch (Throwable e) {
             return e;
         }
+        unreturned.remove(address);
         bytesHeld -= byteSize;
         return null;
     }
 
-    /**
-     * Tries to return the unreturned memory again.
-     *
-     * @throws DeviceException the first failure, which ends the attempt
-     */
-    void returnAgain() {
-        unreturned.forEach((address, byteSize) -> {
-            unreturned.remove(address);
-            throwIfFailed(giveBack(address, byteSize));
-        });
-    }
-
-    static void throwIfFailed(@Nullable DeviceException failure) {
-        if (failure != null) {
-            throw failure;
+    /** Tries to return the unreturned memory again, all of it, and adds the failures to {@code failures}. */
+    void returnAgain(Failures failures) {
+        if (unreturned.isEmpty()) {
+            return;
         }
+        final LiveSizes again = new LiveSizes();
+        again.ensureRoom(unreturned.count());
+        StackReserve.touch();
+        unreturned.forEach(again::put);
+        again.forEach((address, byteSize) -> {
+            final Throwable failure = giveBack(address, byteSize);
+            if (failure instanceof InvalidFreeException) {
+                unreturned.remove(address);
+                bytesHeld -= byteSize;
+            } else {
+                failures.add(failure);
+            }
+        });
     }
 }

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  * have two different owners; a free chunk has one entry in its owner's index of free chunks, and its untouched head and
  * tail, where not empty, have one each in its owner's index of untouched ends.
  *
- * <p>Costs: finding, freeing and splitting are logarithmic in the number of free chunks, and with streams also
- * proportional to the number of owners. Releasing a stream is proportional to its free chunks; attaching and detaching
- * a region to the region's.
+ * <p>Costs: finding, freeing and splitting are logarithmic in the number of free chunks; {@link StreamSearch} states
+ * what streams add. Releasing a stream is proportional to its free chunks; attaching and detaching a region to the
+ * region's.
  */
 public sealed class BestFit extends Placement permits QuickFit {
     private static final int NONE = Chunks.NONE;
@@ -59,21 +59,25 @@ public sealed class BestFit extends Placement permits QuickFit {
             return NO_ADDRESS;
         }
         ensureSpare();
+        step = found;
         final Region region = region(found);
         takenGranules = SizeOrder.granules(foundKey);
         final int owner = chunks.owner(found);
         final int chunk = isEndFound ? carve(region, found, owner, foundKey, takenGranules, granules) : found;
         final long offset = chunks.offset(chunk);
-        if (!isEndFound) {
+        if (isEndFound) {
+            step = chunk;
+        } else {
             region.ensureEntry(offset + granules);
             removeFound(region, chunk, owner, offset);
         }
         final long spare = takenGranules - granules;
         if (spare >= granules || spare >= maxDeadGranules) {
-            splitOff(region, chunk, owner, offset + granules, spare);
+            takeFront(region, chunk, owner, offset + granules, spare, requester.number, requested);
             takenGranules = granules;
+        } else {
+            chunks.setInUse(chunk, requester.number, requested);
         }
-        chunks.setInUse(chunk, requester.number, requested);
         region.chunksInUse++;
         requester.chunksInUse++;
         return region.address(offset);
@@ -106,6 +110,7 @@ public sealed class BestFit extends Placement permits QuickFit {
 
     /** Makes a cached chunk live again for the owner of a slot, and returns its address. */
     final long reuse(int chunk, long requested, Slot requester) {
+        step = chunk;
         final Region region = region(chunk);
         final int owner = chunks.owner(chunk);
         if (owner != requester.number) {
@@ -129,21 +134,27 @@ public sealed class BestFit extends Placement permits QuickFit {
 
     @Override
     public void free(Region region, int chunk, long granules) {
-        final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+        final Slot owner = slots.get(chunks.owner(chunk));
+        final SyncStream stream = owner.stream;
+        setFree(chunk, owner, stream == null ? 0 : stream.syncId());
+        step = FREED;
         region.frees++;
-        free(region, chunk, granules, stream == null ? 0 : stream.syncId());
+        settle(region, chunk, granules, owner);
     }
 
-    /** Frees a live or cached chunk with the stamp of its free. Call {@link #ensureSpare} before. */
-    final void free(Region region, int chunk, long granules, long stamp) {
-        region.chunksInUse--;
-        final Slot owner = slots.get(chunks.owner(chunk));
-        owner.chunksInUse--;
+    /** Makes a chunk in use free, with the stamp of its free. */
+    final void setFree(int chunk, Slot owner, long stamp) {
         if (owner.stream == null) {
             chunks.setUnbound(chunk);
         } else {
-            chunks.setOwned(chunk, owner.number, stamp, 0, 0);
+            chunks.setOwned(chunk, owner.number, stamp);
         }
+    }
+
+    /** Counts a chunk that was made free, and merges it with its neighbours. Call {@link #ensureSpare} before. */
+    final void settle(Region region, int chunk, long granules, Slot owner) {
+        region.chunksInUse--;
+        owner.chunksInUse--;
         coalesce(region, chunk, chunks.offset(chunk), granules);
     }
 
@@ -151,6 +162,7 @@ public sealed class BestFit extends Placement permits QuickFit {
     public void endRun(SyncStream stream) {
         final Slot slot = slots.find(stream);
         if (slot != null) {
+            step = BEGUN;
             unbindFree(slot);
         }
     }
@@ -159,6 +171,7 @@ public sealed class BestFit extends Placement permits QuickFit {
     public void releaseStream(SyncStream stream) {
         final Slot slot = slots.find(stream);
         if (slot != null) {
+            step = BEGUN;
             slots.forget(slot);
             unbindFree(slot);
         }
@@ -167,6 +180,14 @@ public sealed class BestFit extends Placement permits QuickFit {
     /** Does nothing: a freed chunk is merged at once. */
     @Override
     public void mergeCached() {}
+
+    @Override
+    void clearCache() {}
+
+    @Override
+    void recache(int chunk, long granules) {
+        throw new IllegalStateException("best fit caches nothing");
+    }
 
     @Override
     int cachedChunks() {

@@ -6,6 +6,9 @@ import java.util.Arrays;
 final class ChunkCache {
     private static final int NONE = Chunks.NONE;
 
+    /** The most owners that have stacks. */
+    static final int MAX_OWNERS = 64;
+
     private static final int WORDS = (SizeClasses.COUNT + Long.SIZE - 1) / Long.SIZE;
     private static final int STACKS = WORDS * Long.SIZE;
 
@@ -26,7 +29,7 @@ final class ChunkCache {
         return owner * STACKS + sizeClass;
     }
 
-    /** Creates the stacks of an owner, so that the other methods do not allocate. */
+    /** Creates the stacks of an owner below {@value #MAX_OWNERS}, so that the other methods do not allocate. */
     void ensureOwner(int owner) {
         if (stack(owner, 0) >= tops.length) {
             final long[] more = Arrays.copyOf(filled, (owner + 1) * WORDS);
@@ -43,6 +46,12 @@ final class ChunkCache {
         }
         chunks.setCached(chunk, stack / STACKS, top - 1, stamp);
         tops[stack] = chunk + 1;
+    }
+
+    /** Empties all stacks. */
+    void clear() {
+        Arrays.fill(tops, 0);
+        Arrays.fill(filled, 0);
     }
 
     boolean isFilled(int stack) {
@@ -62,8 +71,14 @@ final class ChunkCache {
         return chunk;
     }
 
-    /** Returns the stack of an owner for the greatest class that has chunks, {@link Chunks#NONE} if there is none. */
+    /**
+     * Returns the stack of an owner for the greatest class that has chunks, {@link Chunks#NONE} if there is none or if
+     * the owner has no stacks.
+     */
     int largest(int owner) {
+        if (stack(owner, 0) >= tops.length) {
+            return NONE;
+        }
         for (int word = (owner + 1) * WORDS - 1; word >= owner * WORDS; word--) {
             if (filled[word] != 0) {
                 return (word << 6) + Long.SIZE - 1 - Long.numberOfLeadingZeros(filled[word]);

@@ -17,9 +17,9 @@ class ChunkMap {
     final Regions regions = new Regions();
     final WindowTables tables = new WindowTables();
 
-    /** Returns a region, to be added later, with an id that no other region has. */
-    public final Region newRegion(long base, long granules) {
-        return new Region(regions.freeId(), base, granules, regions.count() == 0);
+    /** Returns a region without memory, to be added later, with an id that no other region has. */
+    public final Region newRegion(long granules) {
+        return new Region(regions.freeId(), granules, regions.count() == 0);
     }
 
     /** Returns the region of a chunk. */
@@ -55,41 +55,28 @@ class ChunkMap {
 
     /** Adds a region and returns its only chunk, which is free, unbound and in no index of free chunks. */
     final int addRegion(Region region) {
-        regions.add(region);
         final int chunk = chunks.create(region.id, 0);
+        region.first = chunk;
+        regions.add(region);
         region.enter(this, chunk, 0);
         return chunk;
     }
 
     /** Removes a region and the records of its chunks. */
     final void removeRegion(Region region) {
-        final int first = region.firstChunk(this);
+        regions.remove(region);
         region.clear(this);
-        for (int chunk = first; chunk != Chunks.NONE; ) {
+        for (int chunk = region.first; chunk != Chunks.NONE; ) {
             final int next = chunks.next(chunk);
             chunks.retire(chunk);
             chunk = next;
         }
-        regions.remove(region);
-    }
-
-    /** Cuts a chunk in two at {@code offset} and returns the new chunk on the right, which is free and unbound. */
-    final int split(Region region, int chunk, long offset) {
-        final int right = chunks.split(chunk, offset);
-        region.enter(this, right, offset);
-        return right;
-    }
-
-    /** Joins {@code left} and its neighbour {@code right}, which starts at {@code rightOffset}, as {@code left}. */
-    final void join(Region region, int left, int right, long rightOffset) {
-        region.remove(this, right, rightOffset);
-        chunks.join(left, right);
     }
 
     /** Lists the chunks of a region by address, each as what {@code factory} makes of it. */
     final <T> List<T> list(Region region, StreamSlots slots, ChunkFactory<T> factory) {
         final List<T> list = new ArrayList<>();
-        for (int chunk = region.firstChunk(this); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+        for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
             final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
             final boolean isFree = chunks.isFree(chunk);
             final boolean hasStamp = isFree && stream != null;

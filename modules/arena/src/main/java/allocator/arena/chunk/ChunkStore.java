@@ -19,9 +19,10 @@ class ChunkStore extends FreeChunks {
     private static final int NONE = Chunks.NONE;
 
     /**
-     * The most entries that one operation makes in the indexes once there are owners: three chunks, each with two ends.
+     * The most entries that one operation makes in the indexes once there are owners: three chunks, each with two ends,
+     * in the indexes of its owner and in those of all.
      */
-    private static final int MAX_INSERTS = 9;
+    private static final int MAX_INSERTS = 18;
 
     /** Makes room in all tables, so that no operation fails half way. */
     final void ensureSpare() {
@@ -35,12 +36,11 @@ class ChunkStore extends FreeChunks {
      * cut off, which is free, unbound and in no index.
      *
      * @param cutGranules the size of that part
-     * @param splitGranules where the caller will split it
+     * @param splitGranules where the caller will divide it
      */
     final int carve(Region region, int chunk, int owner, long key, long cutGranules, long splitGranules) {
         final long offset = chunks.offset(chunk);
         final long granules = granules(region, chunk);
-        final long stamp = chunks.stamp(chunk);
         final long head = chunks.untouchedHead(chunk);
         final long tail = chunks.untouchedTail(chunk);
         final boolean isHead = head > 0 && key(region, offset, head) == key;
@@ -48,30 +48,39 @@ class ChunkStore extends FreeChunks {
         region.ensureEntry(cut);
         region.ensureEntry((isHead ? offset : cut) + splitGranules);
         removeFree(region, chunk, owner, offset, granules);
-        final int right = split(region, chunk, cut);
+        final int right = chunks.splitOwned(chunk, cut, isHead, Chunks.ends(isHead ? 0 : head, isHead ? tail : 0));
+        region.enter(this, right, cut);
         final int used = isHead ? right : chunk;
-        final int untouched = isHead ? chunk : right;
-        chunks.setOwned(used, owner, stamp, isHead ? 0 : head, isHead ? tail : 0);
-        chunks.setUnbound(untouched);
         insertFree(region, used, owner, isHead ? cut : offset, granules - cutGranules);
-        return untouched;
+        return isHead ? chunk : right;
     }
 
     /**
-     * Splits a free chunk that is in no index at {@code offset}, and inserts what is right of it, which has
-     * {@code granules} granules.
+     * Takes a free chunk that is in no index into use up to {@code offset}, and inserts the rest.
+     *
+     * @param foundOwner the owner of the chunk that was found
+     * @param granules the size of the rest
+     * @param requester the owner of what is in use
+     * @param requested the bytes that the caller requested
      */
-    final void splitOff(Region region, int chunk, int foundOwner, long offset, long granules) {
-        final int rest = split(region, chunk, offset);
+    final void takeFront(
+            Region region, int chunk, int foundOwner, long offset, long granules, int requester, long requested) {
         if (foundOwner == StreamSlots.UNBOUND) {
+            final int rest = chunks.takeFront(chunk, offset, 0, 0, requester, requested);
+            region.enter(this, rest, offset);
             insertFree(region, rest, StreamSlots.UNBOUND, offset, granules);
             return;
         }
         final int owner = chunks.owner(chunk);
+        long owned = 0;
+        long ends = 0;
         if (owner != StreamSlots.UNBOUND && chunks.untouchedTail(chunk) < granules) {
             final long head = chunks.untouchedHead(chunk) + chunks.offset(chunk) - offset;
-            chunks.setOwned(rest, owner, chunks.stamp(chunk), Math.max(0, head), chunks.untouchedTail(chunk));
+            owned = Chunks.ownedWord(owner, chunks.stamp(chunk));
+            ends = Chunks.ends(Math.max(0, head), chunks.untouchedTail(chunk));
         }
+        final int rest = chunks.takeFront(chunk, offset, owned, ends, requester, requested);
+        region.enter(this, rest, offset);
         final long merged = mergeWithNext(region, rest, offset, granules);
         insertFree(region, rest, chunks.owner(rest), offset, merged);
     }
@@ -114,19 +123,27 @@ class ChunkStore extends FreeChunks {
 
     /** Makes {@code left} and its neighbour {@code right}, both free and in no index, one chunk. */
     private void merge(Region region, int left, long leftGranules, int right, long rightOffset, long rightGranules) {
+        region.remove(this, right, rightOffset);
+        join(left, leftGranules, right, rightGranules);
+    }
+
+    /** Joins the records of {@code left} and its neighbour {@code right}, both free, as {@code left}. */
+    final void join(int left, long leftGranules, int right, long rightGranules) {
         final int leftOwner = chunks.owner(left);
         final int rightOwner = chunks.owner(right);
-        if (leftOwner != StreamSlots.UNBOUND || rightOwner != StreamSlots.UNBOUND) {
-            final long head = leftOwner == StreamSlots.UNBOUND
-                    ? leftGranules + chunks.untouchedHead(right)
-                    : chunks.untouchedHead(left);
-            final long tail = rightOwner == StreamSlots.UNBOUND
-                    ? rightGranules + chunks.untouchedTail(left)
-                    : chunks.untouchedTail(right);
-            final long stamp = Math.max(chunks.stamp(left), chunks.stamp(right));
-            chunks.setOwned(left, Math.max(leftOwner, rightOwner), stamp, head, tail);
+        if (leftOwner == StreamSlots.UNBOUND && rightOwner == StreamSlots.UNBOUND) {
+            chunks.join(left, right);
+            return;
         }
-        join(region, left, right, rightOffset);
+        final long head = leftOwner == StreamSlots.UNBOUND
+                ? leftGranules + chunks.untouchedHead(right)
+                : chunks.untouchedHead(left);
+        final long tail = rightOwner == StreamSlots.UNBOUND
+                ? rightGranules + chunks.untouchedTail(left)
+                : chunks.untouchedTail(right);
+        final long stamp = Math.max(chunks.stamp(left), chunks.stamp(right));
+        final long owned = Chunks.ownedWord(Math.max(leftOwner, rightOwner), stamp);
+        chunks.join(left, right, owned, Chunks.ends(head, tail));
     }
 
     /** Unbinds the free chunks of an owner. */
@@ -151,13 +168,13 @@ class ChunkStore extends FreeChunks {
     /** Makes room for {@link #attach} with a region of up to {@code granules}. */
     public final void prepareRegion(long granules) {
         ensureSpare();
-        slots.unbound().ensureIndexes(granules);
+        slots.ensureClasses(granules);
         regions.ensureSpare();
     }
 
     /** Removes a region whose chunks are all free. */
     public final void detach(Region region) {
-        for (int chunk = region.firstChunk(this); chunk != NONE; chunk = chunks.next(chunk)) {
+        for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
             removeFree(region, chunk, chunks.owner(chunk), chunks.offset(chunk), granules(region, chunk));
         }
         removeRegion(region);

@@ -1,6 +1,7 @@
 package allocator.arena.chunk;
 
 import java.util.Arrays;
+import java.util.BitSet;
 
 /**
  * The records of all chunks, by handle.
@@ -20,9 +21,14 @@ import java.util.Arrays;
  * They are in a second table, which exists once a stream has been seen. A <em>cached</em> chunk was freed and not
  * merged, see {@link QuickFit}; its stamp is in the second table.
  *
+ * <p>The first two words and the owner of each chunk are the truth about a region: everything else in a lane, the
+ * indexes and the sums, follows from them, and {@link Repair} makes it anew from them. So each change of them is one
+ * step, whose stores no call divides: a call fails where the stack ends, a store does not.
+ *
  * <p>Handles are dense and reused, last retired first. The tables are plain arrays, as every call reads them some
  * thirty times. They grow by a sixteenth.
  */
+// One class, since its columns are one table, which grows and is renumbered as a whole.
 final class Chunks {
     static final int NONE = -1;
 
@@ -112,23 +118,79 @@ final class Chunks {
         return chunk;
     }
 
-    /** Creates a free chunk without owner, from {@code offset} to the end of {@code left}, which ends there. */
-    int split(int left, long offset) {
+    /**
+     * Takes a free chunk up to {@code offset} into use. The rest of it becomes a free chunk.
+     *
+     * @param chunk the chunk
+     * @param offset where the rest begins
+     * @param ownedRest what the rest is if it has an owner, from {@link #ownedWord}; 0 if it has none
+     * @param restEnds its untouched ends, from {@link #ends}
+     * @param owner the owner of what is in use
+     * @param requested the bytes that the caller requested
+     * @return the rest
+     */
+    int takeFront(int chunk, long offset, long ownedRest, long restEnds, int owner, long requested) {
+        final int next = next(chunk);
+        final int rest = create(region(chunk), offset, chunk, next);
+        if (ownedRest != 0) {
+            untouchedEnds[rest] = restEnds;
+        }
+        final long[] table = words;
+        final int at = chunk * WORDS;
+        table[rest * WORDS + 2] = ownedRest;
+        table[at] &= ~(FREE | CACHED);
+        table[at + 1] = (table[at + 1] & ~LOW_INT) | rest;
+        table[at + 2] = ((long) owner << OWNER_SHIFT) | requested;
+        if (next != NONE) {
+            table[next * WORDS + 1] = (table[next * WORDS + 1] & LOW_INT) | ((long) rest << Integer.SIZE);
+        }
+        return rest;
+    }
+
+    /** Splits a free chunk with an owner at {@code offset}: one part has no owner, the other has untouched ends. */
+    int splitOwned(int left, long offset, boolean isLeftUnbound, long ends) {
         final int next = next(left);
         final int right = create(region(left), offset, left, next);
-        setNext(left, right);
+        final long[] table = words;
+        final int at = left * WORDS;
+        if (isLeftUnbound) {
+            table[right * WORDS + 2] = table[at + 2];
+            untouchedEnds[right] = ends;
+            table[at + 2] = 0;
+        } else {
+            untouchedEnds[left] = ends;
+        }
+        table[at + 1] = (table[at + 1] & ~LOW_INT) | right;
         if (next != NONE) {
-            setPrevious(next, right);
+            table[next * WORDS + 1] = (table[next * WORDS + 1] & LOW_INT) | ((long) right << Integer.SIZE);
         }
         return right;
     }
 
-    /** Appends the memory of {@code right} to {@code left} and retires its record. */
+    /** Appends the memory of {@code right} to {@code left} and retires its record; both are free without owner. */
     void join(int left, int right) {
-        final int next = next(right);
-        setNext(left, next);
+        join(left, right, 0, 0);
+    }
+
+    /**
+     * Appends the memory of {@code right} to {@code left} and retires its record.
+     *
+     * @param left a free chunk
+     * @param right the free chunk after it
+     * @param owned what both are then if they have an owner, from {@link #ownedWord}; 0 if they have none
+     * @param ends their untouched ends then, from {@link #ends}
+     */
+    void join(int left, int right, long owned, long ends) {
+        final long[] table = words;
+        final int at = left * WORDS;
+        final int next = (int) table[right * WORDS + 1];
+        table[at + 1] = (table[at + 1] & ~LOW_INT) | (next & LOW_INT);
+        table[at + 2] = owned;
+        if (owned != 0) {
+            untouchedEnds[left] = ends;
+        }
         if (next != NONE) {
-            setPrevious(next, left);
+            table[next * WORDS + 1] = (table[next * WORDS + 1] & LOW_INT) | ((long) left << Integer.SIZE);
         }
         retire(right);
     }
@@ -138,6 +200,52 @@ final class Chunks {
         setNext(chunk, retired);
         retired = chunk;
         spare++;
+    }
+
+    /** Returns whether the tables are much larger than what they hold. */
+    boolean isSparse() {
+        return Compaction.isSparse(count(), capacity);
+    }
+
+    /** Returns smaller tables, to be filled with the records in another order. */
+    Smaller smaller() {
+        return new Smaller();
+    }
+
+    /** Replaces the tables by smaller ones with the same chunks, in a few stores. */
+    void become(Smaller smaller) {
+        words = smaller.words;
+        untouchedEnds = smaller.untouchedEnds;
+        capacity = smaller.capacity;
+        used = smaller.count;
+        spare = smaller.capacity - smaller.count;
+        retired = NONE;
+    }
+
+    /** Smaller tables. */
+    final class Smaller {
+        private final int capacity = Chunks.this.count() + Math.max(Chunks.this.count() >> 3, LEAST_GROWTH);
+        private final long[] words = new long[capacity * WORDS];
+        private final long[] untouchedEnds = new long[tracksUntouchedEnds ? capacity : 0];
+        private int count;
+
+        /** Adds a copy of a chunk's record, with a handle of its own. Those of a region are added by address. */
+        void add(int chunk, int owner) {
+            final int at = count * WORDS;
+            final int previous = previous(chunk) == NONE ? NONE : count - 1;
+            final int next = next(chunk) == NONE ? NONE : count + 1;
+            words[at] = word(chunk, 0);
+            words[at + 1] = ((long) previous << Integer.SIZE) | (next & LOW_INT);
+            words[at + 2] = ((long) owner << OWNER_SHIFT) | (word(chunk, 2) & MAX_STAMP);
+            if (tracksUntouchedEnds) {
+                untouchedEnds[count] = Chunks.this.untouchedEnds[chunk];
+            }
+            count++;
+        }
+
+        int count() {
+            return count;
+        }
     }
 
     /** Returns the number of chunks. */
@@ -196,22 +304,39 @@ final class Chunks {
         return word(chunk, 2) & MAX_STAMP;
     }
 
+    /** Returns the third word of a free chunk with an owner. */
+    static long ownedWord(int owner, long stamp) {
+        return ((long) owner << OWNER_SHIFT) | Math.min(stamp, MAX_STAMP);
+    }
+
+    /** Returns untouched ends as the table has them. Those above 2^32 - 1 granules are stored as that. */
+    static long ends(long untouchedHead, long untouchedTail) {
+        return (Math.min(untouchedHead, LOW_INT) << Integer.SIZE) | Math.min(untouchedTail, LOW_INT);
+    }
+
     void setInUse(int chunk, int owner, long requested) {
-        setWord(chunk, 0, word(chunk, 0) & ~(FREE | CACHED));
-        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | requested);
+        final long[] table = words;
+        final int at = chunk * WORDS;
+        table[at] &= ~(FREE | CACHED);
+        table[at + 2] = ((long) owner << OWNER_SHIFT) | requested;
     }
 
     /** Makes a chunk free, without owner. */
     void setUnbound(int chunk) {
-        setWord(chunk, 0, (word(chunk, 0) & ~CACHED) | FREE);
-        setWord(chunk, 2, 0);
+        final long[] table = words;
+        final int at = chunk * WORDS;
+        table[at] = (table[at] & ~CACHED) | FREE;
+        table[at + 2] = 0;
     }
 
-    /** Makes a chunk free memory of an owner. Untouched ends above 2^32 - 1 granules are stored as that. */
-    void setOwned(int chunk, int owner, long stamp, long untouchedHead, long untouchedTail) {
-        setWord(chunk, 0, (word(chunk, 0) & ~CACHED) | FREE);
-        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | Math.min(stamp, MAX_STAMP));
-        untouchedEnds[chunk] = (Math.min(untouchedHead, LOW_INT) << Integer.SIZE) | Math.min(untouchedTail, LOW_INT);
+    /** Makes a chunk free memory of an owner, which has used all of it. */
+    void setOwned(int chunk, int owner, long stamp) {
+        final long word = ownedWord(owner, stamp);
+        final long[] table = words;
+        final int at = chunk * WORDS;
+        untouchedEnds[chunk] = 0;
+        table[at] = (table[at] & ~CACHED) | FREE;
+        table[at + 2] = word;
     }
 
     /** Returns whether a chunk is cached: freed, but not merged. */
@@ -235,10 +360,32 @@ final class Chunks {
     }
 
     void setCached(int chunk, int owner, int below, long stamp) {
-        setWord(chunk, 0, word(chunk, 0) | CACHED);
-        setWord(chunk, 2, ((long) owner << OWNER_SHIFT) | (below & LOW_INT));
         if (tracksUntouchedEnds) {
-            untouchedEnds[chunk] = Math.min(stamp, MAX_STAMP);
+            untouchedEnds[chunk] = stamp > MAX_STAMP ? MAX_STAMP : stamp;
+        }
+        final long[] table = words;
+        final int at = chunk * WORDS;
+        table[at] |= CACHED;
+        table[at + 2] = ((long) owner << OWNER_SHIFT) | (below & LOW_INT);
+    }
+
+    /** Corrects the link to the previous chunk. */
+    void relink(int chunk, int previous) {
+        setPrevious(chunk, previous);
+    }
+
+    /**
+     * Retires every record that is not marked, and no other.
+     *
+     * @param marked a bit for each chunk that exists
+     */
+    void retireUnmarked(BitSet marked) {
+        retired = NONE;
+        spare = capacity - used;
+        for (int chunk = used - 1; chunk >= 0; chunk--) {
+            if (!marked.get(chunk)) {
+                retire(chunk);
+            }
         }
     }
 

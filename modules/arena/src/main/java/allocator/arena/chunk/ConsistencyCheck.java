@@ -1,6 +1,7 @@
 package allocator.arena.chunk;
 
 import allocator.arena.chunk.StreamSlots.Slot;
+import java.util.Arrays;
 
 /**
  * Walks the structures of a placement and compares them with one another: chunks with their region, free chunks with
@@ -94,7 +95,7 @@ public final class ConsistencyCheck {
         long windows = 1;
         long lastWindow = 0;
         int inWindow = 0;
-        for (int chunk = region.firstChunk(placement); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+        for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
             final long offset = chunks.offset(chunk);
             expect(chunks.region(chunk) == region.id, "region of a chunk", offset);
             expect(chunks.previous(chunk) == previous, "link to the previous chunk", offset);
@@ -149,6 +150,11 @@ public final class ConsistencyCheck {
         final long key = SizeOrder.key(granules, address);
         expect(slots.get(owner).free.ceiling(key) == chunk, "index of free chunks", address);
         freeByOwner[owner]++;
+        final FreeIndexes all = slots.all;
+        expect(
+                all == null || owner == StreamSlots.UNBOUND || all.free.ceiling(key) == chunk,
+                "index of free chunks of all owners",
+                address);
         if (owner != StreamSlots.UNBOUND) {
             final long head = chunks.untouchedHead(chunk);
             final long tail = chunks.untouchedTail(chunk);
@@ -162,16 +168,31 @@ public final class ConsistencyCheck {
         if (granules > 0) {
             final long key = SizeOrder.key(granules, address);
             expect(slots.get(owner).untouchedEnds.ceiling(key) == chunk, "index of untouched ends", address);
+            final FreeIndexes all = slots.all;
+            expect(
+                    all == null || all.untouchedEnds.ceiling(key) == chunk,
+                    "index of untouched ends of all owners",
+                    address);
             untouchedEndsByOwner[owner]++;
         }
     }
 
     private void indexes() {
+        final FreeIndexes all = slots.all;
+        if (all != null) {
+            expect(all.free.isConsistent(), "index of all owners", 0);
+            expect(all.untouchedEnds.isConsistent(), "index of untouched ends of all owners", 0);
+            final int free = Arrays.stream(freeByOwner).sum() - freeByOwner[StreamSlots.UNBOUND];
+            expect(all.free.size() == free, "free chunks of all owners", all.free.size());
+            final int ends = Arrays.stream(untouchedEndsByOwner).sum();
+            expect(all.untouchedEnds.size() == ends, "untouched ends of all owners", all.untouchedEnds.size());
+        }
         for (int number = 0; number < slots.count(); number++) {
             final Slot slot = slots.get(number);
             expect(slot.free.isConsistent(), "index of owner", number);
             expect(slot.free.size() == freeByOwner[number], "free chunks of owner " + number, slot.free.size());
             expect(slot.chunksInUse == inUseByOwner[number], "chunks in use by owner " + number, slot.chunksInUse);
+            expect(slot.stream == null || slots.find(slot.stream.id()) == slot, "table of streams", number);
             expect(slot.stream != null || number == 0 || slot.free.isEmpty(), "memory of a released owner", number);
             if (number != StreamSlots.UNBOUND) {
                 expect(slot.untouchedEnds.isConsistent(), "index of untouched ends of owner", number);

@@ -4,7 +4,8 @@ import allocator.arena.chunk.StreamSlots.Slot;
 
 /**
  * The free chunks of a lane, each in the index of its owner; a chunk without owner is in that of slot 0. The untouched
- * head and tail of an owned chunk are in a second index of the owner.
+ * head and tail of an owned chunk are in a second index of the owner. With many owners, indexes of all of them have
+ * these entries as well.
  */
 class FreeChunks extends ChunkMap {
     final SortedTrees trees = new SortedTrees();
@@ -36,6 +37,21 @@ class FreeChunks extends ChunkMap {
                 slot.untouchedEnds.add(key(region, offset + granules - tail, tail), chunk);
             }
         }
+        if (slots.all != null) {
+            insertForAll(slots.all, region, chunk, offset, granules);
+        }
+    }
+
+    private void insertForAll(FreeIndexes all, Region region, int chunk, long offset, long granules) {
+        all.free.add(key(region, offset, granules), chunk);
+        final long head = chunks.untouchedHead(chunk);
+        final long tail = chunks.untouchedTail(chunk);
+        if (head > 0) {
+            all.untouchedEnds.add(key(region, offset, head), chunk);
+        }
+        if (tail > 0) {
+            all.untouchedEnds.add(key(region, offset + granules - tail, tail), chunk);
+        }
     }
 
     /** Removes a free chunk. */
@@ -56,6 +72,21 @@ class FreeChunks extends ChunkMap {
             if (tail > 0) {
                 slot.untouchedEnds.remove(key(region, offset + granules - tail, tail));
             }
+        }
+        if (slots.all != null) {
+            removeForAll(slots.all, region, chunk, offset, granules);
+        }
+    }
+
+    private void removeForAll(FreeIndexes all, Region region, int chunk, long offset, long granules) {
+        all.free.remove(key(region, offset, granules));
+        final long head = chunks.untouchedHead(chunk);
+        final long tail = chunks.untouchedTail(chunk);
+        if (head > 0) {
+            all.untouchedEnds.remove(key(region, offset, head));
+        }
+        if (tail > 0) {
+            all.untouchedEnds.remove(key(region, offset + granules - tail, tail));
         }
     }
 

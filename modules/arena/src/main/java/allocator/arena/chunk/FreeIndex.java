@@ -6,6 +6,9 @@ import java.util.Arrays;
  * An index of free memory in the order of {@link SizeOrder}. Finds the best fit in time logarithmic in the number of
  * entries, and constant as long as sizes are spread out.
  *
+ * <p>A new index is one tree of {@link SortedTrees}, so that an index of few entries takes little Java heap.
+ * {@link #ensureClasses} divides it into classes, which are faster and take some 12 KiB for a region of 1 GiB.
+ *
  * <p>The upper bits of a key select one of the classes, {@value #STEPS} in each octave of sizes; a bitmap says which
  * classes have entries. The least entry of a class is stored with the class, the others are a tree of
  * {@link SortedTrees}: most classes have one entry, and most requests take the least. As a class is a range of keys,
@@ -18,17 +21,21 @@ final class FreeIndex {
     private static final int STEPS = 1 << STEP_BITS;
     private static final int CLASS_SHIFT = SizeOrder.OCTAVE_SHIFT - STEP_BITS;
     private static final int MAX_CLASSES = classOf(SizeOrder.first(Chunks.MAX_REGION_GRANULES)) + STEPS;
+    private static final long[] NO_WORDS = {};
 
     private final SortedTrees trees;
+
+    /** All entries as long as there are no classes. */
+    private int tree = SortedTrees.EMPTY;
 
     /**
      * Two words for each class, up to the octave of the largest entry to come: the least key, {@link SizeOrder#END} if
      * there is none; and its chunk in the lower half, the tree of the other entries in the upper.
      */
-    private long[] classes = new long[0];
+    private long[] classes = NO_WORDS;
 
     /** A bit for each class that has entries. */
-    private final long[] filled = new long[(MAX_CLASSES + Long.SIZE - 1) / Long.SIZE];
+    private long[] filled = NO_WORDS;
 
     /** Which words of {@link #filled} are not 0. */
     private long filledWords;
@@ -72,7 +79,10 @@ final class FreeIndex {
         classes[(index << 1) + 1] = ((long) others << Integer.SIZE) | (least & 0xFFFF_FFFFL);
     }
 
-    /** Creates the classes of entries of up to {@code granules}, so that {@link #add} does not allocate. */
+    /**
+     * Creates the classes of entries of up to {@code granules}. If there are entries, but no classes, the entries move,
+     * which a failure leaves half done.
+     */
     void ensureClasses(long granules) {
         final int last = classOf(SizeOrder.first(granules));
         if ((last << 1) >= classes.length) {
@@ -80,10 +90,19 @@ final class FreeIndex {
         }
     }
 
-    /** Adds an entry. Call {@link #ensureClasses} before, and {@link SortedTrees#ensureSpare}. */
+    /** Returns whether there are classes, which {@link #ensureClasses} has to make for each size that is added. */
+    boolean hasClasses() {
+        return classes.length > 0;
+    }
+
+    /** Adds an entry. Call {@link SortedTrees#ensureSpare} before. */
     void add(long key, int chunk) {
-        final int index = classOf(key);
         size++;
+        if (classes.length == 0) {
+            tree = trees.insert(tree, key, chunk);
+            return;
+        }
+        final int index = classOf(key);
         final long leastKey = leastKey(index);
         if (key > leastKey) {
             setOthers(index, trees.insert(others(index), key, chunk));
@@ -102,23 +121,67 @@ final class FreeIndex {
 
     private void addOctaves(int index) {
         final int before = classes.length;
-        classes = Arrays.copyOf(classes, ((index | (STEPS - 1)) + 1) << 1);
-        for (int i = before; i < classes.length; i += 2) {
-            classes[i] = SizeOrder.END;
-            classes[i + 1] = (long) SortedTrees.EMPTY << Integer.SIZE;
+        final long[] more = Arrays.copyOf(classes, ((index | (STEPS - 1)) + 1) << 1);
+        Arrays.fill(more, before, more.length, SizeOrder.END);
+        for (int i = before + 1; i < more.length; i += 2) {
+            more[i] = (long) SortedTrees.EMPTY << Integer.SIZE;
+        }
+        if (before > 0) {
+            classes = more;
+            return;
+        }
+        final long[] bits = new long[(MAX_CLASSES + Long.SIZE - 1) / Long.SIZE];
+        trees.ensureSpare(size);
+        classes = more;
+        filled = bits;
+        moveEntries();
+    }
+
+    /** Moves all entries from the tree to their classes. */
+    private void moveEntries() {
+        size = 0;
+        while (tree != SortedTrees.EMPTY) {
+            final int least = trees.least(tree);
+            final long key = trees.key(least);
+            final int chunk = trees.value(least);
+            tree = trees.removeLeast(tree);
+            add(key, chunk);
         }
     }
 
+    /** Removes all entries, once all nodes of the trees are back in their pool. */
+    void clear() {
+        tree = SortedTrees.EMPTY;
+        for (int i = 0; i < classes.length; i += 2) {
+            classes[i] = SizeOrder.END;
+            classes[i + 1] = (long) SortedTrees.EMPTY << Integer.SIZE;
+        }
+        Arrays.fill(filled, 0);
+        filledWords = 0;
+        size = 0;
+    }
+
+    /** Removes all entries and the classes, once all nodes of the trees are back in their pool. */
+    void reset() {
+        classes = NO_WORDS;
+        filled = NO_WORDS;
+        clear();
+    }
+
     void remove(long key) {
-        final int index = classOf(key);
         size--;
-        final int tree = others(index);
+        if (classes.length == 0) {
+            tree = trees.remove(tree, key);
+            return;
+        }
+        final int index = classOf(key);
+        final int others = others(index);
         if (leastKey(index) != key) {
-            setOthers(index, trees.remove(tree, key));
-        } else if (tree != SortedTrees.EMPTY) {
-            final int next = trees.least(tree);
+            setOthers(index, trees.remove(others, key));
+        } else if (others != SortedTrees.EMPTY) {
+            final int next = trees.least(others);
             classes[index << 1] = trees.key(next);
-            setEntries(index, trees.value(next), trees.removeLeast(tree));
+            setEntries(index, trees.value(next), trees.removeLeast(others));
         } else {
             classes[index << 1] = SizeOrder.END;
             filled[index >>> 6] &= ~(1L << index);
@@ -136,7 +199,7 @@ final class FreeIndex {
     int ceiling(long key) {
         final int index = classOf(key);
         if ((index << 1) >= classes.length) {
-            return NONE;
+            return tree == SortedTrees.EMPTY ? NONE : found(trees.ceiling(tree, key));
         }
         final long leastKey = leastKey(index);
         if (leastKey != SizeOrder.END) {
@@ -144,14 +207,22 @@ final class FreeIndex {
                 foundKey = leastKey;
                 return least(index);
             }
-            final int tree = others(index);
-            final int place = tree == SortedTrees.EMPTY ? SortedTrees.NONE : trees.ceiling(tree, key);
+            final int others = others(index);
+            final int place = others == SortedTrees.EMPTY ? SortedTrees.NONE : trees.ceiling(others, key);
             if (place != SortedTrees.NONE) {
-                foundKey = trees.key(place);
-                return trees.value(place);
+                return found(place);
             }
         }
         return leastOf(filledFrom(index + 1));
+    }
+
+    /** Returns the chunk at a place in a tree, {@link #NONE} if there is no place. */
+    private int found(int place) {
+        if (place == SortedTrees.NONE) {
+            return NONE;
+        }
+        foundKey = trees.key(place);
+        return trees.value(place);
     }
 
     private int leastOf(int index) {
@@ -184,28 +255,29 @@ final class FreeIndex {
 
     /** Returns the chunk with the least key, {@link #NONE} if there is none. */
     int first() {
-        return leastOf(filledFrom(0));
+        return tree == SortedTrees.EMPTY ? leastOf(filledFrom(0)) : found(trees.least(tree));
     }
 
     /** Returns the chunk with the greatest key, {@link #NONE} if there is none. */
     int last() {
         if (filledWords == 0) {
-            return NONE;
+            return tree == SortedTrees.EMPTY ? NONE : trees.value(trees.greatest(tree));
         }
         final int word = Long.SIZE - 1 - Long.numberOfLeadingZeros(filledWords);
         final int index = (word << 6) + Long.SIZE - 1 - Long.numberOfLeadingZeros(filled[word]);
-        final int tree = others(index);
-        return tree == SortedTrees.EMPTY ? least(index) : trees.value(trees.greatest(tree));
+        final int others = others(index);
+        return others == SortedTrees.EMPTY ? least(index) : trees.value(trees.greatest(others));
     }
 
-    /** Returns whether each class is sorted and the bitmap is correct. */
+    /** Returns whether the tree and each class are sorted and the bitmap is correct. */
     boolean isConsistent() {
-        boolean consistent = true;
+        boolean consistent = trees.isSorted(tree) && (tree == SortedTrees.EMPTY || classes.length == 0);
         for (int index = 0; (index << 1) < classes.length && consistent; index++) {
             final long leastKey = leastKey(index);
-            final int tree = others(index);
+            final int others = others(index);
             consistent = ((filled[index >>> 6] & (1L << index)) != 0) == (leastKey != SizeOrder.END)
-                    && (tree == SortedTrees.EMPTY || (trees.isSorted(tree) && leastKey < trees.key(trees.least(tree))));
+                    && (others == SortedTrees.EMPTY
+                            || (trees.isSorted(others) && leastKey < trees.key(trees.least(others))));
         }
         for (int word = 0; word < filled.length && consistent; word++) {
             consistent = (filled[word] != 0) == ((filledWords & (1L << word)) != 0);

@@ -31,32 +31,77 @@ abstract class NodePool {
     private int used;
 
     private int retired = NONE;
-    private int retiredCount;
+
+    /** Nodes in the arrays that are not in use. */
+    private int spare;
 
     /** Makes room for {@code nodes} more nodes. */
     final void ensureSpareNodes(int nodes) {
-        final int missing = nodes - retiredCount - (counts.length - used);
-        if (missing > 0) {
-            grow(counts.length + Math.max(Math.max(missing, LEAST_GROWTH), counts.length >> 4));
+        if (spare < nodes) {
+            grow(counts.length + Math.max(Math.max(nodes - spare, LEAST_GROWTH), counts.length >> 4));
         }
     }
 
     private void grow(int nodes) {
         final long[] largerKeys = Arrays.copyOf(keys, nodes << FANOUT_SHIFT);
         final int[] largerValues = Arrays.copyOf(values, nodes << FANOUT_SHIFT);
-        counts = Arrays.copyOf(counts, nodes);
+        final int[] largerCounts = Arrays.copyOf(counts, nodes);
+        spare += nodes - counts.length;
+        counts = largerCounts;
         values = largerValues;
         keys = largerKeys;
     }
 
+    /** Returns whether the arrays are much larger than the nodes in use. */
+    final boolean isSparse() {
+        return Compaction.isSparse(counts.length - spare, counts.length);
+    }
+
+    /** Returns smaller arrays, with room for the entries of the nodes in use in whatever order they are inserted. */
+    final Smaller smaller() {
+        // Insertions leave nodes half full, but for one at each end of a tree.
+        return new Smaller(Math.min(3 * (counts.length - spare) + sparesForRepair(), counts.length));
+    }
+
+    /** Replaces the arrays, all nodes of which are spare. */
+    final void become(Smaller smaller) {
+        keys = smaller.keys;
+        values = smaller.values;
+        counts = smaller.counts;
+        clearNodes();
+    }
+
+    /** Returns how many nodes a repair wants to have spare. */
+    abstract int sparesForRepair();
+
+    /** Smaller arrays. */
+    static final class Smaller {
+        private final long[] keys;
+        private final int[] values;
+        private final int[] counts;
+
+        private Smaller(int nodes) {
+            keys = new long[nodes << FANOUT_SHIFT];
+            values = new int[nodes << FANOUT_SHIFT];
+            counts = new int[nodes];
+        }
+    }
+
+    /** Returns all nodes to the pool. */
+    final void clearNodes() {
+        used = 0;
+        retired = NONE;
+        spare = counts.length;
+    }
+
     /** Takes a node with an undefined count. Call {@link #ensureSpareNodes} before. */
     final int create() {
+        spare--;
         if (retired == NONE) {
             return used++;
         }
         final int node = retired;
         retired = count(node);
-        retiredCount--;
         return node;
     }
 
@@ -64,7 +109,7 @@ abstract class NodePool {
     final void retire(int node) {
         setCount(node, retired);
         retired = node;
-        retiredCount++;
+        spare++;
     }
 
     /** The place of a node's first key. */

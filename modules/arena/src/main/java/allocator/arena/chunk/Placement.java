@@ -22,6 +22,26 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
     /** No memory: no region begins at this address. */
     public static final long NO_ADDRESS = 0;
 
+    /** A {@link #step}: nothing has been begun. */
+    public static final int WHOLE = -1;
+
+    /** A {@link #step}: an operation has been begun, and the indexes may not agree with the chunks. */
+    public static final int BEGUN = -2;
+
+    /** A {@link #step}: a chunk has been freed, and the indexes may not agree with the chunks. */
+    public static final int FREED = -3;
+
+    /** A {@link #step}: the placement is closed. */
+    public static final int CLOSED = -4;
+
+    /**
+     * How far the operation under the lane's lock has come: one of the constants, or the chunk that is being made live,
+     * which {@link #repair} frees again, as the caller does not learn its address. The lane sets it to {@link #WHOLE}
+     * when its work under the lock is complete, and repairs before the next if it is neither that nor {@link #CLOSED}.
+     * A field, as a call may fail where the stack ends.
+     */
+    public int step = WHOLE;
+
     final StreamSearch streamSearch = new StreamSearch(this);
 
     /** The slot of memory that is bound to no stream. */
@@ -66,14 +86,53 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
      */
     public abstract void releaseStream(SyncStream stream);
 
+    /**
+     * Unbinds the memory of streams that have ended, which no stream is known to have waited for. Takes time
+     * proportional to the number of streams with memory here: call it before a region is added.
+     */
+    public final void unbindEnded() {
+        for (int number = 1; slots.all != null && number < slots.count(); number++) {
+            final SyncStream stream = slots.get(number).stream;
+            if (stream != null && stream.hasEnded()) {
+                releaseStream(stream);
+            }
+        }
+    }
+
+    /**
+     * Gives back Java heap that the tables no longer need, by a thread that has touched its stack. Takes time
+     * proportional to the number of streams, and to that of chunks if there is something to give back.
+     */
+    public final void compact() {
+        mergeCached();
+        Compaction.of(this);
+    }
+
     /** Merges what is cached, so that every chunk is live or free. */
     public abstract void mergeCached();
+
+    /** Forgets which chunks are cached. */
+    abstract void clearCache();
+
+    /** Enters a chunk that its record says is cached. */
+    abstract void recache(int chunk, long granules);
 
     /** Returns the number of cached chunks, counted one by one. */
     abstract int cachedChunks();
 
     /** Returns the size of all cached chunks in granules. */
     abstract long cachedGranules();
+
+    /**
+     * Makes all that follows from the chunks anew after an operation failed half way. A chunk that was being taken is
+     * free again, and everything else is as the chunks' records say. Takes time proportional to the number of chunks.
+     * If it fails itself, it can be repeated.
+     *
+     * @return what is live now
+     */
+    public final Repair.Live repair() {
+        return Repair.of(this);
+    }
 
     /** Returns the regions. */
     public final Regions regions() {
@@ -102,7 +161,7 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
 
     /** Adds the streams that own memory in a region to {@code owners}. */
     public final void addOwners(Region region, Set<SyncStream> owners) {
-        for (int chunk = region.firstChunk(this); chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+        for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
             final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
             if (stream != null) {
                 owners.add(stream);
@@ -131,8 +190,25 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
             return unbound;
         }
         chunks.trackUntouchedEnds();
-        final Slot slot = slots.findOrAdd(requester);
-        slot.ensureIndexes(regions.largest());
+        Slot slot = slots.find(requester);
+        if (slot == null) {
+            final int before = step;
+            step = BEGUN;
+            slot = slots.add(requester, regions.largest());
+            step = before;
+        }
+        slots.setLatest(slot);
+        ensureClasses(slot);
         return slot;
+    }
+
+    /** Makes the classes that a slot needs for the largest region. */
+    final void ensureClasses(Slot slot) {
+        if (slot.needsClasses(regions.largest())) {
+            final int before = step;
+            step = BEGUN;
+            slot.ensureClasses(regions.largest());
+            step = before;
+        }
     }
 }

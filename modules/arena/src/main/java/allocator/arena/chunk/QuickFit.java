@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * much needs more memory. A chunk is merged at most once for each time that it was cached.
  *
  * <p>To best fit a cached chunk is in use. Streams share it as they share free memory: its stamp is that of the free,
- * and the end of a run unbinds it.
+ * and the end of a run unbinds it. Only the first {@value ChunkCache#MAX_OWNERS} owners cache, so that the search for
+ * the largest cached chunk stays short; what further streams free is merged at once.
  */
 public final class QuickFit extends BestFit {
     private static final int NONE = Chunks.NONE;
@@ -50,10 +51,14 @@ public final class QuickFit extends BestFit {
     @Override
     public long take(long granules, long requested, @Nullable SyncStream stream) {
         final Slot requester = slot(stream);
-        cache.ensureOwner(requester.number); // for large requests as well, so that no free needs to do it
+        final boolean isCaching = requester.number < ChunkCache.MAX_OWNERS;
+        if (isCaching) {
+            cache.ensureOwner(requester.number); // for large requests as well, so that no free needs to do it
+        }
         final int sizeClass = SizeClasses.atLeast(granules);
         if (sizeClass < SizeClasses.COUNT) {
-            int chunk = cache.pop(ChunkCache.stack(requester.number, sizeClass));
+            step = BEGUN;
+            int chunk = isCaching ? cache.pop(ChunkCache.stack(requester.number, sizeClass)) : NONE;
             if (chunk == NONE && requester.number != StreamSlots.UNBOUND) {
                 chunk = cache.pop(ChunkCache.stack(StreamSlots.UNBOUND, sizeClass));
             }
@@ -76,7 +81,7 @@ public final class QuickFit extends BestFit {
         return address;
     }
 
-    /** Does nothing: a free needs no room, and each merge makes its own. */
+    /** Does nothing: to cache a chunk needs no room, and each merge makes its own. */
     @Override
     public void prepareFree() {}
 
@@ -85,12 +90,16 @@ public final class QuickFit extends BestFit {
     public void free(Region region, int chunk, long granules) {
         final Slot owner = slots.get(chunks.owner(chunk));
         final SyncStream stream = owner.stream;
-        region.frees++;
-        if (stream == null) {
-            addToCache(chunk, granules, owner, unbound, 0);
-        } else {
-            addToCache(chunk, granules, owner, owner, stream.syncId());
+        if (stream != null && owner.number >= ChunkCache.MAX_OWNERS) {
+            ensureSpare();
+            super.free(region, chunk, granules);
+            return;
         }
+        region.frees++;
+        final long stamp = stream == null ? 0 : stream.syncId();
+        step = BEGUN;
+        addToCache(chunk, granules, owner, stream == null ? unbound : owner, stamp);
+        step = FREED;
         cachedGranules += granules;
         final long most = maxCachedGranules == 0 ? regions.granules() / DEFAULT_SHARE : maxCachedGranules;
         boolean hasMerged = true;
@@ -122,9 +131,10 @@ public final class QuickFit extends BestFit {
 
     private void unbindCached(SyncStream stream) {
         final Slot slot = slots.find(stream);
-        if (slot == null) {
+        if (slot == null || slot.number >= ChunkCache.MAX_OWNERS) {
             return;
         }
+        step = BEGUN;
         for (int stack = cache.largest(slot.number); stack != NONE; stack = cache.largest(slot.number)) {
             final int chunk = cache.pop(stack);
             addToCache(chunk, granules(chunk), slot, unbound, 0);
@@ -137,13 +147,18 @@ public final class QuickFit extends BestFit {
         if (stack == NONE) {
             return false;
         }
+        if (step == WHOLE) {
+            step = BEGUN;
+        }
         for (int merged = 0; merged < MERGED_AT_ONCE && cache.isFilled(stack); merged++) {
-            ensureSpare(); // an OutOfMemoryError after the pop would lose the chunk
+            ensureSpare();
             final int chunk = cache.pop(stack);
             final Region region = region(chunk);
             final long granules = granules(region, chunk);
             cachedGranules -= granules;
-            free(region, chunk, granules, chunks.cachedStamp(chunk));
+            final Slot owner = slots.get(chunks.owner(chunk));
+            setFree(chunk, owner, chunks.cachedStamp(chunk));
+            settle(region, chunk, granules, owner);
         }
         return true;
     }
@@ -154,6 +169,20 @@ public final class QuickFit extends BestFit {
         while (hasMerged) {
             hasMerged = mergeLargest();
         }
+    }
+
+    @Override
+    void clearCache() {
+        cache.clear();
+        cachedGranules = 0;
+    }
+
+    @Override
+    void recache(int chunk, long granules) {
+        final int owner = chunks.owner(chunk);
+        cache.ensureOwner(owner);
+        cache.push(ChunkCache.stack(owner, SizeClasses.atMost(granules)), chunk, chunks.cachedStamp(chunk));
+        cachedGranules += granules;
     }
 
     @Override

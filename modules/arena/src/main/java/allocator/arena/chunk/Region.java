@@ -45,11 +45,20 @@ public final class Region {
     private static final int PAGE_MASK = PAGE_WINDOWS - 1;
 
     final int id;
-    final long base;
+
+    /** Set once, before the region is attached: the object exists before its memory does. */
+    long base;
+
     final long granules;
 
     /** Whether there was no other region when this one was added. */
     private final boolean isFirst;
+
+    /**
+     * The chunk at the start. A chunk keeps its handle until it is joined to the one before it, so this one always
+     * does.
+     */
+    int first = NO_CHUNK;
 
     /** Chunks in use, cached ones included. */
     int chunksInUse;
@@ -63,9 +72,8 @@ public final class Region {
     /** The windows from {@link #MAX_HEAD} on. */
     private final int[][] pages;
 
-    Region(int id, long base, long granules, boolean isFirst) {
+    Region(int id, long granules, boolean isFirst) {
         this.id = id;
-        this.base = base;
         this.granules = granules;
         this.isFirst = isFirst;
         pages = new int[(int) (Math.max(windows() - MAX_HEAD + PAGE_MASK, 0) >>> PAGE_SHIFT)][];
@@ -75,6 +83,11 @@ public final class Region {
     /** Returns the region's id, which is unique among the regions of a lane and reused once the region is detached. */
     public int id() {
         return id;
+    }
+
+    /** Sets the address of the first byte. */
+    public void setBase(long address) {
+        base = address;
     }
 
     /** Returns the address of the first byte. */
@@ -217,7 +230,7 @@ public final class Region {
 
     /** Empties the index of a region that is detached and whose chunks are still linked. */
     void clear(ChunkMap map) {
-        for (int chunk = firstChunk(map); chunk != Chunks.NONE; chunk = map.chunks.next(chunk)) {
+        for (int chunk = first; chunk != Chunks.NONE; chunk = map.chunks.next(chunk)) {
             final long window = window(map.chunks.offset(chunk));
             final int entry = entry(window);
             if (entry < 0) {
@@ -253,9 +266,36 @@ public final class Region {
         return chunk;
     }
 
-    /** Returns the chunk at the start of the region. */
-    int firstChunk(ChunkMap map) {
-        return startingAt(map, 0);
+    /**
+     * Returns an empty array for the entries of the first windows, with room for chunks up to one at {@code offset}.
+     */
+    int[] headUpTo(long offset) {
+        final long length = window(offset) + 1 + Math.max(window(offset) >> 2, LEAST_GROWTH);
+        return new int[(int) Math.min(length, head.length)];
+    }
+
+    /** Replaces the array for the entries of the first windows. */
+    void setHead(int[] entries) {
+        head = entries;
+    }
+
+    /** Gives back the pages without entries. */
+    void dropEmptyPages() {
+        for (int i = 0; i < pages.length; i++) {
+            if (pages[i] != null && filled(pages[i]) == 0) {
+                pages[i] = null;
+            }
+        }
+    }
+
+    /** Empties the index, whatever is in it. The tables are not retired. */
+    void clear() {
+        Arrays.fill(head, 0);
+        for (final int[] page : pages) {
+            if (page != null) {
+                Arrays.fill(page, 0);
+            }
+        }
     }
 
     /**
@@ -294,7 +334,7 @@ public final class Region {
         return filled;
     }
 
-    /** Returns the bytes of Java heap that the region and its index take, without the map.tables. */
+    /** Returns the bytes of Java heap that the region and its index take, without the tables. */
     long bookkeepingBytes() {
         long bytes = OBJECT_BYTES + HeapSize.ofInts(head.length) + HeapSize.ofReferences(pages.length);
         for (final int[] page : pages) {

@@ -13,13 +13,15 @@ public final class Regions {
     /** The binary logarithm of the bytes that share a slot. */
     private static final int RECENT_SHIFT = 22;
 
+    private static final int LEAST = 8;
+
     /** By id; {@code null} where an id is free. */
-    private @Nullable Region[] byId = new Region[8];
+    private @Nullable Region[] byId = new Region[LEAST];
 
     /** The bases in order, with the highest bit flipped so that signed comparison orders them. */
-    private long[] bases = new long[8];
+    private long[] bases = new long[LEAST];
 
-    private Region[] sorted = new Region[8];
+    private @Nullable Region[] sorted = new Region[LEAST];
     private int count;
     private long granules;
     private long largest;
@@ -98,9 +100,27 @@ public final class Regions {
     void ensureSpare() {
         if (count == bases.length) {
             final int length = count + (count >> 1);
-            bases = Arrays.copyOf(bases, length);
-            sorted = Arrays.copyOf(sorted, length);
+            final long[] longerBases = Arrays.copyOf(bases, length);
+            final Region[] longerSorted = Arrays.copyOf(sorted, length);
             byId = Arrays.copyOf(byId, length);
+            sorted = longerSorted;
+            bases = longerBases;
+        }
+    }
+
+    /** Makes the tables smaller if they are much larger than what they hold. */
+    void compact() {
+        int ids = byId.length;
+        while (ids > 0 && byId[ids - 1] == null) {
+            ids--;
+        }
+        final int length = Math.max(Math.max(ids, count), LEAST) * 3 / 2;
+        if (length < bases.length / 2) {
+            final long[] shorterBases = Arrays.copyOf(bases, length);
+            final Region[] shorterSorted = Arrays.copyOf(sorted, length);
+            byId = Arrays.copyOf(byId, length);
+            sorted = shorterSorted;
+            bases = shorterBases;
         }
     }
 
@@ -130,6 +150,7 @@ public final class Regions {
         count--;
         System.arraycopy(bases, index + 1, bases, index, count - index);
         System.arraycopy(sorted, index + 1, sorted, index, count - index);
+        sorted[count] = null; // so that the region can be collected
         byId[region.id] = null;
         granules -= region.granules;
         Arrays.fill(recent, null);

@@ -50,6 +50,11 @@ final class SortedTrees extends NodePool {
         ensureSpareNodes(inserts * (tallest + 2));
     }
 
+    @Override
+    int sparesForRepair() {
+        return (Repair.INSERTS + 1) * (tallest + 2);
+    }
+
     /** Descends to the leaf of the least key and records the path. */
     private int descendToLeast(int tree) {
         int node = root(tree);

@@ -1,6 +1,8 @@
 package allocator.arena.chunk;
 
 import allocator.arena.chunk.StreamSlots.Slot;
+import allocator.spi.SyncStream;
+import java.util.function.LongConsumer;
 
 /**
  * The part of the best-fit search that only a lane with streams needs: chunks that a stream owns, and untouched heads
@@ -10,10 +12,15 @@ import allocator.arena.chunk.StreamSlots.Slot;
  * that is later than the chunk's stamp. To a requester that may not use a chunk, the chunk's untouched head and tail
  * are unbound memory like any other.
  *
- * <p>Cost: a search visits every other owner, and of an owner that the requester has waited for, the chunks that are
- * freed too recently.
+ * <p>Cost. Among few owners a search visits each of them, and of an owner that the requester has waited for, the chunks
+ * that are freed too recently. Among many it reads the {@linkplain StreamSlots#all indexes of all owners} from the
+ * least fit upwards: of chunks, if the requester has waited for other streams at all, up to the first that it may use;
+ * of untouched ends, up to the first of a chunk that it may not use. That is most often the first one or the second. It
+ * reads at most as many chunks as there are streams that the requester has waited for, and as many ends as there are
+ * owners, and then visits each of those instead. Memory of a stream that has ended and that nobody has released may be
+ * missed among many, until {@link Placement#unbindEnded}.
  */
-final class StreamSearch {
+final class StreamSearch implements LongConsumer {
     private static final int NONE = Chunks.NONE;
 
     private final ChunkStore store;
@@ -26,10 +33,19 @@ final class StreamSearch {
     /** Whether the best fit so far is an untouched head or tail. */
     private boolean isEndFound;
 
+    /* Of the search among the streams that the requester has waited for. */
+    private long least;
+    private Slot requester;
+    private int best;
+
+    /** Entries of indexes read so far. */
+    private long visits;
+
     StreamSearch(ChunkStore store) {
         this.store = store;
         chunks = store.chunks;
         slots = store.slots;
+        requester = slots.unbound();
     }
 
     /**
@@ -44,9 +60,20 @@ final class StreamSearch {
     int find(long least, Slot requester, int unbound, long unboundKey) {
         foundKey = unboundKey;
         isEndFound = false;
-        int best = requester.number == StreamSlots.UNBOUND
-                ? unbound
-                : findUsable(least, requester.free, Long.MAX_VALUE, unbound);
+        if (requester.number == StreamSlots.UNBOUND) {
+            return findOfOthers(least, requester, unbound);
+        }
+        final int best = findUsable(least, requester.free, Long.MAX_VALUE, unbound);
+        return slots.count() == 2 ? best : findOfOthers(least, requester, best);
+    }
+
+    private int findOfOthers(long least, Slot requester, int best) {
+        final FreeIndexes all = slots.all;
+        return all == null ? findAmongFew(least, requester, best) : findAmongMany(least, requester, best, all);
+    }
+
+    private int findAmongFew(long least, Slot requester, int bestSoFar) {
+        int best = bestSoFar;
         for (int number = 1; number < slots.count(); number++) {
             final Slot owner = slots.get(number);
             if (owner != requester && (hasBetter(owner.free, least) || hasBetter(owner.untouchedEnds, least))) {
@@ -56,6 +83,102 @@ final class StreamSearch {
             }
         }
         return best;
+    }
+
+    private int findAmongMany(long least, Slot requester, int bestSoFar, FreeIndexes all) {
+        int best = bestSoFar;
+        final SyncStream stream = requester.stream;
+        if (stream != null && stream.waitedStreams() > 0 && hasBetter(all.free, least)) {
+            best = findWaitedFor(least, requester, stream, best, all.free);
+        }
+        return hasBetter(all.untouchedEnds, least) ? findUntouchedEnd(least, requester, best, all.untouchedEnds) : best;
+    }
+
+    /** Finds the best fit among the chunks of streams that the requester has waited for. */
+    private int findWaitedFor(long least, Slot requester, SyncStream stream, int bestSoFar, FreeIndex free) {
+        final int waited = stream.waitedStreams();
+        if (waited > StreamSlots.FEW) {
+            long from = least;
+            for (int left = waited; left > 0; left--) {
+                final int chunk = free.ceiling(from);
+                visits++;
+                if (chunk == NONE || free.foundKey() >= foundKey) {
+                    return bestSoFar;
+                }
+                if (chunks.stamp(chunk) < waited(requester, owner(chunk))) {
+                    foundKey = free.foundKey();
+                    return chunk;
+                }
+                from = free.foundKey() + 1;
+            }
+        }
+        this.least = least;
+        this.requester = requester;
+        best = bestSoFar;
+        if (waited < slots.count()) {
+            stream.forEachWaitedStream(this);
+        } else {
+            for (int number = 1; number < slots.count(); number++) {
+                findUsable(slots.get(number));
+            }
+        }
+        return best;
+    }
+
+    /** Visits a stream that the requester has waited for. */
+    @Override
+    public void accept(long streamId) {
+        final Slot owner = slots.find(streamId);
+        if (owner != null) {
+            findUsable(owner);
+        }
+    }
+
+    private void findUsable(Slot owner) {
+        visits++;
+        if (owner != requester && hasBetter(owner.free, least)) {
+            best = findUsable(least, owner.free, waited(requester, owner), best);
+        }
+    }
+
+    /**
+     * Returns the chunk of the first untouched head or tail of any owner that fits better, of a chunk that the
+     * requester may not use, or else {@code bestSoFar}.
+     */
+    private int findUntouchedEnd(long least, Slot requester, int bestSoFar, FreeIndex untouchedEnds) {
+        long from = least;
+        for (int left = slots.count(); left > 0; left--) {
+            final int chunk = untouchedEnds.ceiling(from);
+            visits++;
+            if (chunk == NONE || untouchedEnds.foundKey() >= foundKey) {
+                return bestSoFar;
+            }
+            final Slot owner = owner(chunk);
+            if (owner != requester && chunks.stamp(chunk) >= waited(requester, owner)) {
+                foundKey = untouchedEnds.foundKey();
+                isEndFound = true;
+                return chunk;
+            }
+            from = untouchedEnds.foundKey() + 1;
+        }
+        int best = bestSoFar;
+        for (int number = 1; number < slots.count(); number++) {
+            final Slot owner = slots.get(number);
+            visits++;
+            if (owner != requester && hasBetter(owner.untouchedEnds, least)) {
+                best = findUntouchedEnd(least, owner.untouchedEnds, waited(requester, owner), best);
+            }
+        }
+        return best;
+    }
+
+    private Slot owner(int chunk) {
+        return slots.get(chunks.owner(chunk));
+    }
+
+    /** Returns how many entries of indexes, and owners, searches among many owners have read so far. */
+    long visits() {
+        return visits;
     }
 
     /** Returns the key of the latest fit: the chunk's, or that of its untouched head or tail. */
@@ -140,6 +263,10 @@ final class StreamSearch {
 
     /** Returns the granules of the largest free chunk of any owner. */
     long largest() {
+        final FreeIndexes all = slots.all;
+        if (all != null) {
+            return Math.max(largestIn(slots.unbound().free), largestIn(all.free));
+        }
         long largest = 0;
         for (int number = 0; number < slots.count(); number++) {
             largest = Math.max(largest, largestIn(slots.get(number).free));

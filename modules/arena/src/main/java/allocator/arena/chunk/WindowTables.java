@@ -24,15 +24,42 @@ final class WindowTables {
 
     private int retired = NONE;
 
+    /** Tables in the array that are not in use. */
+    private int spare;
+
     /** Makes room, so that the next {@link #create} does not allocate. */
     void ensureSpare() {
-        if (retired == NONE && base(used) == slots.length) {
-            slots = Arrays.copyOf(slots, base(used + Math.max(used >> 4, LEAST_GROWTH)));
+        if (spare == 0) {
+            grow(Math.max(used >> 4, LEAST_GROWTH));
         }
+    }
+
+    private void grow(int tables) {
+        slots = Arrays.copyOf(slots, slots.length + base(tables));
+        spare = tables;
+    }
+
+    /** Returns whether the array is much larger than the tables in use. */
+    boolean isSparse() {
+        return Compaction.isSparse((slots.length >> SLOT_SHIFT) - spare, slots.length >> SLOT_SHIFT);
+    }
+
+    /** Returns empty tables, as many as are in use here, and a few more. */
+    WindowTables smaller() {
+        final WindowTables smaller = new WindowTables();
+        smaller.grow((slots.length >> SLOT_SHIFT) - spare + LEAST_GROWTH);
+        return smaller;
+    }
+
+    /** Takes over the array of another instance, whose tables are all empty. */
+    void become(WindowTables smaller) {
+        slots = smaller.slots;
+        clear();
     }
 
     /** Returns an empty table. Call {@link #ensureSpare} before. */
     int create() {
+        spare--;
         if (retired == NONE) {
             return used++;
         }
@@ -42,10 +69,19 @@ final class WindowTables {
         return table;
     }
 
+    /** Retires all tables, whatever is in them. */
+    void clear() {
+        Arrays.fill(slots, 0);
+        used = 0;
+        retired = NONE;
+        spare = slots.length >> SLOT_SHIFT;
+    }
+
     /** Retires an empty table. */
     void retire(int table) {
         slots[base(table)] = retired;
         retired = table;
+        spare++;
     }
 
     private static int base(int table) {

@@ -28,12 +28,16 @@ public final class BriefLock {
         }
     }
 
-    /** 1 while the lock is held, otherwise 0. */
-    @SuppressWarnings("unused") // through the handle
-    private int held;
+    private static final boolean IS_CHECKED = BriefLock.class.desiredAssertionStatus();
+
+    /**
+     * 1 while the lock is held, otherwise 0. Where a call may fail because the stack has ended, the holder releases the
+     * lock by two stores: {@link #owner} to {@code null}, then this to 0.
+     */
+    public volatile int held;
 
     /** The thread that holds the lock; set only where assertions are on. */
-    private @Nullable Thread owner;
+    public @Nullable Thread owner;
 
     /**
      * Acquires the lock, waiting until it is free.
@@ -41,18 +45,16 @@ public final class BriefLock {
      * @return whether it was held at first
      */
     public boolean lock() {
-        assert !Thread.currentThread().equals(owner) : "the lock is not reentrant";
+        final Thread self = IS_CHECKED ? Thread.currentThread() : null;
+        assert self == null || !self.equals(owner) : "the lock is not reentrant";
         final boolean waits = !tryLock();
         if (waits) {
             await();
         }
-        assert isOwnedBy(Thread.currentThread());
+        if (IS_CHECKED) {
+            owner = self;
+        }
         return waits;
-    }
-
-    private boolean isOwnedBy(@Nullable Thread thread) {
-        owner = thread;
-        return true;
     }
 
     private boolean tryLock() {
@@ -70,7 +72,12 @@ public final class BriefLock {
             wasInterrupted |= Thread.interrupted();
         }
         if (wasInterrupted) {
-            Thread.currentThread().interrupt();
+            try {
+                Thread.currentThread().interrupt();
+            } catch (Throwable e) {
+                held = 0;
+                throw e;
+            }
         }
     }
 
@@ -91,7 +98,9 @@ public final class BriefLock {
 
     /** Releases the lock, which the calling thread holds. */
     public void unlock() {
-        assert isOwnedBy(null);
+        if (IS_CHECKED) {
+            owner = null;
+        }
         HELD.setRelease(this, 0);
     }
 }

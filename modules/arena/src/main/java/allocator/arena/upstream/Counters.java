@@ -13,15 +13,19 @@ public final class Counters {
     /** Counts what all lanes hold. */
     private final HeldLimit heldLimit;
 
+    /**
+     * Allocations and reserves handed out. A field, as a call may fail where the stack ends, and an allocation counts
+     * only if its caller learns the address.
+     */
+    public long allocs;
+
     private long inUse;
     private long requested;
     private long held;
     private long peakInUse;
     private long peakHeld;
     private long maxAllocSize;
-    private long allocs;
     private long reserves;
-    private long failed;
     private long extensions;
     private long shrinkages;
 
@@ -45,13 +49,18 @@ public final class Counters {
         return held;
     }
 
-    /** Counts an allocation. */
+    /** Counts the bytes of an allocation. */
     public void allocated(long byteSize, long requestedSize) {
         inUse += byteSize;
         requested += requestedSize;
-        peakInUse = Math.max(peakInUse, inUse);
-        maxAllocSize = Math.max(maxAllocSize, byteSize);
-        allocs++;
+        peakInUse = inUse > peakInUse ? inUse : peakInUse;
+        maxAllocSize = byteSize > maxAllocSize ? byteSize : maxAllocSize;
+    }
+
+    /** Corrects what is in use, after an operation failed half way. */
+    public void recount(long byteSize, long requestedSize) {
+        inUse = byteSize;
+        requested = requestedSize;
     }
 
     /** Counts a free. */
@@ -64,6 +73,7 @@ public final class Counters {
     public void reserved(long byteSize) {
         hold(byteSize);
         allocated(byteSize, byteSize);
+        allocs++;
         reserves++;
     }
 
@@ -73,7 +83,8 @@ public final class Counters {
         extensions++;
     }
 
-    private void hold(long byteSize) {
+    /** Counts memory taken from the device. */
+    public void hold(long byteSize) {
         held += byteSize;
         heldLimit.take(byteSize);
         peakHeld = Math.max(peakHeld, held);
@@ -96,13 +107,8 @@ public final class Counters {
         heldLimit.giveBack(byteSize);
     }
 
-    /** Counts a failed request. */
-    public void failed() {
-        failed++;
-    }
-
-    /** Returns the counters as statistics. */
-    public AllocatorStats toStats(long limit, long largestFreeChunk) {
+    /** Returns the counters as statistics; {@code failed} requests are counted elsewhere. */
+    public AllocatorStats toStats(long limit, long largestFreeChunk, long failed) {
         return new AllocatorStats.Builder()
                 .limit(limit)
                 .inUse(inUse, requested, peakInUse)

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.arena.ArenaOptions;
+import allocator.provider.support.Failures;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -24,13 +25,17 @@ import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
+// One class, since its groups share the failing upstream allocator and the model of blocks.
 class BumpAllocatorTest {
     private final FakeDevice device = new FakeDevice();
     private final FakeStream one = new FakeStream();
@@ -221,6 +226,24 @@ class BumpAllocatorTest {
     }
 
     @Nested
+    class MemoryForOneRequest {
+        /** The stream's first block of the region is freed while others lie in it. */
+        @Test
+        void staysWhileABlockIsLive() {
+            BumpAllocator allocator = allocator("arena.bump_max_mem", "1");
+            allocator.free(allocator.allocOnStream(1000, one));
+            long first = allocator.allocOnStream(300, one);
+            long second = allocator.allocOnStream(300, one);
+            assertThat(device.liveBlocks()).isEqualTo(1);
+            allocator.releaseStream(one);
+            allocator.free(first);
+            assertThat(device.liveBytes()).isEqualTo(1000);
+            allocator.free(second);
+            assertThat(device.liveBytes()).isZero();
+        }
+    }
+
+    @Nested
     class Shrinks {
         @Test
         void aShrinkGivesBackIdleRegions() {
@@ -325,6 +348,96 @@ class BumpAllocatorTest {
             }
             assertThatThrownBy(() -> new BumpAllocator(device, BumpConfig.fixed(1), -1, AllocatorOptions.EMPTY))
                     .isInstanceOf(IllegalArgumentException.class);
+        }
+    }
+
+    @Nested
+    class FailingFrees {
+        /** What an upstream allocator may throw, allowed or not. */
+        private Stream<Throwable> failures() {
+            return Stream.of(
+                    new DeviceException("simulated", null),
+                    new IllegalStateException("simulated"),
+                    new AssertionError("simulated"),
+                    new OutOfMemoryError("simulated"),
+                    new StackOverflowError("simulated"));
+        }
+
+        /** A device whose next free fails. */
+        private static final class Failing extends FakeDevice {
+            private @Nullable Throwable next;
+
+            @Override
+            public synchronized void free(long address) {
+                if (next != null) {
+                    Throwable failure = next;
+                    next = null;
+                    Failures failures = new Failures();
+                    failures.add(failure);
+                    failures.throwIfAny();
+                }
+                super.free(address);
+            }
+        }
+
+        private BumpAllocator over(Failing failing, String keptBytes) {
+            BumpConfig config = new BumpConfig(Long.parseLong(keptBytes), 0, Long.parseLong(keptBytes));
+            return new BumpAllocator(failing, config, 0, AllocatorOptions.EMPTY);
+        }
+
+        @Test
+        void loseNoMemory() {
+            failures().forEach(failure -> {
+                Failing failing = new Failing();
+                BumpAllocator allocator = over(failing, "1");
+                long block = allocator.alloc(1000);
+                long reserved = allocator.reserve(500);
+                failing.next = failure;
+                assertThrowsAfterFree(failure, () -> allocator.free(block));
+                failing.next = failure;
+                assertThrowsAfterFree(failure, () -> allocator.free(reserved));
+                assertThat(allocator.stats().bytesInUse()).isZero();
+                assertThat(allocator.stats().bytesHeld()).isEqualTo(1500).isEqualTo(failing.liveBytes());
+                allocator.shrink();
+                assertThat(allocator.stats().bytesHeld()).isZero().isEqualTo(failing.liveBytes());
+            });
+        }
+
+        /** A free that throws anything but a device exception has done nothing, and is repeated. */
+        private void assertThrowsAfterFree(Throwable failure, ThrowingCallable free) {
+            assertThatThrownBy(free)
+                    .isInstanceOf(DeviceException.class)
+                    .satisfiesAnyOf(
+                            thrown -> assertThat(thrown).isSameAs(failure),
+                            thrown -> assertThat(thrown).hasCause(failure));
+        }
+
+        @Test
+        void doNotEndAClose() {
+            failures().forEach(failure -> {
+                Failing failing = new Failing();
+                BumpAllocator allocator = over(failing, "4096");
+                allocator.alloc(4096);
+                allocator.alloc(100);
+                allocator.reserve(10);
+                failing.next = failure;
+                assertThatThrownBy(allocator::close).isSameAs(failure);
+                assertThat(failing.liveBlocks()).isEqualTo(1);
+                allocator.close();
+                assertThat(failing.liveBlocks()).isZero();
+            });
+        }
+
+        /** The device fails to take back the idle region for which the request has no memory. */
+        @Test
+        void doNotFailAnAllocation() {
+            FakeDevice device = new FakeDevice().capacity(4096);
+            device.failFrees(call -> call == 0);
+            BumpAllocator allocator = new BumpAllocator(device, BumpConfig.fixed(100), 0, AllocatorOptions.EMPTY);
+            allocator.free(allocator.alloc(100));
+            assertThatThrownBy(() -> allocator.alloc(4096)).isInstanceOf(OutOfMemoryException.class);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(100).isEqualTo(device.liveBytes());
+            assertThat(allocator.alloc(3996)).isNotZero();
         }
     }
 

@@ -252,9 +252,11 @@ class BumpArenaTest {
         void aFailedCloseReportsTheFailureAndClosesTheArena() {
             BumpArena arena = fixed(100);
             arena.allocate(1, 1);
-            device.failFrees(call -> true);
+            device.failFrees(call -> call == 0);
             assertThatThrownBy(arena::close).isInstanceOf(DeviceException.class);
+            assertThat(device.liveBytes()).isEqualTo(100);
             arena.close();
+            assertThat(device.liveBytes()).isZero();
             assertThatThrownBy(() -> arena.allocate(1, 1)).isInstanceOf(AllocatorClosedException.class);
             assertThatThrownBy(arena::reset).isInstanceOf(AllocatorClosedException.class);
             assertThatThrownBy(arena::mark).isInstanceOf(AllocatorClosedException.class);

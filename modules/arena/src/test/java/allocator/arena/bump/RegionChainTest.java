@@ -3,6 +3,7 @@ package allocator.arena.bump;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
@@ -14,12 +15,19 @@ import org.junit.jupiter.api.Test;
 class RegionChainTest {
     private final FakeDevice device = new FakeDevice();
     private final UpstreamMemory memory = new UpstreamMemory(device, Limit.NONE);
-    private final RegionChain<ConfinedRegion> chain = RegionChain.inOrderOfGrowth(memory);
+    private final RegionChain<SequentialRegion> chain = RegionChain.inOrderOfGrowth(memory);
 
-    private void add(RegionChain<ConfinedRegion> to, long... sizes) {
+    private void add(RegionChain<SequentialRegion> to, long... sizes) {
         for (long byteSize : sizes) {
-            to.add(new ConfinedRegion(to.byteSize(), byteSize));
+            to.add(new SequentialRegion(to.byteSize(), byteSize));
         }
+    }
+
+    private Failures release(int first) {
+        Failures failures = new Failures();
+        chain.prepareReleaseFrom(first);
+        chain.releaseFrom(first, failures);
+        return failures;
     }
 
     @Nested
@@ -49,7 +57,8 @@ class RegionChainTest {
         @Test
         void returnsTheLastRegions() {
             add(chain, 100, 50, 25);
-            assertThat(chain.releaseFrom(1)).isNull();
+            Failures failures = release(1);
+            failures.throwIfAny();
             assertThat(chain.byteSize()).isEqualTo(100).isEqualTo(device.liveBytes());
         }
 
@@ -57,7 +66,7 @@ class RegionChainTest {
         void goesOnAfterAFailureAndReportsIt() {
             add(chain, 100, 50, 25);
             device.failFrees(call -> call == 1);
-            assertThat(chain.releaseFrom(0)).isInstanceOf(DeviceException.class);
+            assertThatThrownBy(() -> release(0).throwIfAny()).isInstanceOf(DeviceException.class);
             assertThat(chain.count()).isZero();
             assertThat(device.liveBytes()).isEqualTo(50).isEqualTo(memory.bytesHeld());
         }
@@ -84,7 +93,7 @@ class RegionChainTest {
                     return addresses.get(calls++);
                 }
             };
-            RegionChain<ConfinedRegion> sorted =
+            RegionChain<SequentialRegion> sorted =
                     RegionChain.inOrderOfAddress(new UpstreamMemory(scattered, Limit.NONE));
             add(sorted, 256, 256, 256, 256);
             for (long address : addresses) {

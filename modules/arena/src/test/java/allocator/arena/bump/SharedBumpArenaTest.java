@@ -11,6 +11,8 @@ import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Nested;
@@ -70,8 +72,8 @@ class SharedBumpArenaTest {
         @Test
         void holdsStaleAddressesAfterAReset() {
             SharedBumpArena arena = new SharedBumpArena(device, BumpConfig.fixed(100));
-            long old = arena.allocate(10, 1);
             long generation = arena.generation();
+            long old = arena.allocate(10, 1);
             arena.requireLive(old, generation);
             arena.reset();
             assertThat(arena.allocate(10, 1)).isEqualTo(old);
@@ -111,6 +113,40 @@ class SharedBumpArenaTest {
             }
             assertThat(arena.stats().requestedBytes())
                     .isEqualTo(blocks.stream().mapToLong(Block::byteSize).sum());
+        }
+
+        /** No two blocks with the same address and generation are called live. */
+        @Test
+        void areNotGivenALiveBlock() throws Exception {
+            SharedBumpArena arena = new SharedBumpArena(device, BumpConfig.fixed(6400));
+            Set<List<Long>> live = ConcurrentHashMap.newKeySet();
+            try (var threads = Executors.newFixedThreadPool(3)) {
+                List<Future<?>> all = new ArrayList<>();
+                for (int thread = 0; thread < 2; thread++) {
+                    all.add(threads.submit(() -> {
+                        for (int i = 0; i < 200_000; i++) {
+                            try {
+                                long generation = arena.generation();
+                                long address = arena.allocate(64, 64);
+                                arena.requireLive(address, generation);
+                                assertThat(live.add(List.of(address, generation)))
+                                        .isTrue();
+                            } catch (OutOfMemoryException | StaleAddressException e) {
+                                Thread.onSpinWait();
+                            }
+                        }
+                    }));
+                }
+                all.add(threads.submit(() -> {
+                    for (int i = 0; i < 20_000; i++) {
+                        arena.reset();
+                    }
+                }));
+                for (Future<?> one : all) {
+                    one.get();
+                }
+            }
+            assertThat(live.size()).isPositive();
         }
 
         /**

@@ -3,11 +3,14 @@ package allocator.arena.bump;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
@@ -47,16 +50,73 @@ class UpstreamMemoryTest {
     }
 
     @Nested
+    class InvalidAddress {
+        @Test
+        void isReturnedAndReported() {
+            List<Long> freed = new ArrayList<>();
+            UpstreamMemory invalid = new UpstreamMemory(
+                    new FakeDevice() {
+                        @Override
+                        public synchronized long alloc(long byteSize) {
+                            return 0x10_0001;
+                        }
+
+                        @Override
+                        public synchronized void free(long address) {
+                            freed.add(address);
+                        }
+                    },
+                    Limit.NONE);
+            assertThatThrownBy(() -> invalid.take(600))
+                    .isInstanceOf(DeviceException.class)
+                    .hasMessageContaining("0x100001, which is not aligned to 256 bytes");
+            assertThat(freed).containsExactly(0x10_0001L);
+            assertThat(invalid.bytesHeld()).isZero();
+            assertThat(invalid.peakBytesHeld()).isZero();
+        }
+    }
+
+    @Nested
     class UnreturnedMemory {
         @Test
         void staysHeldUntilItIsReturned() {
             long address = memory.take(600);
             device.failFrees(call -> call < 2);
             assertThat(memory.giveBack(address, 600)).isInstanceOf(DeviceException.class);
-            assertThatThrownBy(memory::returnAgain).isInstanceOf(DeviceException.class);
+            Failures failures = new Failures();
+            memory.returnAgain(failures);
+            assertThatThrownBy(failures::throwIfAny).isInstanceOf(DeviceException.class);
             assertThat(memory.bytesHeld()).isEqualTo(600);
-            memory.returnAgain();
+            memory.returnAgain(new Failures());
             assertThat(memory.bytesHeld()).isZero().isEqualTo(device.liveBytes());
+        }
+
+        @Test
+        void wasReturnedIfTheDeviceDoesNotKnowItAnyMore() {
+            long address = memory.take(600);
+            device.failFrees(call -> call == 0);
+            assertThat(memory.giveBack(address, 600)).isInstanceOf(DeviceException.class);
+            device.free(address);
+            Failures failures = new Failures();
+            memory.returnAgain(failures);
+            failures.throwIfAny();
+            assertThat(memory.bytesHeld()).isZero();
+        }
+
+        @Test
+        void isHeldWhateverTheDeviceThrows() {
+            Error failure = new AssertionError("simulated");
+            UpstreamMemory failing = new UpstreamMemory(
+                    new FakeDevice() {
+                        @Override
+                        public synchronized void free(long address) {
+                            throw failure;
+                        }
+                    },
+                    Limit.NONE);
+            long address = failing.take(600);
+            assertThat(failing.giveBack(address, 600)).isSameAs(failure);
+            assertThat(failing.bytesHeld()).isEqualTo(600);
         }
 
         @Test
@@ -67,7 +127,7 @@ class UpstreamMemoryTest {
 
                         @Override
                         public synchronized long alloc(long byteSize) {
-                            next -= 0x80;
+                            next -= 0x100;
                             return next;
                         }
 
@@ -77,10 +137,10 @@ class UpstreamMemoryTest {
                         }
                     },
                     Limit.NONE);
-            long address = recycled.take(256);
-            assertThat(recycled.giveBack(address, 256)).isInstanceOf(DeviceException.class);
-            recycled.take(256);
-            assertThat(recycled.bytesHeld()).isEqualTo(256);
+            long address = recycled.take(512);
+            assertThat(recycled.giveBack(address, 512)).isInstanceOf(DeviceException.class);
+            recycled.take(512);
+            assertThat(recycled.bytesHeld()).isEqualTo(512);
         }
     }
 }

@@ -26,7 +26,9 @@ class ChunkStoreTest {
     @BeforeEach
     void attach() {
         placement.prepareRegion(GRANULES);
-        placement.attach(placement.newRegion(BASE, GRANULES));
+        final Region region = placement.newRegion(GRANULES);
+        region.setBase(BASE);
+        placement.attach(region);
     }
 
     @AfterEach

@@ -37,7 +37,7 @@ class ChunksTest {
         assertThat(chunks.owner(chunk)).isEqualTo(Chunks.MAX_OWNERS - 1);
         assertThat(chunks.requested(chunk)).isEqualTo(most);
         chunks.trackUntouchedEnds();
-        chunks.setOwned(chunk, Chunks.MAX_OWNERS - 1, Long.MAX_VALUE, 0, 0);
+        chunks.setOwned(chunk, Chunks.MAX_OWNERS - 1, Long.MAX_VALUE);
         assertThat(chunks.isFree(chunk)).isTrue();
         assertThat(chunks.owner(chunk)).isEqualTo(Chunks.MAX_OWNERS - 1);
         assertThat(chunks.stamp(chunk))
@@ -57,8 +57,8 @@ class ChunksTest {
     void splitAndJoinedChunksStayLinked() {
         chunks.ensureSpare(3);
         final int left = chunks.create(3, 0);
-        final int right = chunks.split(left, 9);
-        final int middle = chunks.split(left, 5);
+        final int right = chunks.takeFront(left, 9, 0, 0, 0, 1);
+        final int middle = chunks.takeFront(left, 5, 0, 0, 0, 1);
         expectNeighbours(left, middle, right);
         assertThat(chunks.offset(middle)).isEqualTo(5);
         assertThat(chunks.region(middle)).isEqualTo(3);
@@ -102,17 +102,20 @@ class ChunksTest {
         for (int i = 1; i < 1000; i++) {
             create(0, i);
         }
-        chunks.setOwned(before, 1, 0, 5, 1L << 40);
-        chunks.setOwned(998, 1, 0, 0, 0);
-        chunks.setOwned(999, 1, 0, 0, 3);
+        chunks.ensureSpare(2);
+        final int right = chunks.takeFront(before, 8, 0, 0, 0, 1);
+        chunks.setUnbound(before);
+        chunks.join(before, right, Chunks.ownedWord(1, 0), Chunks.ends(5, 1L << 40));
+        chunks.setOwned(998, 1, 0);
+        final int rest = chunks.takeFront(997, 4, Chunks.ownedWord(1, 0), Chunks.ends(0, 3), 0, 1);
 
         assertThat(chunks.untouchedHead(before)).isEqualTo(5);
         assertThat(chunks.untouchedTail(before))
                 .as("a longer end is remembered as the longest")
                 .isEqualTo((1L << 32) - 1);
         assertThat(chunks.hasUntouchedEnds(998)).isFalse();
-        assertThat(chunks.hasUntouchedEnds(999)).isTrue();
-        assertThat(chunks.untouchedHead(999)).isZero();
-        assertThat(chunks.untouchedTail(999)).isEqualTo(3);
+        assertThat(chunks.hasUntouchedEnds(rest)).isTrue();
+        assertThat(chunks.untouchedHead(rest)).isZero();
+        assertThat(chunks.untouchedTail(rest)).isEqualTo(3);
     }
 }

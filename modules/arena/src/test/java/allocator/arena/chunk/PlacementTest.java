@@ -30,7 +30,9 @@ class PlacementTest {
 
     private static Placement withRegion(Placement placement) {
         placement.prepareRegion(GRANULES);
-        placement.attach(placement.newRegion(BASE, GRANULES));
+        final Region region = placement.newRegion(GRANULES);
+        region.setBase(BASE);
+        placement.attach(region);
         return placement;
     }
 

@@ -10,7 +10,9 @@ class QuickFitTest {
     private static QuickFit quickFit(long maxCachedGranules) {
         final QuickFit quickFit = new QuickFit(1 << 20, maxCachedGranules);
         quickFit.prepareRegion(REGION);
-        quickFit.attach(quickFit.newRegion(0x1000, REGION));
+        final Region region = quickFit.newRegion(REGION);
+        region.setBase(0x1000);
+        quickFit.attach(region);
         return quickFit;
     }
 

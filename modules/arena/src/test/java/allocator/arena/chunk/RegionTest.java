@@ -20,9 +20,17 @@ class RegionTest {
         chunks.ensureSpare(1);
         tables.ensureSpare();
         region.ensureEntry(offset);
-        final int chunk = previous == Chunks.NONE ? chunks.create(region.id, offset) : chunks.split(previous, offset);
+        final int chunk = previous == Chunks.NONE
+                ? chunks.create(region.id, offset)
+                : chunks.takeFront(previous, offset, 0, 0, 0, 1);
         region.enter(map, chunk, offset);
         return chunk;
+    }
+
+    private static Region region(long granules) {
+        final Region region = new Region(0, granules, true);
+        region.setBase(BASE);
+        return region;
     }
 
     private void remove(Region region, int chunk) {
@@ -35,7 +43,7 @@ class RegionTest {
     void theIndexDoesWhatAMapDoes(@ForAll long seed) {
         final Random random = new Random(seed);
         final long granules = 1L + random.nextInt(40_000);
-        final Region region = new Region(0, BASE, granules, true);
+        final Region region = region(granules);
         final TreeMap<Long, Integer> starts = new TreeMap<>();
         starts.put(0L, enter(region, 0, Chunks.NONE));
         for (int i = 0; i < 500; i++) {
@@ -55,7 +63,7 @@ class RegionTest {
             assertThat(region.containing(map, offset))
                     .isEqualTo(starts.floorEntry(offset).getValue());
         }
-        assertThat(region.firstChunk(map)).isEqualTo(starts.get(0L));
+        assertThat(region.startingAt(map, 0)).isEqualTo(starts.get(0L));
         assertThat(region.filledWindows())
                 .isEqualTo(starts.keySet().stream()
                         .map(offset -> offset / Region.WINDOW_GRANULES)
@@ -66,7 +74,7 @@ class RegionTest {
     /** Many chunks in a block, then fewer, then none, over and over: the tables are used again. */
     @Test
     void tablesAreUsedAgain() {
-        final Region region = new Region(0, BASE, 1600, true);
+        final Region region = region(1600);
         final int first = enter(region, 0, Chunks.NONE);
         for (int round = 0; round < 20; round++) {
             int last = first;
@@ -86,7 +94,7 @@ class RegionTest {
 
     @Test
     void aRegionContainsItsBytesOnly() {
-        final Region region = new Region(0, BASE, 2, true);
+        final Region region = region(2);
 
         assertThat(region.contains(BASE)).isTrue();
         assertThat(region.contains(BASE + 511)).isTrue();
@@ -98,7 +106,7 @@ class RegionTest {
     @Test
     void theFarEndOfALargeRegionIsFound() {
         final long granules = 1L << 30;
-        final Region region = new Region(0, BASE, granules, true);
+        final Region region = region(granules);
         final int first = enter(region, 0, Chunks.NONE);
         final int last = enter(region, granules - 1, first);
 

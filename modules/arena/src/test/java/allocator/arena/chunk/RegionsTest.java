@@ -12,7 +12,8 @@ class RegionsTest {
 
     private Region add(long base, long granules) {
         regions.ensureSpare();
-        final Region region = new Region(regions.freeId(), base, granules, false);
+        final Region region = new Region(regions.freeId(), granules, false);
+        region.setBase(base);
         regions.add(region);
         return region;
     }

@@ -1,11 +1,11 @@
 package allocator.arena.bump;
 
-/** A region of a {@link BumpArena}, and where it begins in the sequence of all regions. */
-final class ConfinedRegion extends BumpRegion {
+/** A region of an arena that uses its regions in order, and where it begins in the sequence of all regions. */
+final class SequentialRegion extends BumpRegion {
     /** The sum of the sizes of the regions before this one. */
     final long position;
 
-    ConfinedRegion(long position, long byteSize) {
+    SequentialRegion(long position, long byteSize) {
         super(byteSize);
         this.position = position;
     }

@@ -1,0 +1,71 @@
+package allocator.arena.bump;
+
+import java.io.Serial;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where a {@link SharedBumpArena} allocates: the next free address of one region in one generation, moved by
+ * compare-and-set. A reset replaces the cursor, so a block that is still allocated through the replaced one belongs to
+ * the generation that has ended.
+ */
+final class SharedCursor extends AtomicLong {
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    /** Increases with every reset. */
+    final long generation;
+
+    /** The index of the region; -1 if the arena has none. */
+    final int index;
+
+    /** The first address after the region; 0 if there is none, so that nothing fits. */
+    final long end;
+
+    /** Bytes of this generation lost to alignment and at the ends of regions. */
+    final transient LongAdder paddingBytes;
+
+    private final long base;
+
+    /** The sum of the sizes of the regions before this one. */
+    private final long position;
+
+    private SharedCursor(int index, @Nullable SequentialRegion region, long generation, LongAdder paddingBytes) {
+        super(region == null ? 0 : region.base());
+        this.index = index;
+        this.generation = generation;
+        this.paddingBytes = paddingBytes;
+        base = get();
+        end = region == null ? 0 : base + region.byteSize;
+        position = region == null ? 0 : region.position;
+    }
+
+    /** Returns the cursor of a generation in which there is no region yet. */
+    static SharedCursor nowhere(long generation) {
+        return new SharedCursor(-1, null, generation, new LongAdder());
+    }
+
+    /** Returns the cursor of a generation that begins, at the first region of a chain if it has one. */
+    static SharedCursor atStart(RegionChain<SequentialRegion> chain, long generation) {
+        return chain.count() == 0
+                ? nowhere(generation)
+                : new SharedCursor(0, chain.get(0), generation, new LongAdder());
+    }
+
+    /** Returns the cursor at the start of a later region, in the same generation. */
+    SharedCursor inRegion(int next, SequentialRegion region) {
+        return new SharedCursor(next, region, generation, paddingBytes);
+    }
+
+    /** Returns the bytes used in this generation, padding included. */
+    long bytesInUse() {
+        return position + (get() - base);
+    }
+
+    /** Uses what is left of the region as padding, and so prevents further allocations. */
+    void fill() {
+        final long next = getAndSet(end);
+        paddingBytes.add(end - next);
+    }
+}

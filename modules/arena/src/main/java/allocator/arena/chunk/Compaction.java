@@ -1,0 +1,86 @@
+package allocator.arena.chunk;
+
+import allocator.arena.chunk.StreamSlots.Slot;
+
+/**
+ * Gives back Java heap: makes the tables of a lane anew, about as large as what they hold.
+ *
+ * <p>All room is made first. Then the records move to smaller tables in a few stores, and {@link Repair} fills the
+ * smaller indexes from them, for which it needs no further room. If the Java heap ends, nothing has changed.
+ */
+final class Compaction {
+    /** Below which part of a table in use it is made smaller. */
+    private static final int SPARSE = 4;
+
+    /** Entries that a table always may have. */
+    private static final int LEAST = 1024;
+
+    private final Placement placement;
+    private final Chunks chunks;
+    private final Regions regions;
+    private final StreamSlots slots;
+
+    private Compaction(Placement placement) {
+        this.placement = placement;
+        chunks = placement.chunks;
+        regions = placement.regions;
+        slots = placement.slots;
+    }
+
+    /** Makes the tables of a placement smaller in which nothing is cached, by a thread that has touched its stack. */
+    static void of(Placement placement) {
+        new Compaction(placement).run();
+    }
+
+    /** Returns whether so few entries of a table are in use that it should be made smaller. */
+    static boolean isSparse(long used, long capacity) {
+        return capacity > LEAST && used < capacity / SPARSE;
+    }
+
+    private void run() {
+        regions.compact();
+        if (chunks.isSparse() || placement.trees.isSparse() || placement.tables.isSparse() || slots.isSparse()) {
+            makeAnew();
+        }
+    }
+
+    private void makeAnew() {
+        final StreamSlots.Smaller smallerSlots = slots.smaller();
+        final Chunks.Smaller smallerChunks = chunks.smaller();
+        final int[] firsts = new int[regions.count()];
+        final int[][] heads = new int[regions.count()][];
+        for (int i = 0; i < regions.count(); i++) {
+            final Region region = regions.at(i);
+            firsts[i] = smallerChunks.count();
+            long last = 0;
+            for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+                smallerChunks.add(chunk, smallerSlots.number(chunks.owner(chunk)));
+                last = chunks.offset(chunk);
+            }
+            heads[i] = region.headUpTo(last);
+        }
+        final NodePool.Smaller nodes = placement.trees.smaller();
+        final WindowTables tables = placement.tables.smaller();
+        final Repair repair = new Repair(placement, smallerChunks.count());
+        final int before = placement.step;
+        placement.step = Placement.BEGUN;
+        chunks.become(smallerChunks);
+        for (int i = 0; i < firsts.length; i++) {
+            regions.at(i).first = firsts[i];
+            regions.at(i).setHead(heads[i]);
+        }
+        slots.become(smallerSlots);
+        placement.trees.become(nodes);
+        placement.tables.become(tables);
+        repair.run();
+        for (int i = 0; i < regions.count(); i++) {
+            regions.at(i).dropEmptyPages();
+        }
+        placement.step = before;
+    }
+
+    /** Returns whether the indexes of a slot are to give up their classes. */
+    static boolean dropsClasses(Slot slot, int number) {
+        return number >= StreamSlots.FEW && !slot.isCrowded();
+    }
+}

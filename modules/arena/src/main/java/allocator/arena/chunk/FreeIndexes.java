@@ -1,0 +1,73 @@
+package allocator.arena.chunk;
+
+/**
+ * The free chunks of an owner, or of all owners but slot 0, and their untouched heads and tails under keys of their
+ * own.
+ */
+class FreeIndexes {
+    /** The entries from which on classes pay: as many as a node of the tree that an index has without them. */
+    private static final int FEW = NodePool.FANOUT;
+
+    final FreeIndex free;
+
+    /** The values are the chunks, as in {@link #free}. */
+    final FreeIndex untouchedEnds;
+
+    /** The granules of the largest region that the classes are made for. */
+    private long largestRegion;
+
+    FreeIndexes(FreeIndex free, FreeIndex untouchedEnds) {
+        this.free = free;
+        this.untouchedEnds = untouchedEnds;
+    }
+
+    /** Returns whether free memory in a region of {@code granules} needs classes made, or is faster with them. */
+    final boolean needClasses(long granules, boolean isFast) {
+        return granules > largestRegion && (free.hasClasses() || isFast || isCrowded());
+    }
+
+    /** Makes the classes for free memory in a region of {@code granules}. A failure may leave the indexes half done. */
+    final void ensureClasses(long granules) {
+        if (granules > largestRegion) {
+            free.ensureClasses(granules);
+            untouchedEnds.ensureClasses(granules);
+            largestRegion = granules;
+        }
+    }
+
+    /** Returns whether there are so many entries that classes pay. */
+    final boolean isCrowded() {
+        return free.size() > FEW;
+    }
+
+    /** Removes all entries and classes, once all nodes of the trees are back in their pool. */
+    final void reset() {
+        free.reset();
+        untouchedEnds.reset();
+        largestRegion = 0;
+    }
+
+    /** Removes all entries, once all nodes of the trees are back in their pool. */
+    final void clear() {
+        free.clear();
+        untouchedEnds.clear();
+    }
+
+    /** Enters all entries of an owner's indexes, a failure of which leaves these half done. */
+    final void addAll(FreeIndexes owner, SortedTrees trees) {
+        addAll(free, owner.free, trees);
+        addAll(untouchedEnds, owner.untouchedEnds, trees);
+    }
+
+    private static void addAll(FreeIndex to, FreeIndex from, SortedTrees trees) {
+        for (int chunk = from.first(); chunk != FreeIndex.NONE; chunk = from.ceiling(from.foundKey() + 1)) {
+            trees.ensureSpare(1);
+            to.add(from.foundKey(), chunk);
+        }
+    }
+
+    /** Returns the bytes of Java heap that the indexes take, without the nodes of the trees. */
+    final long bookkeepingBytes() {
+        return free.bookkeepingBytes() + (free == untouchedEnds ? 0 : untouchedEnds.bookkeepingBytes());
+    }
+}

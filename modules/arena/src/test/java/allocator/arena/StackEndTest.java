@@ -1,0 +1,28 @@
+package allocator.arena;
+
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The stack ends inside the arena: nothing is lost, and no lock stays locked. */
+class StackEndTest {
+    @ParameterizedTest
+    @EnumSource
+    void aCallThatOverflowsChangesNothing(ArenaSubject.Kind kind) throws InterruptedException {
+        StackExhaustion.run(kind);
+    }
+
+    /** Interpreted frames are large, so that other calls are the last ones. */
+    @ParameterizedTest
+    @EnumSource
+    void norDoesItWhereCodeIsInterpreted(ArenaSubject.Kind kind) throws Exception {
+        OwnJvm.run(StackExhaustion.class, List.of("-Xint"), kind.name());
+    }
+
+    /** A compiler that inlines little makes many calls. */
+    @ParameterizedTest
+    @EnumSource
+    void norDoesItWhereLittleIsInlined(ArenaSubject.Kind kind) throws Exception {
+        OwnJvm.run(StackExhaustion.class, List.of("-XX:TieredStopAtLevel=1"), kind.name());
+    }
+}

@@ -1,0 +1,128 @@
+package allocator.arena.chunk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Stream;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class CompactionTest {
+    private static final long GRANULES = 1 << 20;
+
+    static Stream<Placement> placements() {
+        return Stream.of(new BestFit(1 << 12), new QuickFit(1 << 12, 0));
+    }
+
+    private static void addRegion(Placement placement, int number) {
+        placement.prepareRegion(GRANULES);
+        final Region region = placement.newRegion(GRANULES);
+        region.setBase((1L + number) << 40);
+        placement.attach(region);
+    }
+
+    private static void free(Placement placement, long address) {
+        final Region region = placement.regions().find(address);
+        assertThat(region).isNotNull();
+        final int chunk = placement.liveChunk(region, address);
+        assertThat(chunk).isNotEqualTo(Region.NO_CHUNK);
+        placement.prepareFree();
+        placement.free(region, chunk, placement.granules(region, chunk));
+    }
+
+    /** The description of each chunk. */
+    private static List<String> chunks(Placement placement) {
+        final List<String> all = new ArrayList<>();
+        for (int i = 0; i < placement.regions().count(); i++) {
+            all.addAll(placement.list(
+                    placement.regions().at(i),
+                    (address, byteSize, isFree, requested, stream, stamp, head, tail) -> List.of(
+                                    address, byteSize, isFree, requested, stream, stamp, head, tail)
+                            .toString()));
+        }
+        return all;
+    }
+
+    @ParameterizedTest
+    @MethodSource("placements")
+    void theTablesAreAboutAsLargeAsWhatTheyHold(Placement placement) {
+        for (int number = 0; number < 4; number++) {
+            addRegion(placement, number);
+        }
+        final long atFirst = placement.bookkeepingBytes();
+        final List<SyncStream> streams = new ArrayList<>();
+        final List<Long> live = new ArrayList<>();
+        for (int i = 0; i < 200_000; i++) {
+            if (i % 10 == 0) {
+                streams.add(new FakeStream());
+            }
+            live.add(placement.take(4, 1000, streams.getLast()));
+        }
+        final long full = placement.bookkeepingBytes();
+        Collections.shuffle(live, new Random(1));
+        final List<Long> left = live.subList(0, 100);
+        live.subList(100, live.size()).forEach(address -> free(placement, address));
+        streams.forEach(placement::endRun);
+        placement.mergeCached();
+        final List<String> before = chunks(placement);
+        placement.compact();
+
+        assertThat(chunks(placement)).isEqualTo(before);
+        ConsistencyCheck.of(placement);
+        assertThat(placement.bookkeepingBytes()).isLessThan(full / 4);
+        left.forEach(address -> free(placement, address));
+        streams.forEach(placement::releaseStream);
+        placement.compact();
+        assertThat(placement.bookkeepingBytes()).isLessThan(atFirst + 300_000);
+    }
+
+    /** A placement that is compacted at times does what one does that never is. */
+    @Property(tries = 30)
+    void nothingElseChanges(@ForAll long seed, @ForAll boolean isQuick) {
+        final Random random = new Random(seed);
+        final Placement compacted = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
+        final Placement other = isQuick ? new QuickFit(1 << 12, 0) : new BestFit(1 << 12);
+        addRegion(compacted, 0);
+        addRegion(other, 0);
+        final List<FakeStream> streams =
+                Stream.generate(FakeStream::new).limit(1 + random.nextInt(100)).toList();
+        final Map<Integer, Long> live = new HashMap<>();
+        for (int wave = 0; wave < 6; wave++) {
+            final int size = random.nextInt(4) == 0 ? 10 : 6000;
+            for (int i = 0; i < 6000; i++) {
+                final int key = random.nextInt(size);
+                final Long freed = live.remove(key);
+                final SyncStream stream = streams.get(random.nextInt(streams.size()));
+                if (freed != null) {
+                    free(compacted, freed);
+                    free(other, freed);
+                } else {
+                    final long granules = 1L + random.nextInt(80);
+                    final long address = compacted.take(granules, granules, stream);
+                    assertThat(address).isEqualTo(other.take(granules, granules, stream));
+                    live.put(key, address);
+                }
+            }
+            if (random.nextBoolean()) {
+                live.values().forEach(address -> {
+                    free(compacted, address);
+                    free(other, address);
+                });
+                live.clear();
+            }
+            other.mergeCached();
+            compacted.compact();
+            ConsistencyCheck.of(compacted);
+            assertThat(chunks(compacted)).isEqualTo(chunks(other));
+        }
+    }
+}
