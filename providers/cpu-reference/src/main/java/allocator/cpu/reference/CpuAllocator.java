@@ -6,7 +6,10 @@ import java.lang.foreign.MemorySegment;
 
 /** What this provider hands out: memory that the host can see, destroyed when its last reference is back. */
 sealed interface CpuAllocator extends HostAccessibleAllocator permits HostAllocator, CpuArena {
-    /** Returns all memory to the system. Addresses given out are then dead. */
+    /**
+     * Returns all memory to the system. Addresses given out are then dead. A second call tries again to return what the
+     * system did not take back.
+     */
     void destroy();
 
     @Override

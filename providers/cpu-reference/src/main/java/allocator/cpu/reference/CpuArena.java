@@ -11,24 +11,27 @@ sealed interface CpuArena extends CpuAllocator, StreamAwareAllocator permits Cpu
     /** Unbinds memory from a closed stream. */
     void releaseStream(SyncStream stream);
 
-    /** Rejects a closed stream. */
-    static void requireOpen(SyncStream stream) {
-        if (isClosed(stream)) {
-            throw new IllegalStateException(stream + " is closed");
+    /** Rejects a closed stream; an open one of this provider knows from here on that this arena uses it. */
+    default void use(SyncStream stream) {
+        if (stream instanceof CpuStream cpuStream) {
+            if (cpuStream.isClosed()) {
+                throw closed(stream);
+            }
+            cpuStream.usedBy(this);
         }
+    }
+
+    private static IllegalStateException closed(SyncStream stream) {
+        return new IllegalStateException(stream + " is closed");
     }
 
     /** Rejects a stream that was closed during the allocation, and perhaps released before memory was bound to it. */
     default long requireStillOpen(SyncStream stream, long address) {
-        if (isClosed(stream)) {
+        if (stream instanceof CpuStream cpuStream && cpuStream.isClosed()) {
             free(address);
             releaseStream(stream);
-            requireOpen(stream);
+            throw closed(stream);
         }
         return address;
-    }
-
-    private static boolean isClosed(SyncStream stream) {
-        return stream instanceof CpuStream cpuStream && cpuStream.isClosed();
     }
 }

@@ -9,6 +9,7 @@ import allocator.spi.SyncStream;
 /** Best fit with coalescing: what {@code arena.kind} is unless something else is asked for. */
 final class CpuBfcArena extends StreamArenaAllocator implements CpuArena {
     private final HostAllocator upstream;
+    private volatile boolean isClosed;
 
     CpuBfcArena(HostAllocator upstream, ArenaConfig config, AllocatorOptions effectiveOptions) {
         super(new BfcArena(upstream, config), effectiveOptions);
@@ -17,13 +18,19 @@ final class CpuBfcArena extends StreamArenaAllocator implements CpuArena {
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        CpuArena.requireOpen(stream);
+        use(stream);
         return requireStillOpen(stream, super.allocOnStream(byteSize, stream));
     }
 
     @Override
     public void destroy() {
-        close();
-        upstream.destroy();
+        try {
+            if (!isClosed) {
+                isClosed = true;
+                close();
+            }
+        } finally {
+            upstream.destroy(); // returns what the close failed to return as well
+        }
     }
 }

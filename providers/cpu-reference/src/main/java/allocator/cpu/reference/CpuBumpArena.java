@@ -8,6 +8,7 @@ import allocator.spi.SyncStream;
 /** Bump allocation, for {@code arena.kind=bump}. */
 final class CpuBumpArena extends BumpAllocator implements CpuArena {
     private final HostAllocator upstream;
+    private volatile boolean isClosed;
 
     CpuBumpArena(HostAllocator upstream, BumpConfig config, long maxMem, AllocatorOptions effectiveOptions) {
         super(upstream, config, maxMem, effectiveOptions);
@@ -16,13 +17,19 @@ final class CpuBumpArena extends BumpAllocator implements CpuArena {
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        CpuArena.requireOpen(stream);
+        use(stream);
         return requireStillOpen(stream, super.allocOnStream(byteSize, stream));
     }
 
     @Override
     public void destroy() {
-        close();
-        upstream.destroy();
+        try {
+            if (!isClosed) {
+                isClosed = true;
+                close();
+            }
+        } finally {
+            upstream.destroy(); // returns what the close failed to return as well
+        }
     }
 }

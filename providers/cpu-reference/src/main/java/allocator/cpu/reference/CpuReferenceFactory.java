@@ -4,6 +4,8 @@ import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
 import allocator.arena.bump.BumpConfig;
 import allocator.arena.bump.BumpOptions;
+import allocator.provider.support.Endings;
+import allocator.provider.support.ProviderVersion;
 import allocator.provider.support.References;
 import allocator.provider.support.StreamOwner;
 import allocator.spi.Allocator;
@@ -23,11 +25,9 @@ import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -50,6 +50,11 @@ public final class CpuReferenceFactory implements EpFactory {
             .flatMap(List::stream)
             .toList();
 
+    /** The keys that may apply to a best-fit arena. */
+    private static final List<OptionKey<?>> BFC_KEYS = Stream.<OptionKey<?>>concat(
+                    Stream.of(OptionKey.EXCLUSIVE, BumpOptions.KIND), ArenaOptions.KEYS.stream())
+            .toList();
+
     /** The keys that apply to a bump arena. */
     private static final List<OptionKey<?>> BUMP_KEYS = List.of(
             OptionKey.EXCLUSIVE,
@@ -59,14 +64,22 @@ public final class CpuReferenceFactory implements EpFactory {
             ArenaOptions.INITIAL_GROWTH_CHUNK_SIZE_BYTES,
             ArenaOptions.MAX_MEM);
 
+    private final Heap heap;
     private final Object lock = new Object();
     private final References<CpuAllocator> references = new References<>();
-    private final Set<CpuStream> streams = new HashSet<>();
+    private final Endings endings = new Endings();
     private final StreamOwner<CpuStream> streamOwner = new Owner();
+    private int openStreams;
     private boolean isClosed;
 
     /** Creates the factory; called by the service loader. */
-    public CpuReferenceFactory() {}
+    public CpuReferenceFactory() {
+        this(Heap.NATIVE);
+    }
+
+    CpuReferenceFactory(Heap heap) {
+        this.heap = heap;
+    }
 
     @Override
     public String name() {
@@ -80,7 +93,7 @@ public final class CpuReferenceFactory implements EpFactory {
 
     @Override
     public String version() {
-        return "0.1.0";
+        return ProviderVersion.of(getClass());
     }
 
     @Override
@@ -113,7 +126,7 @@ public final class CpuReferenceFactory implements EpFactory {
 
     private CpuAllocator acquire(MemoryInfo info, AllocatorOptions options) {
         if (info.equals(READ_ONLY_MEMORY)) {
-            return references.acquireExclusive(() -> new HostAllocator(READ_ONLY_MEMORY));
+            return references.acquireExclusive(() -> new HostAllocator(READ_ONLY_MEMORY, heap));
         }
         if (!info.equals(DEFAULT_MEMORY)) {
             throw new UnsupportedMemoryException(
@@ -124,10 +137,14 @@ public final class CpuReferenceFactory implements EpFactory {
                 : references.acquireShared(DEFAULT_MEMORY, () -> newArena(options));
     }
 
-    private static CpuArena newArena(AllocatorOptions options) {
-        final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY);
+    private CpuArena newArena(AllocatorOptions options) {
+        final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY, heap);
         return switch (options.get(BumpOptions.KIND)) {
-            case BFC -> new CpuBfcArena(upstream, ArenaConfig.from(options), options.resolve(OPTION_KEYS));
+            case BFC ->
+                new CpuBfcArena(
+                        upstream,
+                        ArenaConfig.from(options),
+                        options.resolve(ArenaOptions.applicable(BFC_KEYS, options)));
             case BUMP ->
                 new CpuBumpArena(
                         upstream,
@@ -139,13 +156,20 @@ public final class CpuReferenceFactory implements EpFactory {
 
     @Override
     public void releaseAllocator(Allocator allocator) {
-        switch (references.release(allocator)) {
-            case LAST -> ((CpuAllocator) allocator).destroy();
-            case STILL_USED -> {}
-            case UNKNOWN ->
-                throw new UnknownAllocatorException(
-                        "this factory has no open reference to " + allocator + "; it was released or made elsewhere");
+        if (!(allocator instanceof CpuAllocator cpuAllocator)) {
+            throw unknown(allocator);
         }
+        final Endings.End end = endings.of(cpuAllocator::destroy);
+        switch (references.release(allocator)) {
+            case LAST -> end.run();
+            case STILL_USED -> {}
+            case UNKNOWN -> throw unknown(allocator);
+        }
+    }
+
+    private static UnknownAllocatorException unknown(Allocator allocator) {
+        return new UnknownAllocatorException(
+                "this factory has no open reference to " + allocator + "; it was released or made elsewhere");
     }
 
     @Override
@@ -161,32 +185,28 @@ public final class CpuReferenceFactory implements EpFactory {
         synchronized (lock) {
             requireOpen();
             final CpuStream stream = new CpuStream(info, streamOwner);
-            streams.add(stream);
+            openStreams++;
             return stream;
         }
     }
 
-    /** Passes the streams' reports on to every arena that has references. */
+    /** Passes a stream's reports on to the arenas that have used it; an arena may be closed meanwhile. */
     private final class Owner implements StreamOwner<CpuStream> {
         @Override
         public void runEnded(CpuStream stream) {
-            arenas().forEach(arena -> arena.endRun(stream));
+            references.forEachOpen(stream.arenas(references::isOpen), arena -> arena.endRun(stream));
         }
 
         @Override
         public void workEnded(CpuStream stream) {
-            arenas().forEach(arena -> arena.releaseStream(stream));
+            references.forEachOpen(stream.arenas(references::isOpen), arena -> arena.releaseStream(stream));
         }
 
         @Override
         public void closed(CpuStream stream) {
             synchronized (lock) {
-                streams.remove(stream);
+                openStreams--;
             }
-        }
-
-        private Stream<CpuArena> arenas() {
-            return references.all().stream().filter(CpuArena.class::isInstance).map(CpuArena.class::cast);
         }
     }
 
@@ -195,14 +215,16 @@ public final class CpuReferenceFactory implements EpFactory {
         return Optional.of(CpuTransfer.INSTANCE);
     }
 
+    /** {@inheritDoc} Tries again to return what the system did not take back before; so does a second close. */
     @Override
     public void close() {
         synchronized (lock) {
-            if (references.count() > 0 || !streams.isEmpty()) {
+            if (references.count() > 0 || openStreams > 0) {
                 throw new IllegalStateException(name() + " is in use: " + references.count() + " allocators and "
-                        + streams.size() + " streams are out; give them back first");
+                        + openStreams + " streams are out; give them back first");
             }
             isClosed = true;
+            endings.runAgain();
         }
     }
 

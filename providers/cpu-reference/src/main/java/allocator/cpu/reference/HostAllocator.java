@@ -16,47 +16,43 @@ import allocator.spi.SpiLevel;
  */
 final class HostAllocator implements CpuAllocator {
     private final MemoryInfo info;
+    private final Heap heap;
     private final Object lock = new Object();
     private final BlockLedger ledger;
     private boolean isClosed;
 
-    HostAllocator(MemoryInfo info) {
+    HostAllocator(MemoryInfo info, Heap heap) {
         this.info = info;
+        this.heap = heap;
         ledger = new BlockLedger(info);
     }
 
     @Override
     public long alloc(long byteSize) {
         synchronized (lock) {
-            final long address = take(byteSize);
-            if (address != 0) {
-                ledger.allocated(address, byteSize);
-            }
-            return address;
+            return isEmpty(byteSize) ? 0 : requireTaken(byteSize, ledger.allocate(byteSize, this::take));
         }
     }
 
     @Override
     public long reserve(long byteSize) {
         synchronized (lock) {
-            final long address = take(byteSize);
-            if (address != 0) {
-                ledger.reserved(address, byteSize);
-            }
-            return address;
+            return isEmpty(byteSize) ? 0 : requireTaken(byteSize, ledger.reserve(byteSize, this::take));
         }
     }
 
-    /** Returns {@code 0} for a size of zero. Under the lock. */
-    private long take(long byteSize) {
+    /** Returns whether nothing is to be allocated. Under the lock. */
+    private boolean isEmpty(long byteSize) {
         requireOpen();
-        final long roundedSize = roundUp(byteSize);
-        if (roundedSize == 0) {
-            return 0;
-        }
-        final long address = HostHeap.allocate(info.byteAlignment(), roundedSize);
+        return roundUp(byteSize) == 0;
+    }
+
+    private long take(long byteSize) {
+        return heap.allocate(info.byteAlignment(), roundUp(byteSize));
+    }
+
+    private long requireTaken(long byteSize, long address) {
         if (address == 0) {
-            ledger.failed();
             throw new OutOfMemoryException(
                     "The system has no " + byteSize + " bytes",
                     Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
@@ -76,13 +72,12 @@ final class HostAllocator implements CpuAllocator {
         }
         synchronized (lock) {
             requireOpen();
-            giveBack(address, ledger.remove(address));
+            ledger.free(address, this::giveBack);
         }
     }
 
     private void giveBack(long address, long byteSize) {
-        HostHeap.free(address, roundUp(byteSize));
-        ledger.returned(byteSize);
+        heap.free(address, roundUp(byteSize));
     }
 
     @Override
@@ -107,7 +102,7 @@ final class HostAllocator implements CpuAllocator {
     public void destroy() {
         synchronized (lock) {
             isClosed = true;
-            ledger.drain().forEach(block -> giveBack(block.address(), block.byteSize()));
+            ledger.returnAll(this::giveBack);
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.cpu.reference;
 
+import allocator.spi.DeviceException;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -71,21 +72,36 @@ final class HostHeap {
             }
             final long address = (long) MMAP.invokeExact(0L, byteSize, READ_AND_WRITE, PRIVATE_AND_ANONYMOUS, -1, 0L);
             return address == FAILED ? 0 : address;
+        } catch (RuntimeException | Error e) {
+            throw e; // the Java heap or the stack has ended before the call
         } catch (Throwable e) {
             throw new AssertionError("a C function throws nothing", e);
         }
     }
 
-    /** Gives back what {@link #allocate} returned for {@code byteSize} bytes. */
+    /**
+     * Gives back what {@link #allocate} returned for {@code byteSize} bytes.
+     *
+     * @throws DeviceException if the system does not unmap it, as where a process has too many mappings to divide one
+     */
     static void free(long address, long byteSize) {
         try {
             if (MUNMAP == null || byteSize < MAPPED_FROM) {
                 FREE.invokeExact(address);
             } else {
-                final int ignored = (int) MUNMAP.invokeExact(address, byteSize);
+                requireUnmapped((int) MUNMAP.invokeExact(address, byteSize), address, byteSize);
             }
+        } catch (RuntimeException | Error e) {
+            throw e;
         } catch (Throwable e) {
             throw new AssertionError("a C function throws nothing", e);
+        }
+    }
+
+    private static void requireUnmapped(int result, long address, long byteSize) {
+        if (result != 0) {
+            throw new DeviceException(
+                    "the system does not unmap " + byteSize + " bytes at 0x" + Long.toHexString(address), null);
         }
     }
 

@@ -3,6 +3,7 @@ package allocator.cpu.reference;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -184,5 +185,24 @@ class CpuReferenceFactoryTest {
                         .values())
                 .noneMatch(String::isBlank);
         assertThat(factory.optionKeys()).extracting(OptionKey::name).contains("arena.max_mem", "arena.exclusive");
+    }
+
+    @Test
+    void theVersionIsThatOfTheModule() {
+        final Module module = CpuReferenceFactory.class.getModule();
+        assumeTrue(module.isNamed(), "on the class path");
+        assertThat(module.getDescriptor().rawVersion()).hasValue(factory.version());
+    }
+
+    @Test
+    void aSettingWithoutEffectIsNotReportedAsEffective() {
+        final Allocator arena = create(defaultMemory, "arena.bump_max_mem", "4096", "arena.max_kept_bytes", "4096");
+        assertThat(arena.effectiveOptions().keys())
+                .contains("arena.kind", "arena.initial_chunk_size_bytes")
+                .doesNotContain("arena.bump_max_mem", "arena.max_kept_bytes");
+        factory.releaseAllocator(arena);
+        final Allocator quick = create(defaultMemory, "arena.policy", "quick-fit", "arena.max_kept_bytes", "4096");
+        assertThat(quick.effectiveOptions().value("arena.max_kept_bytes")).isEqualTo("4096");
+        factory.releaseAllocator(quick);
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
@@ -13,6 +14,8 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -28,6 +31,7 @@ class CpuStreamTest {
             memory,
             AllocatorOptions.of(Map.of("arena.initial_chunk_size_bytes", "65536", OptionKey.EXCLUSIVE.name(), "1")));
 
+    private EpFactory factoryOf = factory;
     private final SyncStream first = factory.createSyncStream(memory);
     private final SyncStream second = factory.createSyncStream(memory);
 
@@ -98,5 +102,52 @@ class CpuStreamTest {
     void readOnlyMemoryHasNoStreams() {
         assertThatExceptionOfType(UnsupportedMemoryException.class)
                 .isThrownBy(() -> factory.createSyncStream(readOnlyMemory));
+    }
+
+    /**
+     * A run ends while another thread releases arenas: the bump arenas give memory back then, and at the first call of
+     * the system all others are released.
+     */
+    @Test
+    void aRunEndsWhileOtherSessionsClose() {
+        final List<Allocator> others = new ArrayList<>();
+        final List<Allocator> bumps = new ArrayList<>();
+        final EpFactory shared = new CpuReferenceFactory(new Heap() {
+            @Override
+            public long allocate(long byteAlignment, long byteSize) {
+                return NATIVE.allocate(byteAlignment, byteSize);
+            }
+
+            @Override
+            public void free(long address, long byteSize) {
+                NATIVE.free(address, byteSize);
+                final List<Allocator> all = List.copyOf(others);
+                others.clear();
+                all.forEach(factoryOf::releaseAllocator);
+            }
+        });
+        factoryOf = shared;
+        final SyncStream stream = shared.createSyncStream(memory);
+        for (int i = 0; i < 16; i++) {
+            others.add(shared.createAllocator(memory, AllocatorOptions.of(Map.of(OptionKey.EXCLUSIVE.name(), "1"))));
+            final StreamAwareAllocator bump = (StreamAwareAllocator) shared.createAllocator(
+                    memory,
+                    AllocatorOptions.of(Map.of(
+                            OptionKey.EXCLUSIVE.name(),
+                            "1",
+                            "arena.kind",
+                            "bump",
+                            "arena.initial_chunk_size_bytes",
+                            "4096",
+                            "arena.bump_max_mem",
+                            "4096")));
+            bump.free(bump.allocOnStream(65536, stream));
+            bumps.add(bump);
+        }
+        stream.onSessionRunEnd();
+        assertThat(others).isEmpty();
+        stream.close();
+        bumps.forEach(shared::releaseAllocator);
+        shared.close();
     }
 }

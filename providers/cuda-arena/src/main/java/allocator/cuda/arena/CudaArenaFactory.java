@@ -80,7 +80,10 @@ public final class CudaArenaFactory extends CudaEpFactory {
         final ArenaConfig config = ArenaConfig.from(options).withKeepFirstRegion(false);
         if (info.equals(device.pinnedMemory())) {
             return sharedUnlessExclusive(
-                    options, Shared.PINNED_ARENA, () -> new PinnedArena(device, config, options.resolve(PINNED_KEYS)));
+                    options,
+                    Shared.PINNED_ARENA,
+                    () -> new PinnedArena(
+                            device, config, options.resolve(ArenaOptions.applicable(PINNED_KEYS, options))));
         }
         if (options.get(USE_CUDA_MEMPOOL) && device.info().hasMemoryPools()) {
             return sharedUnlessExclusive(
@@ -93,7 +96,7 @@ public final class CudaArenaFactory extends CudaEpFactory {
 
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */
     private static AllocatorOptions inForce(AllocatorOptions options) {
-        final AllocatorOptions resolved = options.resolve(ARENA_KEYS);
+        final AllocatorOptions resolved = options.resolve(ArenaOptions.applicable(ARENA_KEYS, options));
         return resolved.with(USE_CUDA_MEMPOOL.name(), "0", resolved.origin(USE_CUDA_MEMPOOL.name()));
     }
 }

@@ -14,6 +14,7 @@ import allocator.spi.SyncStream;
 final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
     private final CudaDevice device;
     private final DeviceMemory upstream;
+    private volatile boolean isClosed;
 
     DeviceArena(CudaDevice device, ArenaConfig config, AllocatorOptions effectiveOptions) {
         this(device, new DeviceMemory(device, device.defaultMemory()), config, effectiveOptions);
@@ -58,9 +59,12 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
     @Override
     public void destroy() {
         try {
-            close();
+            if (!isClosed) {
+                isClosed = true;
+                close();
+            }
         } finally {
-            upstream.destroy();
+            upstream.destroy(); // returns what the close failed to return as well
         }
     }
 

@@ -16,6 +16,7 @@ import java.lang.foreign.MemorySegment;
  */
 final class PinnedArena extends ArenaAllocator implements CudaAllocator, HostAccessibleAllocator {
     private final PinnedMemory upstream;
+    private volatile boolean isClosed;
 
     PinnedArena(CudaDevice device, ArenaConfig config, AllocatorOptions effectiveOptions) {
         this(new PinnedMemory(device), config, effectiveOptions);
@@ -34,9 +35,12 @@ final class PinnedArena extends ArenaAllocator implements CudaAllocator, HostAcc
     @Override
     public void destroy() {
         try {
-            close();
+            if (!isClosed) {
+                isClosed = true;
+                close();
+            }
         } finally {
-            upstream.destroy();
+            upstream.destroy(); // returns what the close failed to return as well
         }
     }
 }

@@ -1,6 +1,7 @@
 package allocator.cuda.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.simulated.SimulatedCudaDriver;
@@ -18,6 +19,15 @@ class CudaArenaFactoryTest {
                 () -> new CudaAvailability.Unavailable("no CUDA driver: libcuda.so.1 not found"))) {
             assertThat(factory.discoverDevices().devices()).isEmpty();
             assertThat(factory.discoverDevices().notes()).containsExactly("no CUDA driver: libcuda.so.1 not found");
+        }
+    }
+
+    @Test
+    void theVersionIsThatOfTheModule() {
+        final Module module = CudaArenaFactory.class.getModule();
+        assumeTrue(module.isNamed(), "on the class path");
+        try (EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Unavailable("a test"))) {
+            assertThat(module.getDescriptor().rawVersion()).hasValue(factory.version());
         }
     }
 

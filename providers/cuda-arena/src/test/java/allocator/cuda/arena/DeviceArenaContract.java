@@ -134,13 +134,18 @@ abstract class DeviceArenaContract {
         arena.free(address);
     }
 
+    /** A chunk is split where more would be left over than this, although the request takes most of it. */
     @Test
     void maxDeadBytesConfig() {
-        final Allocator arena = gpu.device("arena.max_dead_bytes_per_chunk", "1024");
-        final long first = arena.alloc(512);
-        final long second = arena.alloc(256);
-        arena.free(first);
-        arena.free(second);
+        final Allocator arena =
+                gpu.device("arena.max_dead_bytes_per_chunk", "1024", "arena.initial_chunk_size_bytes", "8192");
+        final long whole = arena.alloc(8192 - 768);
+        assertThat(arena.stats().bytesInUse()).isEqualTo(8192);
+        arena.free(whole);
+        final long split = arena.alloc(8192 - 1280);
+        assertThat(arena.stats().bytesInUse()).isEqualTo(8192 - 1280);
+        arena.free(split);
+        assertThat(arena.stats().bytesInUse()).isZero();
     }
 
     @Test
@@ -152,10 +157,17 @@ abstract class DeviceArenaContract {
         assertThat(arena.stats().bytesHeld()).isEqualTo(8192);
     }
 
+    /** Regions stop doubling at this size. */
     @Test
     void maxPowerOfTwoExtendConfig() {
-        final Allocator arena = gpu.device("arena.max_power_of_two_extend_bytes", "1048576");
-        arena.free(arena.alloc(2048));
+        final Allocator arena = gpu.device("arena.max_power_of_two_extend_bytes", "2097152");
+        final List<Long> blocks = new ArrayList<>();
+        for (int mebibytes = 0; mebibytes < 7; mebibytes++) {
+            blocks.add(arena.alloc(MIB));
+        }
+        assertThat(arena.stats().numArenaExtensions()).isEqualTo(4);
+        assertThat(arena.stats().bytesHeld()).isEqualTo((1 + 2 + 2 + 2) * MIB);
+        blocks.forEach(arena::free);
     }
 
     @Test

@@ -72,11 +72,28 @@ abstract class DevicePoolContract {
         gpu.pool().free(0);
     }
 
+    /** The driver keeps at least as much as it is told to, if the pool has it. */
     @Test
     void bytesToKeepOnShrinkConfig() {
-        final Allocator pool = gpu.pool("arena.cuda_mempool_bytes_to_keep_on_shrink", "65536");
-        pool.free(pool.alloc(4096));
-        shrink(pool);
+        final String threshold = Long.toString(512 * MIB);
+        final Allocator keeps = gpu.pool(
+                "arena.cuda_mempool_release_threshold",
+                threshold,
+                "arena.cuda_mempool_bytes_to_keep_on_shrink",
+                Long.toString(64 * MIB));
+        assertThat(heldAfterShrink(keeps)).isBetween(64 * MIB, 128 * MIB - 1);
+        gpu.release(keeps); // a second user of the memory would share the pool, with its settings
+        final Allocator keepsNothing = gpu.pool("arena.cuda_mempool_release_threshold", threshold);
+        assertThat(heldAfterShrink(keepsNothing)).isZero();
+    }
+
+    private static long heldAfterShrink(Allocator pool) {
+        final List<Long> blocks = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            blocks.add(pool.alloc(32 * MIB));
+        }
+        blocks.forEach(pool::free);
+        return shrink(pool).bytesHeld();
     }
 
     @Test

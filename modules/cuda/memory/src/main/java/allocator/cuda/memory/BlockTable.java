@@ -4,28 +4,29 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The live blocks of a pool, by address: size and stream of each. Not safe for use by several threads.
+ * Blocks of a pool by address: size and stream of each. Not safe for use by several threads.
  *
  * <p>Open addressing in parallel arrays with linear probing, at most half full. Removing closes the gap at once, so
- * that there are no marks of the dead to probe past. Nothing is allocated except to grow.
+ * that there are no marks of the dead to probe past. Only {@link #ensureRoom} allocates; it makes the table smaller as
+ * well. After it the next calls of {@link #add} cannot fail.
  *
  * <p>Address {@code 0} is an empty slot. A handle is the index of a slot, valid until the next change.
  */
 final class BlockTable {
     static final int NONE = -1;
 
-    private static final int MIN_CAPACITY = 256;
+    private static final int LEAST_SLOTS = 16;
 
     /** The fractional part of the golden ratio, which spreads neighbouring addresses far. */
     private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
 
-    private long[] addresses = new long[MIN_CAPACITY];
-    private long[] sizes = new long[MIN_CAPACITY];
-    private @Nullable CudaSyncStream[] streams = new CudaSyncStream[MIN_CAPACITY];
+    private long[] addresses = new long[LEAST_SLOTS];
+    private long[] sizes = new long[LEAST_SLOTS];
+    private @Nullable CudaSyncStream[] streams = new CudaSyncStream[LEAST_SLOTS];
     private int count;
 
-    private int home(long address) {
-        return (int) ((address * SPREAD) >>> Long.numberOfLeadingZeros(addresses.length - 1L));
+    private static int home(long address, int slots) {
+        return (int) ((address * SPREAD) >>> Long.numberOfLeadingZeros(slots - 1L));
     }
 
     int count() {
@@ -36,7 +37,7 @@ final class BlockTable {
     int find(long address) {
         final long[] table = addresses;
         final int mask = table.length - 1;
-        for (int slot = home(address); ; slot = (slot + 1) & mask) {
+        for (int slot = home(address, table.length); ; slot = (slot + 1) & mask) {
             if (table[slot] == address) {
                 return slot;
             }
@@ -56,41 +57,54 @@ final class BlockTable {
         return streams[handle];
     }
 
-    /** Adds a block at an address that has none. */
-    void add(long address, long byteSize, @Nullable CudaSyncStream stream) {
-        if (2 * (count + 1) > addresses.length) {
-            grow();
+    /**
+     * Makes room for more blocks. If the Java heap has none, nothing changes.
+     *
+     * @param more how many, not negative
+     */
+    void ensureRoom(int more) {
+        final int needed = count + more;
+        final int slots = addresses.length;
+        if (needed > slots / 2) {
+            rehash(Math.max(Integer.highestOneBit(needed) * 4, LEAST_SLOTS));
+        } else if (slots > LEAST_SLOTS && needed <= slots / 16) {
+            rehash(slots / 4);
         }
-        insert(address, byteSize, stream);
-        count++;
     }
 
-    private void insert(long address, long byteSize, @Nullable CudaSyncStream stream) {
-        final int mask = addresses.length - 1;
-        int slot = home(address);
-        while (addresses[slot] != 0) {
-            slot = (slot + 1) & mask;
+    private void rehash(int slots) {
+        final long[] newAddresses = new long[slots];
+        final long[] newSizes = new long[slots];
+        final @Nullable CudaSyncStream[] newStreams = new CudaSyncStream[slots];
+        for (int slot = 0; slot < addresses.length; slot++) {
+            if (addresses[slot] != 0) {
+                final int free = freeSlot(newAddresses, addresses[slot]);
+                newAddresses[free] = addresses[slot];
+                newSizes[free] = sizes[slot];
+                newStreams[free] = streams[slot];
+            }
         }
+        addresses = newAddresses;
+        sizes = newSizes;
+        streams = newStreams;
+    }
+
+    private static int freeSlot(long[] addresses, long address) {
+        int slot = home(address, addresses.length);
+        while (addresses[slot] != 0) {
+            slot = (slot + 1) & (addresses.length - 1);
+        }
+        return slot;
+    }
+
+    /** Adds a block at an address that has none, for which there is room. */
+    void add(long address, long byteSize, @Nullable CudaSyncStream stream) {
+        assert count < addresses.length / 2 : "no room was made";
+        final int slot = freeSlot(addresses, address);
         addresses[slot] = address;
         sizes[slot] = byteSize;
         streams[slot] = stream;
-    }
-
-    private void grow() {
-        final long[] oldAddresses = addresses;
-        final long[] oldSizes = sizes;
-        final @Nullable CudaSyncStream[] oldStreams = streams;
-        final int capacity = 2 * oldAddresses.length;
-        final long[] newSizes = new long[capacity];
-        final @Nullable CudaSyncStream[] newStreams = new CudaSyncStream[capacity];
-        addresses = new long[capacity];
-        sizes = newSizes;
-        streams = newStreams;
-        for (int slot = 0; slot < oldAddresses.length; slot++) {
-            if (oldAddresses[slot] != 0) {
-                insert(oldAddresses[slot], oldSizes[slot], oldStreams[slot]);
-            }
-        }
+        count++;
     }
 
     /** Removes a block and moves later ones up, as far as they may lie nearer to their home. */
@@ -98,7 +112,7 @@ final class BlockTable {
         final int mask = addresses.length - 1;
         int gap = handle;
         for (int slot = (gap + 1) & mask; addresses[slot] != 0; slot = (slot + 1) & mask) {
-            final int distance = (slot - home(addresses[slot])) & mask;
+            final int distance = (slot - home(addresses[slot], addresses.length)) & mask;
             if (distance >= ((slot - gap) & mask)) {
                 addresses[gap] = addresses[slot];
                 sizes[gap] = sizes[slot];
@@ -109,6 +123,19 @@ final class BlockTable {
         addresses[gap] = 0;
         streams[gap] = null;
         count--;
+    }
+
+    /** Removes all blocks that overlap a range. Looks at every block. */
+    void removeOverlapping(long address, long byteSize) {
+        for (int slot = 0; slot < addresses.length; ) {
+            final long distance = addresses[slot] - address;
+            if (addresses[slot] != 0 && distance < byteSize && -distance < sizes[slot]) {
+                remove(slot);
+                slot = 0;
+            } else {
+                slot++;
+            }
+        }
     }
 
     /** The address of the block that an address lies in, {@code 0} if there is none. Looks at every block. */

@@ -24,11 +24,12 @@ public interface CudaAllocator extends Allocator {
     default void releaseStream(SyncStream stream) {}
 
     /**
-     * Returns all memory to the device, live blocks included, once the device has done its work. A second call does
+     * Returns all memory to the device, live blocks included, once the device has done its work, and closes this
+     * allocator. A second call tries again to return what the driver did not take back, and does nothing if that is
      * nothing.
      *
      * @throws allocator.spi.DeviceException if the driver failed to take memory back; the allocator is closed all the
-     *     same
+     *     same, and the factory tries again when it is closed
      */
     void destroy();
 }

@@ -3,6 +3,7 @@ package allocator.cuda.memory;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.provider.support.Endings;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
@@ -29,6 +30,7 @@ public final class CudaDevice {
     private final MemoryInfo defaultMemory;
     private final MemoryInfo pinnedMemory;
     private final MemoryInfo readOnlyMemory;
+    private final Endings endings = new Endings();
     private final Object contextLock = new Object();
     private volatile boolean hasContext;
 
@@ -101,6 +103,11 @@ public final class CudaDevice {
         return readOnlyMemory;
     }
 
+    /** The ends of what was created on this device, of which some may have failed. */
+    Endings endings() {
+        return endings;
+    }
+
     EpDevice describe() {
         final HardwareDevice hardware = new HardwareDevice(
                 DeviceType.GPU,
@@ -144,12 +151,19 @@ public final class CudaDevice {
         }
     }
 
-    /** Gives the context back, if there is one. */
-    void releaseContext(DriverCalls.All calls) {
+    /**
+     * Gives back what the driver did not take back before, then the context, if there is one. What fails stays, and
+     * another call tries again.
+     *
+     * @param calls collects the failures
+     */
+    void release(DriverCalls.All calls) {
+        if (!calls.attempt(endings::runAgain)) {
+            return;
+        }
         synchronized (contextLock) {
             if (hasContext) {
-                hasContext = false;
-                calls.insist(() -> driver.devices().primaryContextRelease(ordinal()));
+                hasContext = !calls.insist(() -> driver.devices().primaryContextRelease(ordinal()));
             }
         }
     }

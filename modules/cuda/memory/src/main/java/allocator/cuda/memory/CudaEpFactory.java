@@ -4,7 +4,10 @@ import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.provider.support.Endings;
+import allocator.provider.support.ProviderVersion;
 import allocator.provider.support.References;
+import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -19,14 +22,8 @@ import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.ReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,13 +36,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Lock order: the factory's lifecycle (shared by all calls, exclusive in {@link #close}), then one device's
  * references, then an allocator's own locks. Allocators are destroyed and streams closed outside the references' lock,
  * and no allocator calls back.
+ *
+ * <p>What the driver fails to take back when an allocator is destroyed or a stream closed, {@link #close} tries again.
  */
 public abstract class CudaEpFactory implements EpFactory {
     private final Supplier<CudaAvailability> probe;
-    private final ReadWriteLock lifecycle = new ReentrantReadWriteLock();
+    private final Lifecycle lifecycle = new Lifecycle();
     private final Object discoveryLock = new Object();
     private volatile @Nullable Discovered discovered;
-    private boolean isClosed;
 
     /** What was found, once. */
     private record Discovered(DeviceDiscovery discovery, List<Entry> entries) {}
@@ -55,8 +53,8 @@ public abstract class CudaEpFactory implements EpFactory {
         final CudaDevice device;
         final References<CudaAllocator> references = new References<>();
 
-        /** Guarded by itself. */
-        final Set<CudaSyncStream> streams = new HashSet<>();
+        /** Streams that are not closed. */
+        private int openStreams;
 
         Entry(CudaDevice device) {
             this.device = device;
@@ -64,41 +62,41 @@ public abstract class CudaEpFactory implements EpFactory {
 
         @Override
         public void runEnded(CudaSyncStream stream) {
-            forEachOpen(allocator -> allocator.endRun(stream));
+            references.forEachOpen(allocator -> allocator.endRun(stream));
         }
 
         @Override
         public void workEnded(CudaSyncStream stream) {
-            forEachOpen(allocator -> allocator.releaseStream(stream));
+            references.forEachOpen(allocator -> allocator.releaseStream(stream));
         }
 
-        private void forEachOpen(Consumer<CudaAllocator> action) {
-            for (CudaAllocator allocator : references.all()) {
-                try {
-                    action.accept(allocator);
-                } catch (AllocatorClosedException e) {
-                    // Closed by another thread, and its memory with it: nothing is bound any more.
+        /** Creates a stream, which is counted until it is closed. */
+        CudaSyncStream newStream(MemoryInfo info) {
+            StackReserve.touch();
+            addOpen(1);
+            boolean isCreated = false;
+            try {
+                final CudaSyncStream stream = new CudaSyncStream(device, info, this);
+                isCreated = true;
+                return stream;
+            } finally {
+                if (!isCreated) {
+                    addOpen(-1);
                 }
             }
         }
 
-        void add(CudaSyncStream stream) {
-            synchronized (streams) {
-                streams.add(stream);
-            }
+        private synchronized void addOpen(int streams) {
+            openStreams += streams;
         }
 
         @Override
         public void closed(CudaSyncStream stream) {
-            synchronized (streams) {
-                streams.remove(stream);
-            }
+            addOpen(-1);
         }
 
-        int streamCount() {
-            synchronized (streams) {
-                return streams.size();
-            }
+        synchronized int streamCount() {
+            return openStreams;
         }
     }
 
@@ -160,7 +158,7 @@ public abstract class CudaEpFactory implements EpFactory {
 
     @Override
     public String version() {
-        return "0.1.0";
+        return ProviderVersion.of(getClass());
     }
 
     @Override
@@ -212,7 +210,7 @@ public abstract class CudaEpFactory implements EpFactory {
     @Override
     public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
         options.requireValid(optionKeys());
-        final Lock open = lockOpen();
+        enter();
         try {
             final Entry entry = entry(info);
             final Choice choice = choose(entry.device, info, options);
@@ -223,31 +221,37 @@ public abstract class CudaEpFactory implements EpFactory {
         } catch (CudaException e) {
             throw DriverCalls.allocationFailure(e, entry(info).device, info, 0);
         } finally {
-            open.unlock();
+            lifecycle.exit();
         }
     }
 
     @Override
     public void releaseAllocator(Allocator allocator) {
-        final Lock open = lifecycle.readLock();
-        open.lock();
+        if (!(allocator instanceof CudaAllocator cudaAllocator) || !lifecycle.tryEnter()) {
+            throw unknown(allocator);
+        }
         try {
             for (Entry entry : knownEntries()) {
+                final Endings.End end = entry.device.endings().of(cudaAllocator::destroy);
                 switch (entry.references.release(allocator)) {
                     case STILL_USED -> {
                         return;
                     }
                     case LAST -> {
-                        ((CudaAllocator) allocator).destroy();
+                        end.run();
                         return;
                     }
                     case UNKNOWN -> {}
                 }
             }
         } finally {
-            open.unlock();
+            lifecycle.exit();
         }
-        throw new UnknownAllocatorException(
+        throw unknown(allocator);
+    }
+
+    private static UnknownAllocatorException unknown(Allocator allocator) {
+        return new UnknownAllocatorException(
                 "this factory has no open reference to " + allocator + "; it was released or made elsewhere");
     }
 
@@ -259,20 +263,18 @@ public abstract class CudaEpFactory implements EpFactory {
 
     @Override
     public SyncStream createSyncStream(MemoryInfo info) {
-        final Lock open = lockOpen();
+        enter();
         try {
             final Entry entry = entry(info);
             if (!entry.device.defaultMemory().equals(info)) {
                 throw new UnsupportedMemoryException(name() + " has no streams for " + info);
             }
             entry.device.requireContext();
-            final CudaSyncStream stream = new CudaSyncStream(entry.device, info, entry);
-            entry.add(stream);
-            return stream;
+            return entry.newStream(info);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
-            open.unlock();
+            lifecycle.exit();
         }
     }
 
@@ -282,7 +284,7 @@ public abstract class CudaEpFactory implements EpFactory {
     }
 
     private CudaDevice workingDevice(int ordinal) {
-        final Lock open = lockOpen();
+        enter();
         try {
             for (Entry entry : knownEntries()) {
                 if (entry.device.ordinal() == ordinal) {
@@ -292,7 +294,7 @@ public abstract class CudaEpFactory implements EpFactory {
             }
             throw new UnsupportedMemoryException(name() + " does not serve gpu:" + ordinal);
         } finally {
-            open.unlock();
+            lifecycle.exit();
         }
     }
 
@@ -315,40 +317,46 @@ public abstract class CudaEpFactory implements EpFactory {
         return found == null ? List.of() : found.entries;
     }
 
-    private Lock lockOpen() {
-        final Lock lock = lifecycle.readLock();
-        lock.lock();
-        if (isClosed) {
-            lock.unlock();
+    private void enter() {
+        StackReserve.touchShallow();
+        if (!lifecycle.tryEnter()) {
             throw new AllocatorClosedException("the factory " + name() + " is closed");
         }
-        return lock;
     }
 
+    /**
+     * {@inheritDoc} Waits for calls under way. Tries again to give back what the driver did not take back before, then
+     * releases the devices' contexts; a second close does what is left.
+     *
+     * @throws allocator.spi.DeviceException if the driver fails; the factory is closed all the same, and the contexts
+     *     of devices that did not take everything back stay
+     */
     @Override
     public void close() {
-        final Lock exclusive = lifecycle.writeLock();
-        exclusive.lock();
+        StackReserve.touch();
+        lifecycle.beginClose();
+        boolean isClosed = false;
         try {
-            if (isClosed) {
-                return;
-            }
-            int allocators = 0;
-            int streams = 0;
-            for (Entry entry : knownEntries()) {
-                allocators += entry.references.count();
-                streams += entry.streamCount();
-            }
-            if (allocators + streams > 0) {
-                throw new IllegalStateException(name() + " is in use: " + allocators + " allocators and " + streams
-                        + " streams are out; give them back first");
-            }
+            requireUnused();
             isClosed = true;
             final DriverCalls.All calls = new DriverCalls.All();
-            knownEntries().forEach(entry -> entry.device.releaseContext(calls));
+            knownEntries().forEach(entry -> entry.device.release(calls));
             calls.throwIfFailed();
         } finally {
-            exclusive.unlock();
+            lifecycle.endClose(isClosed);
+        }
+    }
+
+    private void requireUnused() {
+        int allocators = 0;
+        int streams = 0;
+        for (Entry entry : knownEntries()) {
+            allocators += entry.references.count();
+            streams += entry.streamCount();
+        }
+        if (allocators + streams > 0) {
+            throw new IllegalStateException(name() + " is in use: " + allocators + " allocators and " + streams
+                    + " streams are out; give them back first");
         }
     }
 }

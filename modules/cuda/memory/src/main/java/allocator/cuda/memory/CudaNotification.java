@@ -2,6 +2,8 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
+import allocator.provider.support.Endings;
+import allocator.provider.support.StackReserve;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 
@@ -10,8 +12,10 @@ final class CudaNotification extends SyncNotification {
     private final CudaSyncStream producer;
     private final CudaStreams streams;
     private final int ordinal;
-    private final long event;
     private final UseGuard guard = new UseGuard();
+    private final Endings.End end;
+    private final long event;
+    private boolean isDestroyed;
 
     /**
      * @param producer the stream, in use by the caller
@@ -22,6 +26,7 @@ final class CudaNotification extends SyncNotification {
         this.producer = producer;
         streams = producer.device().driver().streams();
         ordinal = producer.device().ordinal();
+        end = producer.device().endings().of(this::end);
         event = streams.eventCreate(ordinal);
     }
 
@@ -55,6 +60,7 @@ final class CudaNotification extends SyncNotification {
     }
 
     private void withEvent(Runnable call) {
+        StackReserve.touchShallow();
         if (!guard.tryEnter()) {
             throw new IllegalStateException("the notification of " + producer + " is closed");
         }
@@ -67,12 +73,21 @@ final class CudaNotification extends SyncNotification {
         }
     }
 
+    /** Destroys the event. If the driver fails, another call and the close of the factory try again. */
     @Override
     public void close() {
-        if (guard.close()) {
-            final DriverCalls.All calls = new DriverCalls.All();
-            calls.insist(() -> streams.eventDestroy(ordinal, event));
-            calls.throwIfFailed();
+        StackReserve.touch();
+        guard.close();
+        end.run();
+    }
+
+    private void end() {
+        synchronized (guard) {
+            if (!isDestroyed) {
+                final DriverCalls.All calls = new DriverCalls.All();
+                isDestroyed = calls.insist(() -> streams.eventDestroy(ordinal, event));
+                calls.throwIfFailed();
+            }
         }
     }
 }

@@ -2,6 +2,8 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
+import allocator.provider.support.Endings;
+import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
@@ -12,17 +14,24 @@ import java.util.concurrent.CountDownLatch;
  * A CUDA stream that does not wait for the legacy default stream.
  *
  * <p>Closing it waits for its work, on its own device whichever thread calls. Only then may memory freed on it serve
- * other streams. If the device cannot confirm that the work is done, memory stays bound to the stream until its
- * allocator is closed: unavailable for a while, but never used by two.
+ * other streams. If the device cannot confirm that the work is done, memory stays bound to the stream until a second
+ * close succeeds or its allocator is closed: unavailable for a while, but never used by two.
  */
 public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
     private final CudaStreams streams;
-    private final long handle;
     private final StreamOwner<CudaSyncStream> owner;
     private final UseGuard guard = new UseGuard();
     private final CountDownLatch ended = new CountDownLatch(1);
-    private boolean isDrained;
+    private final Endings.End end;
+    private final long handle;
+
+    /** Changed under the lock of {@link #guard}, as are those below. */
+    private volatile boolean isDrained;
+
+    private boolean isUnbound;
+    private boolean isDestroyed;
+    private boolean isReported;
 
     /**
      * @param device the device, with a context
@@ -34,6 +43,7 @@ public final class CudaSyncStream extends SyncStream {
         this.device = device;
         this.owner = owner;
         streams = device.driver().streams();
+        end = device.endings().of(this::end);
         handle = streams.streamCreate(device.ordinal());
     }
 
@@ -51,7 +61,9 @@ public final class CudaSyncStream extends SyncStream {
         return handle;
     }
 
-    /** Keeps the native stream alive until {@link #endUse}; false if it is closed. */
+    /**
+     * Keeps the native stream alive until {@link #endUse}, for a caller that has touched its stack; false if closed.
+     */
     boolean tryUse() {
         return guard.tryEnter();
     }
@@ -62,6 +74,7 @@ public final class CudaSyncStream extends SyncStream {
      * @throws IllegalStateException if this stream is closed
      */
     void use() {
+        StackReserve.touchShallow();
         if (!tryUse()) {
             throw closed();
         }
@@ -106,6 +119,11 @@ public final class CudaSyncStream extends SyncStream {
         return isDrained;
     }
 
+    /** Returns whether the stream was closed and its work is known to be done. */
+    boolean hasBeenDrained() {
+        return isDrained;
+    }
+
     @Override
     public SyncNotification createNotification() {
         use();
@@ -136,23 +154,49 @@ public final class CudaSyncStream extends SyncStream {
         owner.runEnded(this);
     }
 
+    /**
+     * {@inheritDoc}
+     *
+     * <p>If the driver fails, the stream takes no more calls, and another close does what is left; so does the close of
+     * the factory.
+     */
     @Override
     public void close() {
-        if (!guard.close()) {
-            return;
-        }
-        final DriverCalls.All calls = new DriverCalls.All();
+        StackReserve.touch();
+        guard.close();
         try {
-            isDrained = calls.insist(() -> streams.streamSynchronize(device.ordinal(), handle));
-            if (isDrained) {
-                setEnded();
-                owner.workEnded(this);
-            }
-            calls.insist(() -> streams.streamDestroy(device.ordinal(), handle));
+            end.run();
         } finally {
             ended.countDown();
-            owner.closed(this);
+            report();
         }
-        calls.throwIfFailed();
+    }
+
+    private void report() {
+        synchronized (guard) {
+            if (isReported) {
+                return;
+            }
+            isReported = true;
+        }
+        owner.closed(this);
+    }
+
+    /** Drains the native stream, unbinds memory from it and destroys it, as far as that is not done. */
+    private void end() {
+        synchronized (guard) {
+            final DriverCalls.All calls = new DriverCalls.All();
+            if (!isDrained) {
+                isDrained = calls.insist(() -> streams.streamSynchronize(device.ordinal(), handle));
+            }
+            if (isDrained && !isUnbound) {
+                setEnded();
+                isUnbound = calls.attempt(() -> owner.workEnded(this));
+            }
+            if (isDrained && !isDestroyed) {
+                isDestroyed = calls.insist(() -> streams.streamDestroy(device.ordinal(), handle));
+            }
+            calls.throwIfFailed();
+        }
     }
 }

@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.HostSegments;
 import allocator.provider.support.Copies;
+import allocator.provider.support.StackReserve;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
@@ -109,20 +110,38 @@ final class CudaTransfer implements DataTransfer {
     private void queueOnOtherDevice(MemoryRange source, MemoryRange target, CudaDevice device, CudaSyncStream stream) {
         final CudaStreams streams = device.driver().streams();
         final int streamOrdinal = stream.device().ordinal();
-        final long before = streams.eventCreate(streamOrdinal);
-        try {
-            streams.eventRecord(streamOrdinal, before, stream.handle());
-            streams.streamWaitEvent(device.ordinal(), DEFAULT_STREAM, before);
-        } finally {
-            DriverCalls.insist(() -> streams.eventDestroy(streamOrdinal, before));
+        try (CopyEvent before = new CopyEvent(streams, streamOrdinal)) {
+            streams.eventRecord(streamOrdinal, before.handle, stream.handle());
+            streams.streamWaitEvent(device.ordinal(), DEFAULT_STREAM, before.handle);
         }
         queue(source, target, device, DEFAULT_STREAM);
-        final long after = streams.eventCreate(device.ordinal());
-        try {
-            streams.eventRecord(device.ordinal(), after, DEFAULT_STREAM);
-            streams.streamWaitEvent(streamOrdinal, stream.handle(), after);
-        } finally {
-            DriverCalls.insist(() -> streams.eventDestroy(device.ordinal(), after));
+        try (CopyEvent after = new CopyEvent(streams, device.ordinal())) {
+            streams.eventRecord(device.ordinal(), after.handle, DEFAULT_STREAM);
+            streams.streamWaitEvent(streamOrdinal, stream.handle(), after.handle);
+        }
+    }
+
+    /** An event for one copy. Its handle comes last, and destroying it allocates nothing here, so that none is lost. */
+    private static final class CopyEvent implements AutoCloseable {
+        private final CudaStreams streams;
+        private final int ordinal;
+        private final Runnable destroy = this::destroy;
+        private final long handle;
+
+        CopyEvent(CudaStreams streams, int ordinal) {
+            StackReserve.touch();
+            this.streams = streams;
+            this.ordinal = ordinal;
+            handle = streams.eventCreate(ordinal);
+        }
+
+        private void destroy() {
+            streams.eventDestroy(ordinal, handle);
+        }
+
+        @Override
+        public void close() {
+            DriverCalls.insist(destroy);
         }
     }
 

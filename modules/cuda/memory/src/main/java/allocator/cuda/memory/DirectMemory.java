@@ -3,18 +3,20 @@ package allocator.cuda.memory;
 import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.Sizes;
+import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SpiLevel;
-import java.util.List;
 
 /**
  * Takes each block from the driver: upstream of the arenas, and the allocator of memory that is allocated once.
  *
  * <p>The driver's free may wait for the device, but does not promise to. So before memory goes back, all work of the
- * device is waited for: no queued work ever uses memory that another process may have got by then (K-03).
+ * device is waited for: no queued work ever uses memory that another process may have got by then (K-03). Memory that
+ * the driver does not take back stays held; another free of its address and {@link #destroy} try again.
  */
 abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory, PinnedMemory {
     private final CudaDevice device;
@@ -54,18 +56,13 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
             if (Sizes.roundUp(byteSize, OptionKey.SIZE_GRANULARITY) == 0) {
                 return 0;
             }
-            final long address = take(byteSize);
-            if (isReserve) {
-                ledger.reserved(address, byteSize);
-            } else {
-                ledger.allocated(address, byteSize);
-            }
-            return address;
+            return isReserve ? ledger.reserve(byteSize, this::take) : ledger.allocate(byteSize, this::take);
         } catch (CudaException e) {
+            final AllocatorException failure = DriverCalls.allocationFailure(e, device, info, byteSize);
             if (e.isOutOfMemory()) {
                 ledger.failed();
             }
-            throw DriverCalls.allocationFailure(e, device, info, byteSize);
+            throw failure;
         } finally {
             guard.exit();
         }
@@ -78,18 +75,18 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
         }
         enter();
         try {
-            final long byteSize = ledger.remove(address);
-            final DriverCalls.All calls = new DriverCalls.All();
-            calls.insist(() -> device.driver().devices().ctxSynchronize(device.ordinal()));
-            if (calls.insist(() -> giveBack(address))) {
-                ledger.returned(byteSize);
-            } else {
-                ledger.notReturned(address, byteSize);
-            }
-            calls.throwIfFailed();
+            ledger.free(address, (start, byteSize) -> {
+                awaitDevice();
+                DriverCalls.insist(() -> giveBack(start));
+            });
         } finally {
             guard.exit();
         }
+    }
+
+    /** Waits for all work of the device; memory does not go back if that fails. */
+    private void awaitDevice() {
+        DriverCalls.insist(() -> device.driver().devices().ctxSynchronize(device.ordinal()));
     }
 
     @Override
@@ -113,6 +110,7 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
     }
 
     private void enter() {
+        StackReserve.touchShallow();
         if (!guard.tryEnter()) {
             throw new AllocatorClosedException("the allocator of " + info + " is closed");
         }
@@ -120,17 +118,17 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
 
     @Override
     public final void destroy() {
-        if (!guard.close()) {
+        StackReserve.touch();
+        guard.close();
+        if (ledger.isEmpty()) {
             return;
         }
-        final List<BlockLedger.Entry> blocks = ledger.drain();
-        if (blocks.isEmpty()) {
-            return;
+        try {
+            awaitDevice();
+            ledger.returnAll((address, byteSize) -> DriverCalls.insist(() -> giveBack(address)));
+        } catch (CudaException e) {
+            throw DriverCalls.deviceException(e);
         }
-        final DriverCalls.All calls = new DriverCalls.All();
-        calls.insist(() -> device.driver().devices().ctxSynchronize(device.ordinal()));
-        blocks.forEach(block -> calls.insist(() -> giveBack(block.address())));
-        calls.throwIfFailed();
     }
 
     @Override

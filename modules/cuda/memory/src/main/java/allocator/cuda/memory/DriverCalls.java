@@ -40,7 +40,7 @@ final class DriverCalls {
 
     /**
      * Makes a call that gives something back, and repeats it once if it fails: such a call can report the failure of
-     * earlier work, and what it did not give back would be lost.
+     * earlier work.
      *
      * @throws CudaException if it failed twice
      */
@@ -51,35 +51,60 @@ final class DriverCalls {
             try {
                 call.run();
             } catch (CudaException second) {
-                second.addSuppressed(first);
+                suppress(second, first);
                 throw second;
             }
         }
     }
 
-    /** A sequence of calls that are all made, whichever fail. The first failure is thrown at the end. */
-    static final class All {
-        private @Nullable CudaException failure;
-
-        /** Makes a call, twice if need be, and returns whether it succeeded. */
-        boolean insist(Runnable call) {
+    /** Adds a failure to the one that is thrown, as far as the Java heap has room. */
+    @SuppressWarnings("ReferenceEquality") // an exception may be thrown twice, but not be suppressed by itself
+    static void suppress(Throwable thrown, Throwable suppressed) {
+        if (thrown != suppressed) {
             try {
-                DriverCalls.insist(call);
+                thrown.addSuppressed(suppressed);
+            } catch (OutOfMemoryError e) {
+                // The first failure is the one to report.
+            }
+        }
+    }
+
+    /** A sequence of calls that are all made, whatever one of them throws. The first failure is thrown at the end. */
+    static final class All {
+        private @Nullable Throwable failure;
+
+        /** Makes a call, twice if the driver fails, and returns whether it succeeded. */
+        boolean insist(Runnable call) {
+            return attempt(() -> DriverCalls.insist(call));
+        }
+
+        /** Makes a call once and returns whether it succeeded. */
+        boolean attempt(Runnable call) {
+            try {
+                call.run();
                 return true;
-            } catch (CudaException e) {
+            } catch (Throwable e) {
                 if (failure == null) {
                     failure = e;
                 } else {
-                    failure.addSuppressed(e);
+                    suppress(failure, e);
                 }
                 return false;
             }
         }
 
         void throwIfFailed() {
-            if (failure != null) {
-                throw deviceException(failure);
+            if (failure instanceof CudaException e) {
+                throw deviceException(e);
             }
+            if (failure != null) {
+                throwUnchecked(failure);
+            }
+        }
+
+        @SuppressWarnings("unchecked")
+        private static <T extends Throwable> void throwUnchecked(Throwable failure) throws T {
+            throw (T) failure;
         }
     }
 }

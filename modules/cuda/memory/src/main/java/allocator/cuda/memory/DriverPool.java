@@ -4,9 +4,10 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
-import allocator.cuda.driver.PoolAttribute;
+import allocator.provider.support.Endings;
 import allocator.provider.support.Limit;
 import allocator.provider.support.Sizes;
+import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -17,6 +18,7 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A memory pool of the driver, with allocations and frees ordered on the caller's stream.
@@ -29,8 +31,12 @@ import allocator.spi.SyncStream;
  * address is returned, so that any stream may use it.
  *
  * <p><b>Closed streams.</b> Memory of a stream that is closed when the memory is freed is freed on the pool's own
- * stream, since all work of the closed one is done. If that is not known, the memory is set aside until the pool is
- * closed.
+ * stream, since all work of the closed one is done. If that is not known, the memory is set aside until the stream is
+ * known to be drained, or the pool is closed.
+ *
+ * <p><b>Failures.</b> Whatever the driver throws, and if the Java heap or the stack ends, an allocation has its effect
+ * or none. A block that the driver does not take back stays held. A second {@link #free} of its address,
+ * {@link #shrink} and {@link #destroy} try again.
  */
 public final class DriverPool implements CudaAllocator, StreamAwareAllocator, ShrinkableAllocator {
     private final CudaDevice device;
@@ -41,31 +47,32 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     private final MemoryInfo info;
     private final AllocatorOptions effectiveOptions;
     private final long bytesToKeepOnShrink;
+    private final PoolHandles handles;
     private final long ownStream;
     private final long pool;
     private final Limit limit;
     private final PoolBlocks blocks;
     private final PoolSource source;
     private final UseGuard guard = new UseGuard();
+    private final Object endLock = new Object();
+
+    /** Gives a block back on its stream, or where that is closed on the pool's own. */
+    private final PoolBlocks.Return giveBack = this::giveBack;
 
     private DriverPool(
-            CudaDevice device,
-            long ownStream,
-            long pool,
-            Limit limit,
-            PoolSettings settings,
-            AllocatorOptions options) {
+            CudaDevice device, PoolHandles handles, Limit limit, PoolSettings settings, AllocatorOptions options) {
         this.device = device;
-        this.ownStream = ownStream;
-        this.pool = pool;
+        this.handles = handles;
         this.limit = limit;
+        ownStream = handles.stream();
+        pool = handles.pool();
         driver = device.driver();
         pools = driver.pools();
         streams = driver.streams();
         ordinal = device.ordinal();
         info = device.defaultMemory();
         blocks = new PoolBlocks(info);
-        source = new PoolSource(device, pool, limit, blocks);
+        source = new PoolSource(device, handles, limit, blocks);
         bytesToKeepOnShrink = settings.bytesToKeepOnShrink();
         effectiveOptions = limit.isLimited()
                 ? options.with(Limit.KEY.name(), Long.toString(limit.bytes()), options.origin(Limit.KEY.name()))
@@ -79,26 +86,23 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
      * @param settings the settings
      * @param options what {@link #effectiveOptions} returns, apart from the rounding of the limit
      * @return the pool; holds no memory yet
-     * @throws CudaException if the driver fails, for instance because the device has no pools; nothing is left behind
+     * @throws CudaException if the driver fails, for instance because the device has no pools. Nothing is left behind;
+     *     what the driver does not take back at once, it is given when the factory is closed
      */
     public static DriverPool create(CudaDevice device, PoolSettings settings, AllocatorOptions options) {
-        final CudaDriver driver = device.driver();
-        final int ordinal = device.ordinal();
-        final long ownStream = driver.streams().streamCreate(ordinal);
+        StackReserve.touch();
+        final PoolHandles handles = new PoolHandles(device);
+        final Endings.End end = device.endings().of(handles::destroy);
         try {
-            final long pool = driver.pools().memPoolCreate(ordinal);
+            handles.create(settings.releaseThreshold());
+            final Limit limit = PoolSource.rounded(settings.limit(), handles);
+            return new DriverPool(device, handles, limit, settings, options);
+        } catch (Throwable e) {
             try {
-                driver.pools()
-                        .memPoolSetAttribute(
-                                ordinal, pool, PoolAttribute.RELEASE_THRESHOLD, settings.releaseThreshold());
-                final Limit limit = PoolSource.rounded(settings.limit(), driver, ordinal, pool, ownStream);
-                return new DriverPool(device, ownStream, pool, limit, settings, options);
-            } catch (CudaException e) {
-                DriverCalls.insist(() -> driver.pools().memPoolDestroy(ordinal, pool));
-                throw e;
+                end.run();
+            } catch (Throwable failure) {
+                DriverCalls.suppress(e, failure);
             }
-        } catch (CudaException e) {
-            DriverCalls.insist(() -> driver.streams().streamDestroy(ordinal, ownStream));
             throw e;
         }
     }
@@ -119,13 +123,9 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             if (isEmpty(byteSize)) {
                 return 0;
             }
-            final long address = source.take(byteSize, ownStream);
-            try {
-                streams.streamSynchronize(ordinal, ownStream);
-            } catch (CudaException e) {
-                DriverCalls.insist(() -> pools.memFreeAsync(ordinal, address, ownStream));
-                throw e;
-            }
+            blocks.ensureRoom(guard.inside());
+            final long address = source.take(byteSize, null);
+            awaitAllocation(address, byteSize);
             if (isReserve) {
                 blocks.reserved(address, byteSize);
             } else {
@@ -136,6 +136,15 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             throw DriverCalls.deviceException(e);
         } finally {
             guard.exit();
+        }
+    }
+
+    private void awaitAllocation(long address, long byteSize) {
+        try {
+            streams.streamSynchronize(ordinal, ownStream);
+        } catch (Throwable e) {
+            source.rollBack(e, address, byteSize, null);
+            throw e;
         }
     }
 
@@ -152,12 +161,15 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         }
         enter();
         try {
-            cudaStream.use();
+            if (!cudaStream.tryUse()) {
+                throw new IllegalStateException(stream + " is closed");
+            }
             try {
                 if (isEmpty(byteSize)) {
                     return 0;
                 }
-                final long address = source.take(byteSize, cudaStream.handle());
+                blocks.ensureRoom(guard.inside());
+                final long address = source.take(byteSize, cudaStream);
                 blocks.allocated(address, byteSize, cudaStream);
                 return address;
             } finally {
@@ -177,12 +189,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         }
         enter();
         try {
-            final CudaSyncStream stream = blocks.remove(address);
-            if (stream == null) {
-                giveBack(address, ownStream);
-            } else {
-                giveBack(address, stream);
-            }
+            blocks.free(address, guard.inside(), giveBack);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -190,18 +197,25 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         }
     }
 
-    private void giveBack(long address, CudaSyncStream stream) {
+    /** Returns false where work that uses the block may be queued on a closed stream. */
+    private boolean giveBack(long address, @Nullable CudaSyncStream stream) {
+        if (stream == null) {
+            giveBack(address, ownStream);
+            return true;
+        }
         if (stream.tryUse()) {
             try {
                 giveBack(address, stream.handle());
             } finally {
                 stream.endUse();
             }
-        } else if (stream.awaitEnd()) {
-            giveBack(address, ownStream);
-        } else {
-            blocks.quarantine(address);
+            return true;
         }
+        if (stream.awaitEnd()) {
+            giveBack(address, ownStream);
+            return true;
+        }
+        return false;
     }
 
     /** As {@link DriverCalls#insist}, without an object on the usual path. */
@@ -212,21 +226,29 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             try {
                 pools.memFreeAsync(ordinal, address, stream);
             } catch (CudaException second) {
-                second.addSuppressed(first);
+                DriverCalls.suppress(second, first);
                 throw second;
             }
         }
     }
 
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Tries again to give back what the driver did not take back before. Waits for the pool's own stream.
+     */
     @Override
     public ShrinkReport shrink() {
         enter();
         try {
             final long before = source.bytesHeld();
-            streams.streamSynchronize(ordinal, ownStream);
-            pools.memPoolTrimTo(ordinal, pool, bytesToKeepOnShrink);
-            blocks.shrunk();
+            final DriverCalls.All calls = new DriverCalls.All();
+            calls.attempt(() -> blocks.returnAgain(guard.inside(), giveBack));
+            calls.attempt(() -> streams.streamSynchronize(ordinal, ownStream));
+            calls.attempt(() -> pools.memPoolTrimTo(ordinal, pool, bytesToKeepOnShrink));
+            calls.throwIfFailed();
             final long after = source.bytesHeld();
+            blocks.shrunk();
             return new ShrinkReport(Math.max(0, before - after), 0, after, 0, 0);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
@@ -238,14 +260,16 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     /**
      * {@inheritDoc}
      *
-     * <p>Bytes held and their peak are the driver's own counters. A pool maps its pages where it needs them, so all
-     * free memory counts as one chunk.
+     * <p>Bytes held and their peak are the driver's own counters. The driver does not report how its free memory is
+     * divided, nor how often it took memory from the device: {@code largestFreeChunk} and {@code numArenaExtensions}
+     * are {@code 0}, not maintained. {@code numArenaShrinkages} counts the shrinks that succeeded, as ONNX Runtime does
+     * for such a pool. Under a limit, waits for an allocation under way.
      */
     @Override
     public AllocatorStats stats() {
         enter();
         try {
-            final long reserved = source.bytesHeld();
+            final long reserved = source.settledBytesHeld();
             return blocks.toStats(limit.toStats(), reserved, source.peakBytesHeld(reserved));
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
@@ -275,7 +299,9 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         return SpiLevel.SHRINK;
     }
 
+    /** Enters a call. What follows the driver's part of it is a few short calls, for which there is stack. */
     private void enter() {
+        StackReserve.touchShallow();
         if (!guard.tryEnter()) {
             throw new AllocatorClosedException(this + " is closed");
         }
@@ -283,18 +309,26 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
 
     @Override
     public void destroy() {
-        if (!guard.close()) {
-            return;
+        StackReserve.touch();
+        guard.close();
+        synchronized (endLock) {
+            if (handles.isOpen()) {
+                end();
+            }
         }
-        final DriverCalls.All calls = new DriverCalls.All();
-        calls.insist(() -> driver.devices().ctxSynchronize(ordinal));
-        for (long address : blocks.all()) {
-            calls.insist(() -> pools.memFreeAsync(ordinal, address, ownStream));
+    }
+
+    private void end() {
+        try {
+            DriverCalls.insist(() -> driver.devices().ctxSynchronize(ordinal));
+            blocks.returnAll((address, stream) -> {
+                giveBack(address, ownStream);
+                return true;
+            });
+            handles.destroy();
+        } catch (CudaException e) {
+            throw DriverCalls.deviceException(e);
         }
-        calls.insist(() -> streams.streamSynchronize(ordinal, ownStream));
-        calls.insist(() -> pools.memPoolDestroy(ordinal, pool));
-        calls.insist(() -> streams.streamDestroy(ordinal, ownStream));
-        calls.throwIfFailed();
     }
 
     @Override

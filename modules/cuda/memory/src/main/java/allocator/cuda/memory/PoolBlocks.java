@@ -1,49 +1,84 @@
 package allocator.cuda.memory;
 
 import allocator.provider.support.BlockCounters;
+import allocator.provider.support.FailedReturn;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
-import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The books of a {@link DriverPool}: live blocks with size and stream, counters, the addresses freed last, and the
- * memory set aside because a stream may still use it. Safe for use by several threads: one short lock, inside which the
- * driver is not called and nothing is allocated except to grow.
+ * The books of a {@link DriverPool}: live blocks with size and stream, counters, the addresses freed last, and memory
+ * that is free but that the driver has not got back.
+ *
+ * <p>A block is in no table while the driver takes it back, so that an address which comes again at once meets no old
+ * entry. Whatever the driver throws, the block then becomes <em>unreturned</em>. It is counted as held, since the
+ * driver holds it, and given back by the next {@link #returnAgain}. A block is also unreturned if a closed stream may
+ * still use it, since the stream could not be drained.
+ *
+ * <p>Nothing is lost if the Java heap or the stack ends: a caller makes room before the driver is called, for as many
+ * blocks as there are calls under way, and has touched its stack.
+ *
+ * <p>Safe for use by several threads: one short lock, inside which the driver is not called.
  */
 final class PoolBlocks {
     private static final int RECENT = 64;
 
     private final MemoryInfo info;
-    private final BlockTable blocks = new BlockTable();
+    private final BlockTable live = new BlockTable();
+    private final BlockTable unreturned = new BlockTable();
     private final BlockCounters counters = new BlockCounters();
 
-    /** Freed, but perhaps still used by a stream that could not be drained. */
-    private final List<Long> quarantine = new ArrayList<>();
-
-    /** The addresses freed last, to tell a double free from a foreign address. */
+    /** The addresses freed last, to distinguish a double free from a foreign address. */
     private final long[] recentlyFreed = new long[RECENT];
 
     private int nextRecent;
     private long peakBytesHeld;
     private long numShrinkages;
 
-    PoolBlocks(MemoryInfo info) {
-        this.info = info;
+    /** Gives a block back to the driver. */
+    @FunctionalInterface
+    interface Return {
+        /**
+         * Gives a block back. If it throws anything, the driver has not taken the block.
+         *
+         * @param stream the stream that the block was allocated on, {@code null} for none
+         * @return false if the block cannot go back now, as work that uses it may be queued
+         */
+        boolean giveBack(long address, @Nullable CudaSyncStream stream);
     }
 
+    PoolBlocks(MemoryInfo info) {
+        this.info = info;
+        FailedReturn.prepare();
+    }
+
+    /**
+     * Makes room for the blocks of all calls under way, so that none of them fails to enter its block.
+     *
+     * @param calls how many calls are under way, the caller's included
+     */
+    synchronized void ensureRoom(int calls) {
+        live.ensureRoom(calls);
+        unreturned.ensureRoom(calls);
+    }
+
+    /** Enters a block that the driver has handed out, for which there is room. */
     synchronized void allocated(long address, long byteSize, @Nullable CudaSyncStream stream) {
-        blocks.add(address, byteSize, stream);
+        if (unreturned.count() > 0) {
+            // What the driver hands out, it has taken back before, whatever it reported then.
+            unreturned.removeOverlapping(address, byteSize);
+        }
+        live.add(address, byteSize, stream);
         counters.allocated(byteSize, byteSize);
     }
 
+    /** Enters a block as {@link #allocated} does, as a reserve. */
     synchronized void reserved(long address, long byteSize) {
         allocated(address, byteSize, null);
         counters.reserved();
@@ -54,40 +89,134 @@ final class PoolBlocks {
     }
 
     /**
-     * Removes a live block.
+     * Removes a live block, or one that the driver failed to take back before, and gives it back.
      *
-     * @return its stream, {@code null} if it was allocated without one
-     * @throws InvalidFreeException if no live block starts there; nothing changes
+     * @param calls how many calls are under way, the caller's included
+     * @throws InvalidFreeException if no such block starts there; nothing changes
+     * @throws DeviceException if {@code device} throws anything; the block is unreturned
      */
-    synchronized @Nullable CudaSyncStream remove(long address) {
-        final int block = blocks.find(address);
-        if (block == BlockTable.NONE) {
-            throw invalidFree(address);
+    void free(long address, int calls, Return device) {
+        final long byteSize;
+        final CudaSyncStream stream;
+        synchronized (this) {
+            unreturned.ensureRoom(calls);
+            int block = live.find(address);
+            if (block != BlockTable.NONE) {
+                byteSize = live.size(block);
+                stream = live.stream(block);
+                live.remove(block);
+                counters.freed(byteSize, byteSize);
+                recentlyFreed[nextRecent] = address;
+                nextRecent = (nextRecent + 1) % RECENT;
+            } else {
+                block = unreturned.find(address);
+                if (block == BlockTable.NONE || isSetAside(unreturned.stream(block))) {
+                    throw invalidFree(address);
+                }
+                byteSize = unreturned.size(block);
+                stream = unreturned.stream(block);
+                unreturned.remove(block);
+            }
         }
-        final CudaSyncStream stream = blocks.stream(block);
-        final long byteSize = blocks.size(block);
-        counters.freed(byteSize, byteSize);
-        blocks.remove(block);
-        recentlyFreed[nextRecent] = address;
-        nextRecent = (nextRecent + 1) % RECENT;
-        return stream;
+        try {
+            giveBack(address, byteSize, stream, device);
+        } catch (Throwable e) {
+            throw FailedReturn.of(e);
+        }
+    }
+
+    /** Returns whether a block that was freed waits for a stream, and not for a driver that failed. */
+    private static boolean isSetAside(@Nullable CudaSyncStream stream) {
+        return stream != null && stream.isClosed() && !stream.hasBeenDrained();
     }
 
     private InvalidFreeException invalidFree(long address) {
-        final long start = blocks.startOf(address);
+        final long start = live.startOf(address);
         if (start != 0) {
             return new InteriorAddressException(
                     address,
                     "it lies " + (address - start) + " bytes inside the block at 0x" + Long.toHexString(start));
         }
-        return Arrays.stream(recentlyFreed).anyMatch(freed -> freed == address)
+        return unreturned.find(address) != BlockTable.NONE || isRecentlyFreed(address)
                 ? new DoubleFreeException(address, "it was freed already")
                 : new ForeignAddressException(address, "it is not a live block of " + info);
     }
 
-    /** Sets removed memory aside until the pool is closed. */
-    synchronized void quarantine(long address) {
-        quarantine.add(address);
+    private boolean isRecentlyFreed(long address) {
+        return Arrays.stream(recentlyFreed).anyMatch(freed -> freed == address);
+    }
+
+    /** Gives a block that is in no table back to the driver; it is unreturned if that fails. There is room. */
+    void giveBack(long address, long byteSize, @Nullable CudaSyncStream stream, Return device) {
+        boolean isReturned = false;
+        try {
+            isReturned = device.giveBack(address, stream);
+        } finally {
+            if (!isReturned) {
+                setAside(address, byteSize, stream);
+            }
+        }
+    }
+
+    private synchronized void setAside(long address, long byteSize, @Nullable CudaSyncStream stream) {
+        unreturned.add(address, byteSize, stream);
+    }
+
+    /** Gives a block back that was never entered, since the call failed; what is thrown meanwhile is suppressed. */
+    void rollBack(Throwable cause, long address, long byteSize, @Nullable CudaSyncStream stream, Return device) {
+        try {
+            giveBack(address, byteSize, stream, device);
+        } catch (Throwable e) {
+            DriverCalls.suppress(cause, e);
+        }
+    }
+
+    /** Tries again to give back what is unreturned. All is tried; the first failure is thrown at the end. */
+    void returnAgain(int calls, Return device) {
+        final DriverCalls.All all = new DriverCalls.All();
+        returnAgain(unreturnedAddresses(), calls, device, all);
+        all.throwIfFailed();
+    }
+
+    /** Gives live and unreturned blocks back, at the end. All is tried; the first failure is thrown at the end. */
+    void returnAll(Return device) {
+        final long[] before = unreturnedAddresses();
+        final DriverCalls.All all = new DriverCalls.All();
+        for (long address : liveAddresses()) {
+            all.attempt(() -> free(address, 1, device));
+        }
+        returnAgain(before, 1, device, all);
+        all.throwIfFailed();
+    }
+
+    private void returnAgain(long[] addresses, int calls, Return device, DriverCalls.All all) {
+        for (long address : addresses) {
+            all.attempt(() -> returnAgain(address, calls, device));
+        }
+    }
+
+    private void returnAgain(long address, int calls, Return device) {
+        final long byteSize;
+        final CudaSyncStream stream;
+        synchronized (this) {
+            unreturned.ensureRoom(calls);
+            final int block = unreturned.find(address);
+            if (block == BlockTable.NONE) {
+                return;
+            }
+            byteSize = unreturned.size(block);
+            stream = unreturned.stream(block);
+            unreturned.remove(block);
+        }
+        giveBack(address, byteSize, stream, device);
+    }
+
+    private synchronized long[] unreturnedAddresses() {
+        return unreturned.all();
+    }
+
+    private synchronized long[] liveAddresses() {
+        return live.all();
     }
 
     synchronized long bytesInUse() {
@@ -99,19 +228,14 @@ final class PoolBlocks {
         peakBytesHeld = Math.max(peakBytesHeld, byteSize);
     }
 
+    /** Counts a shrink. */
     synchronized void shrunk() {
         numShrinkages++;
     }
 
-    /** The addresses of all live blocks and of all memory set aside. */
-    synchronized long[] all() {
-        return LongStream.concat(
-                        Arrays.stream(blocks.all()), quarantine.stream().mapToLong(Long::longValue))
-                .toArray();
-    }
-
     /**
-     * Returns the statistics at this moment.
+     * Returns the statistics at this moment. The driver does not report how its free memory is divided and how often it
+     * took memory, so that the largest free chunk and the extensions are not maintained; shrinkages are shrinks.
      *
      * @param reserved bytes that the driver held, a moment ago
      * @param peak the most that it held
@@ -124,7 +248,7 @@ final class PoolBlocks {
         return counters.toStats()
                 .limit(limit)
                 .held(held, peakBytesHeld)
-                .free(held - inUse, held - inUse)
+                .free(held - inUse, 0)
                 .regions(0, numShrinkages)
                 .build();
     }

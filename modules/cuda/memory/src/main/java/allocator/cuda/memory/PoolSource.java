@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.provider.support.Limit;
+import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -26,37 +27,36 @@ final class PoolSource {
     private final CudaPools pools;
     private final int ordinal;
     private final long pool;
+    private final long ownStream;
     private final Limit limit;
     private final PoolBlocks blocks;
     private final Object limitLock = new Object();
 
-    PoolSource(CudaDevice device, long pool, Limit limit, PoolBlocks blocks) {
+    /** Gives a block back while its stream, if it has one, is in use by the caller. */
+    private final PoolBlocks.Return giveBack;
+
+    PoolSource(CudaDevice device, PoolHandles handles, Limit limit, PoolBlocks blocks) {
         this.device = device;
-        this.pool = pool;
+        pool = handles.pool();
+        ownStream = handles.stream();
         this.limit = limit;
         this.blocks = blocks;
         driver = device.driver();
         pools = driver.pools();
         ordinal = device.ordinal();
+        giveBack = (address, stream) -> {
+            DriverCalls.insist(() -> pools.memFreeAsync(ordinal, address, handle(stream)));
+            return true;
+        };
+    }
+
+    private long handle(@Nullable CudaSyncStream stream) {
+        return stream == null ? ownStream : stream.handle();
     }
 
     /** A limit rounded up to the pool's granularity, which is measured with one byte on an idle stream. */
-    static Limit rounded(Limit limit, CudaDriver driver, int ordinal, long pool, long stream) {
-        return limit.isLimited()
-                ? new Limit(roundUp(limit.bytes(), granularity(driver, ordinal, pool, stream)))
-                : limit;
-    }
-
-    /** How much the driver takes for the smallest allocation. */
-    private static long granularity(CudaDriver driver, int ordinal, long pool, long stream) {
-        final long address = driver.pools().memAllocFromPoolAsync(ordinal, pool, 1, stream);
-        try {
-            return driver.pools().memPoolGetAttribute(ordinal, pool, PoolAttribute.RESERVED_MEM_CURRENT);
-        } finally {
-            DriverCalls.insist(() -> driver.pools().memFreeAsync(ordinal, address, stream));
-            DriverCalls.insist(() -> driver.streams().streamSynchronize(ordinal, stream));
-            DriverCalls.insist(() -> driver.pools().memPoolTrimTo(ordinal, pool, 0));
-        }
+    static Limit rounded(Limit limit, PoolHandles handles) {
+        return limit.isLimited() ? new Limit(roundUp(limit.bytes(), handles.granularity())) : limit;
     }
 
     private static long roundUp(long byteSize, long granularity) {
@@ -65,13 +65,14 @@ final class PoolSource {
     }
 
     /**
-     * Takes memory, ordered on a stream.
+     * Takes memory, ordered on a stream. The caller has made room in the books for a block.
      *
+     * @param stream in use by the caller; {@code null} for the pool's own
      * @throws CudaException if the driver fails for another reason than lack of memory
-     * @throws OutOfMemoryException if limit or device have no room
+     * @throws OutOfMemoryException if limit or device have not enough memory
      */
-    long take(long byteSize, long stream) {
-        return limit.isLimited() ? takeWithinLimit(byteSize, stream) : takeOrRetry(byteSize, stream);
+    long take(long byteSize, @Nullable CudaSyncStream stream) {
+        return limit.isLimited() ? takeWithinLimit(byteSize, stream) : takeOrRetry(byteSize, handle(stream));
     }
 
     private long takeOrRetry(long byteSize, long stream) {
@@ -95,7 +96,8 @@ final class PoolSource {
         }
     }
 
-    private long takeWithinLimit(long byteSize, long stream) {
+    private long takeWithinLimit(long byteSize, @Nullable CudaSyncStream stream) {
+        StackReserve.touch(); // which costs less than one of the driver's calls here
         synchronized (limitLock) {
             if (byteSize > limit.bytes() - blocks.bytesInUse()) {
                 throw outOfMemory("The limit is reached", byteSize, null);
@@ -114,33 +116,63 @@ final class PoolSource {
     }
 
     /** Takes memory; {@code 0} if the pool would then hold more than the limit. */
-    private long tryWithinLimit(long byteSize, long stream) {
+    private long tryWithinLimit(long byteSize, @Nullable CudaSyncStream stream) {
         final long held = bytesHeld();
         if (byteSize > limit.bytes() - held && byteSize > held - attribute(PoolAttribute.USED_MEM_CURRENT)) {
             return 0;
         }
-        final long address = takeOrRetry(byteSize, stream);
-        boolean isWithinLimit = false;
+        final long address = takeOrRetry(byteSize, handle(stream));
         try {
             final long heldNow = bytesHeld();
-            isWithinLimit = heldNow <= limit.bytes();
-            if (isWithinLimit) {
+            if (heldNow <= limit.bytes()) {
                 // The driver's own high-water mark also counts what was taken and given back at once.
                 blocks.held(heldNow);
+                return address;
             }
-        } finally {
-            if (!isWithinLimit) {
-                DriverCalls.insist(() -> pools.memFreeAsync(ordinal, address, stream));
-                DriverCalls.insist(() -> driver.streams().streamSynchronize(ordinal, stream));
-                DriverCalls.insist(() -> pools.memPoolTrimTo(ordinal, pool, 0));
+        } catch (Throwable e) {
+            rollBack(e, address, byteSize, stream);
+            throw e;
+        }
+        blocks.giveBack(address, byteSize, stream, giveBack);
+        trim(handle(stream));
+        return 0;
+    }
+
+    /** Returns what was freed on a stream just now to the device. */
+    private void trim(long stream) {
+        DriverCalls.insist(() -> driver.streams().streamSynchronize(ordinal, stream));
+        DriverCalls.insist(() -> pools.memPoolTrimTo(ordinal, pool, 0));
+    }
+
+    /**
+     * Gives back memory of a call that failed; what is thrown meanwhile is suppressed.
+     *
+     * @param stream in use by the caller; {@code null} for the pool's own
+     */
+    void rollBack(Throwable cause, long address, long byteSize, @Nullable CudaSyncStream stream) {
+        blocks.rollBack(cause, address, byteSize, stream, giveBack);
+        if (limit.isLimited()) {
+            try {
+                trim(handle(stream));
+            } catch (Throwable e) {
+                DriverCalls.suppress(cause, e);
             }
         }
-        return isWithinLimit ? address : 0;
     }
 
     /** Bytes that the pool holds. */
     long bytesHeld() {
         return attribute(PoolAttribute.RESERVED_MEM_CURRENT);
+    }
+
+    /** Bytes that the pool holds. Under a limit, waits for an allocation that may yet be found too much. */
+    long settledBytesHeld() {
+        if (!limit.isLimited()) {
+            return bytesHeld();
+        }
+        synchronized (limitLock) {
+            return bytesHeld();
+        }
     }
 
     /** The most that the pool held, as far as the driver knows it apart from what the limit rejected. */
@@ -153,7 +185,6 @@ final class PoolSource {
     }
 
     private AllocatorException outOfMemory(String reason, long byteSize, @Nullable CudaException cause) {
-        blocks.failed();
         final Shortage shortage = new Shortage(
                 device.defaultMemory(),
                 byteSize,
@@ -163,7 +194,9 @@ final class PoolSource {
                 heldIfKnown(),
                 OutOfMemoryException.UNKNOWN,
                 DriverCalls.freeBytes(driver, ordinal));
-        return new OutOfMemoryException(reason, shortage, "", cause);
+        final OutOfMemoryException exception = new OutOfMemoryException(reason, shortage, "", cause);
+        blocks.failed();
+        return exception;
     }
 
     private long heldIfKnown() {

@@ -7,8 +7,8 @@ import java.util.concurrent.locks.LockSupport;
  * Counts the calls that are using a native handle, so that it is not destroyed beneath them: a driver does not notice a
  * destroyed handle, it crashes.
  *
- * <p>Entering and leaving are one atomic addition each. Closing waits for those who are inside; no call enters after
- * it.
+ * <p>Entering and leaving are one atomic addition each. Closing waits for the calls that are inside; no call enters
+ * after it. A caller touches its stack before it enters, so that it leaves whatever happens inside.
  */
 final class UseGuard {
     private static final int CLOSED = Integer.MIN_VALUE;
@@ -30,11 +30,16 @@ final class UseGuard {
         uses.decrementAndGet();
     }
 
+    /** Returns how many calls are inside, the caller's included: each counts from before its first step. */
+    int inside() {
+        return uses.get() & Integer.MAX_VALUE;
+    }
+
     boolean isClosed() {
         return uses.get() < 0;
     }
 
-    /** Closes: no call enters any more. Waits for those inside. Returns whether this call is the one that closed. */
+    /** Closes: no call enters any more. Waits for those inside, also if closed. Returns whether this call closed. */
     boolean close() {
         int before = uses.get();
         while (before >= 0 && !uses.compareAndSet(before, before + CLOSED)) {

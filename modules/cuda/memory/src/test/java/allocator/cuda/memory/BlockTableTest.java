@@ -23,6 +23,7 @@ class BlockTableTest {
             final long address = step * 512L;
             if (model.remove(address) == null) {
                 model.put(address, step + 7L);
+                blocks.ensureRoom(1);
                 blocks.add(address, step + 7L, null);
             } else {
                 blocks.remove(blocks.find(address));
@@ -39,9 +40,37 @@ class BlockTableTest {
 
     @Test
     void anAddressWithinABlockLeadsToItsStart() {
+        table.ensureRoom(1);
         table.add(0x1000, 256, null);
         assertThat(table.startOf(0x1000 + 255)).isEqualTo(0x1000);
         assertThat(table.startOf(0x1000 + 256)).isZero();
         assertThat(table.startOf(0xfff)).isZero();
+    }
+
+    @Test
+    void blocksThatOverlapARangeAreRemoved() {
+        table.ensureRoom(4);
+        table.add(0x1000, 256, null);
+        table.add(0x1100, 256, null);
+        table.add(0x1200, 256, null);
+        table.add(0x1300, 256, null);
+        table.removeOverlapping(0x11FF, 2);
+        assertThat(table.all()).containsExactlyInAnyOrder(0x1000L, 0x1300L);
+    }
+
+    @Test
+    void theTableShrinksAgainAndKeepsTheRoomAskedFor() {
+        for (int i = 1; i <= 5000; i++) {
+            table.ensureRoom(1);
+            table.add(i * 256L, 256, null);
+        }
+        for (int i = 1; i <= 5000; i++) {
+            table.ensureRoom(100);
+            table.remove(table.find(i * 256L));
+        }
+        for (int i = 1; i <= 100; i++) {
+            table.add(i * 256L, 256, null); // an assertion fails if there is no room
+        }
+        assertThat(table.count()).isEqualTo(100);
     }
 }

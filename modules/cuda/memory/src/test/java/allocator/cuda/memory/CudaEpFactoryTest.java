@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import allocator.cuda.driver.CudaAvailability;
+import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.Allocator;
@@ -17,13 +19,20 @@ import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
+import allocator.spi.SpiLevel;
 import allocator.spi.SyncStream;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 class CudaEpFactoryTest {
@@ -174,5 +183,132 @@ class CudaEpFactoryTest {
             gpu.releaseAllocator(seen.iterator().next());
         }
         gpu.close();
+    }
+
+    /** A factory whose allocators do what a test says when they learn of a stream. */
+    private static final class Hooked extends CudaEpFactory {
+        private final List<String> called = new ArrayList<>();
+        private final List<CudaAllocator> made = new ArrayList<>();
+        private Consumer<CudaAllocator> hook = allocator -> {};
+
+        Hooked(CudaDriver driver) {
+            super(() -> new CudaAvailability.Available(driver));
+        }
+
+        @Override
+        public String name() {
+            return "hooked";
+        }
+
+        @Override
+        protected Choice choose(CudaDevice device, MemoryInfo info, AllocatorOptions options) {
+            return new Choice(null, () -> {
+                final CudaAllocator allocator = new HookedAllocator(this, info);
+                made.add(allocator);
+                return allocator;
+            });
+        }
+
+        MemoryInfo memory() {
+            return discoverDevices().devices().getFirst().defaultMemory().orElseThrow();
+        }
+    }
+
+    private static final class HookedAllocator implements CudaAllocator {
+        private final Hooked factory;
+        private final MemoryInfo info;
+        private boolean isClosed;
+
+        HookedAllocator(Hooked factory, MemoryInfo info) {
+            this.factory = factory;
+            this.info = info;
+        }
+
+        @Override
+        public long alloc(long byteSize) {
+            return 0;
+        }
+
+        @Override
+        public void free(long address) {}
+
+        @Override
+        public MemoryInfo info() {
+            return info;
+        }
+
+        @Override
+        public int spiLevel() {
+            return SpiLevel.STREAMS;
+        }
+
+        private void call(String what) {
+            factory.called.add(what);
+            if (isClosed) {
+                throw new AllocatorClosedException("closed");
+            }
+            factory.hook.accept(this);
+        }
+
+        @Override
+        public void endRun(SyncStream stream) {
+            call("run");
+        }
+
+        @Override
+        public void releaseStream(SyncStream stream) {
+            call("stream");
+        }
+
+        @Override
+        public void destroy() {
+            isClosed = true;
+        }
+    }
+
+    @Nested
+    class AReport {
+        private final Hooked factory = new Hooked(gpu.driver);
+        private final SyncStream stream = factory.createSyncStream(factory.memory());
+
+        @BeforeEach
+        void createTwo() {
+            factory.createAllocator(factory.memory(), AllocatorOptions.EMPTY);
+            factory.createAllocator(factory.memory(), AllocatorOptions.EMPTY);
+        }
+
+        @AfterEach
+        void closeAll() {
+            factory.hook = allocator -> {};
+            stream.close();
+            factory.close();
+            gpu.close();
+        }
+
+        private void release(CudaAllocator allocator) {
+            factory.releaseAllocator(allocator);
+            factory.made.remove(allocator);
+        }
+
+        @Test
+        void ofAStreamDoesNotFailBecauseAnotherThreadReleasesAnAllocator() {
+            factory.hook = allocator -> release(
+                    allocator.equals(factory.made.getFirst()) ? factory.made.getLast() : factory.made.getFirst());
+            stream.onSessionRunEnd();
+            assertThat(factory.called).containsExactly("run", "run");
+            release(factory.made.getFirst());
+        }
+
+        @Test
+        void reachesEveryAllocatorWhateverOneThrows() {
+            factory.hook = allocator -> {
+                throw new AssertionError("injected");
+            };
+            assertThatExceptionOfType(AssertionError.class).isThrownBy(stream::onSessionRunEnd);
+            assertThat(factory.called).containsExactly("run", "run");
+            assertThatExceptionOfType(AssertionError.class).isThrownBy(stream::close);
+            assertThat(factory.called).containsExactly("run", "run", "stream", "stream");
+            List.copyOf(factory.made).forEach(this::release);
+        }
     }
 }

@@ -133,4 +133,31 @@ class CudaSyncStreamTest {
             assertThat(other.lastWaitedSyncId(lost)).isZero();
         }
     }
+
+    @Test
+    void aNativeStreamOrEventThatTheDriverDoesNotDestroyIsDestroyedByAnotherClose() {
+        final SyncStream stream = gpu.stream();
+        final SyncNotification notification = stream.createNotification();
+        gpu.driver.controls().failAlways(CudaFunction.EVENT_DESTROY, UNKNOWN_ERROR);
+        gpu.driver.controls().failAlways(CudaFunction.STREAM_DESTROY, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(notification::close);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(stream::close);
+        gpu.driver.controls().clearFailures();
+        notification.close();
+        stream.close();
+        final long destroyed = gpu.driver.controls().calls(CudaFunction.STREAM_DESTROY);
+        stream.close();
+        assertThat(gpu.driver.controls().calls(CudaFunction.STREAM_DESTROY)).isEqualTo(destroyed);
+    }
+
+    @Test
+    void orByTheCloseOfTheFactory() {
+        final SyncStream stream = gpu.stream();
+        final SyncNotification notification = stream.createNotification();
+        gpu.driver.controls().failAlways(CudaFunction.EVENT_DESTROY, UNKNOWN_ERROR);
+        gpu.driver.controls().failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(notification::close);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(stream::close);
+        gpu.driver.controls().clearFailures();
+    }
 }

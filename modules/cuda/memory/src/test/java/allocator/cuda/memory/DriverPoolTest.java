@@ -22,8 +22,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
+// One class, since its groups share the simulated device and the pool over it.
 class DriverPoolTest {
     private static final int UNKNOWN_ERROR = 999;
     private static final long MIB = 1 << 20;
@@ -104,10 +107,32 @@ class DriverPoolTest {
                     .isEqualTo(new AllocatorStats.Builder()
                             .inUse(5000, 5000, 6000)
                             .held(PIECE, PIECE)
-                            .free(PIECE - 5000, PIECE - 5000)
+                            .free(PIECE - 5000, 0)
                             .calls(2, 1, 0, 5000)
                             .build());
             pool.free(second);
+        }
+    }
+
+    /** Four blocks of an eighth each, every second one freed: no free block is larger than an eighth. */
+    @Test
+    void whatTheDriverDoesNotReportIsNotMaintained() {
+        final List<Long> blocks = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            blocks.add(pool.alloc(PIECE / 8));
+        }
+        for (int i = 0; i < 8; i += 2) {
+            pool.free(blocks.get(i));
+        }
+        pool.shrink();
+        final AllocatorStats stats = pool.stats();
+        assertThat(stats.bytesHeld()).isEqualTo(PIECE);
+        assertThat(stats.freeBytes()).isEqualTo(PIECE / 2);
+        assertThat(stats.largestFreeChunk()).isZero();
+        assertThat(stats.numArenaExtensions()).isZero();
+        assertThat(stats.numArenaShrinkages()).isEqualTo(1);
+        for (int i = 1; i < 8; i += 2) {
+            pool.free(blocks.get(i));
         }
     }
 
@@ -320,5 +345,92 @@ class DriverPoolTest {
         }
         gpu.driver.controls().failOnCall(CudaFunction.MEM_POOL_CREATE, 1, CudaResult.OUT_OF_MEMORY);
         assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> gpu.pool("arena.exclusive", "1"));
+    }
+
+    /** Memory that the driver does not take back. */
+    @Nested
+    class Unreturned {
+        private long address;
+
+        @BeforeEach
+        void freeInVain() {
+            address = pool.alloc(MIB);
+            gpu.driver.controls().failAlways(CudaFunction.MEM_FREE_ASYNC, UNKNOWN_ERROR);
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.free(address));
+            assertThat(pool.stats().bytesInUse()).isZero();
+            assertThat(pool.stats().bytesHeld()).isEqualTo(PIECE);
+        }
+
+        @Test
+        void canBeFreedAgain() {
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.free(address));
+            gpu.driver.controls().clearFailures();
+            pool.free(address);
+            assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> pool.free(address));
+            pool.shrink();
+            assertThat(pool.stats().bytesHeld()).isZero();
+        }
+
+        @Test
+        void goesBackWithTheNextShrink() {
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(pool::shrink);
+            gpu.driver.controls().clearFailures();
+            assertThat(pool.shrink().bytesReleased()).isEqualTo(PIECE);
+            assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> pool.free(address));
+        }
+
+        @Test
+        void goesBackWhenThePoolIsClosed() {
+            gpu.driver.controls().clearFailures();
+            reopen();
+            assertThat(gpu.driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
+        }
+
+        @Test
+        void goesBackWhenTheFactoryIsClosed() {
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> gpu.releaseAllocator(pool));
+            gpu.driver.controls().clearFailures();
+            pool = gpu.pool();
+        }
+
+        @Test
+        void waitsForItsStream() {
+            gpu.driver.controls().clearFailures();
+            try (SyncStream stream = gpu.stream()) {
+                final long used = pool.allocOnStream(MIB, stream);
+                gpu.driver.memory().memsetD8Async(0, used, (byte) 1, MIB, stream.handle());
+                gpu.driver.controls().failAlways(CudaFunction.MEM_FREE_ASYNC, UNKNOWN_ERROR);
+                assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.free(used));
+                gpu.driver.controls().clearFailures();
+                pool.shrink(); // frees behind the work of the stream; anything else is a hazard
+                stream.flush();
+                assertThat(pool.shrink().bytesHeld()).isZero();
+            }
+        }
+    }
+
+    @Test
+    void anAllocationWhoseFailureCannotBeUndoneLosesNothing() {
+        gpu.driver.controls().failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+        gpu.driver.controls().failAlways(CudaFunction.MEM_FREE_ASYNC, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.alloc(MIB));
+        gpu.driver.controls().clearFailures();
+        assertThat(pool.stats().bytesInUse()).isZero();
+        assertThat(pool.shrink()).isEqualTo(new ShrinkReport(PIECE, 0, 0, 0, 0));
+    }
+
+    @Test
+    void memoryOfAStreamThatIsDrainedAtASecondCloseGoesBackWithAShrink() {
+        final SyncStream stream = gpu.stream();
+        final long address = pool.allocOnStream(MIB, stream);
+        gpu.driver.memory().memsetD8Async(0, address, (byte) 1, MIB, stream.handle());
+        gpu.driver.controls().failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(stream::close);
+        gpu.driver.controls().clearFailures();
+        pool.free(address);
+        assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> pool.free(address));
+        assertThat(pool.shrink().bytesHeld()).isEqualTo(PIECE);
+        stream.close();
+        assertThat(pool.shrink().bytesHeld()).isZero();
     }
 }

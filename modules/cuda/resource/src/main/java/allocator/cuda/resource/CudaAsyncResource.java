@@ -6,13 +6,18 @@ import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.cuda.memory.PoolSettings;
+import allocator.provider.support.BlockCounters;
+import allocator.provider.support.LiveSizes;
+import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
+import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
+import java.util.Optional;
 
 /**
  * Stream-ordered device memory from a driver pool of its own: the CUDA proposal's {@code cuda_async_resource}.
@@ -24,6 +29,9 @@ import allocator.spi.SyncStream;
  * <p>Calls without a stream use a private stream of this resource: an allocation waits for that stream, which has no
  * other work, and is then usable anywhere; a deallocation requires that all work using the memory is complete. Only the
  * driver checks addresses.
+ *
+ * <p>Memory of a call that failed is given back; what the driver does not take back then, {@link #shrink} and
+ * {@link #close} try again. A deallocation that fails has changed nothing and can be repeated.
  */
 public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final CudaDriver driver;
@@ -33,7 +41,21 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final MemoryInfo memory;
     private final long pool;
     private final long ownStream;
-    private boolean isClosed;
+
+    /** Memory of allocations that failed, which the driver did not take back. Guarded by itself. */
+    private final LiveSizes unreturned = new LiveSizes();
+
+    /**
+     * Allocations under way that may leave memory unreturned. This and what follows: guarded by {@link #unreturned}.
+     */
+    private int arriving;
+
+    private final BlockCounters counters = new BlockCounters();
+    private long numShrinkages;
+    private long peakBytesHeld;
+
+    private boolean hasPool = true;
+    private boolean hasStream = true;
 
     /**
      * Creates a resource with an empty pool.
@@ -87,21 +109,82 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     @Override
     public long allocate(long byteSize, long byteAlignment) {
-        final long address = allocateOn(byteSize, byteAlignment, ownStream);
-        if (address != 0) {
-            try {
+        return allocate(byteSize, byteAlignment, false);
+    }
+
+    @Override
+    public long reserve(long byteSize, long byteAlignment) {
+        return allocate(byteSize, byteAlignment, true);
+    }
+
+    private long allocate(long byteSize, long byteAlignment, boolean isReserve) {
+        StackReserve.touch();
+        synchronized (unreturned) {
+            unreturned.ensureRoom(arriving + 1);
+            arriving++;
+        }
+        long address = 0;
+        boolean isReady = false;
+        try {
+            address = allocateOn(byteSize, byteAlignment, ownStream);
+            if (address != 0) {
                 streams.streamSynchronize(device, ownStream);
-            } catch (CudaException e) {
-                free(address, ownStream);
-                throw CudaCalls.failure(e);
             }
+            isReady = true;
+        } catch (CudaException e) {
+            throw CudaCalls.failure(e);
+        } finally {
+            arrived(address, byteSize, isReady, isReserve);
         }
         return address;
     }
 
+    /** Ends an allocation: of a block, or of memory that goes back since the call failed. */
+    private void arrived(long address, long byteSize, boolean isReady, boolean isReserve) {
+        synchronized (unreturned) {
+            arriving--;
+            if (address != 0 && isReady) {
+                counters.allocated(byteSize, byteSize);
+                if (isReserve) {
+                    counters.reserved();
+                }
+            } else if (address != 0) {
+                unreturned.put(address, byteSize);
+            }
+        }
+        if (address != 0 && !isReady) {
+            returnAgain();
+        }
+    }
+
+    /** Tries to give back what is unreturned; what fails stays. Returns whether there was something. */
+    private boolean returnAgain() {
+        synchronized (unreturned) {
+            if (unreturned.isEmpty()) {
+                return false;
+            }
+            unreturned.forEach((address, byteSize) -> {
+                try {
+                    pools.memFreeAsync(device, address, ownStream);
+                    unreturned.remove(address);
+                } catch (CudaException e) {
+                    // It stays for the next time.
+                }
+            });
+            return true;
+        }
+    }
+
     @Override
     public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
-        return allocateOn(byteSize, byteAlignment, stream.handle());
+        StackReserve.touchShallow();
+        final long address = allocateOn(byteSize, byteAlignment, stream.handle());
+        if (address != 0) {
+            synchronized (unreturned) {
+                counters.allocated(byteSize, byteSize);
+            }
+        }
+        return address;
     }
 
     private long allocateOn(long byteSize, long byteAlignment, long stream) {
@@ -119,22 +202,26 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment) {
         if (address != 0) {
-            free(address, ownStream);
+            free(address, byteSize, ownStream);
         }
     }
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
         if (address != 0) {
-            free(address, stream.handle());
+            free(address, byteSize, stream.handle());
         }
     }
 
-    private void free(long address, long stream) {
+    private void free(long address, long byteSize, long stream) {
+        StackReserve.touchShallow();
         try {
             pools.memFreeAsync(device, address, stream);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
+        }
+        synchronized (unreturned) {
+            counters.freed(byteSize, byteSize);
         }
     }
 
@@ -151,8 +238,14 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     public ShrinkReport shrink() {
         try {
             final long before = held();
+            if (returnAgain()) {
+                streams.streamSynchronize(device, ownStream);
+            }
             pools.memPoolTrimTo(device, pool, 0);
             final long after = held();
+            synchronized (unreturned) {
+                numShrinkages++;
+            }
             return new ShrinkReport(before - after, 0, after, 0, 0);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
@@ -160,27 +253,75 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     }
 
     private long held() {
-        return pools.memPoolGetAttribute(device, pool, PoolAttribute.RESERVED_MEM_CURRENT);
+        return attribute(PoolAttribute.RESERVED_MEM_CURRENT);
+    }
+
+    private long attribute(PoolAttribute attribute) {
+        return pools.memPoolGetAttribute(device, pool, attribute);
     }
 
     /**
-     * Waits for the private stream, then destroys it and the pool. Live allocations stay valid, and can be deallocated
-     * on a stream; the driver frees the pool with the last one. A second call does nothing.
+     * {@inheritDoc}
+     *
+     * <p>Blocks are counted with the sizes that the calls pass, and a deallocation counts at once, also if its stream
+     * has not reached it. Bytes held and their peak are the driver's own counters. Not maintained, and {@code 0}, are
+     * the largest free chunk, extensions, and failed allocations, which a {@code ResourceAllocator} above counts. After
+     * a close only live blocks count as held. May wait for a close under way.
      *
      * @throws DeviceException if the driver fails
      */
     @Override
-    public synchronized void close() {
-        if (isClosed) {
-            return;
-        }
-        isClosed = true;
+    public synchronized Optional<AllocatorStats> stats() {
         try {
-            streams.streamSynchronize(device, ownStream);
-            streams.streamDestroy(device, ownStream);
-            pools.memPoolDestroy(device, pool);
+            final long reserved = hasPool ? held() : 0;
+            final long peak = hasPool ? attribute(PoolAttribute.RESERVED_MEM_HIGH) : 0;
+            synchronized (unreturned) {
+                final long inUse = counters.bytesInUse();
+                final long held = Math.max(reserved, inUse); // blocks since the driver was asked are held as well
+                peakBytesHeld = Math.max(peakBytesHeld, Math.max(peak, held));
+                return Optional.of(counters.toStats()
+                        .held(held, peakBytesHeld)
+                        .free(held - inUse, 0)
+                        .regions(0, numShrinkages)
+                        .build());
+            }
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
+        }
+    }
+
+    /**
+     * Waits for the private stream, then destroys the pool and it. Live allocations stay valid, and can be deallocated
+     * on a stream; the driver frees the pool with the last one. A second call does nothing, unless the first failed.
+     *
+     * @throws DeviceException if the driver fails; another call does what is left
+     */
+    @Override
+    public synchronized void close() {
+        StackReserve.touch();
+        try {
+            if (hasPool) {
+                returnAgain();
+                streams.streamSynchronize(device, ownStream);
+                requireReturned();
+                pools.memPoolDestroy(device, pool);
+                hasPool = false;
+            }
+            if (hasStream) {
+                streams.streamDestroy(device, ownStream);
+                hasStream = false;
+            }
+        } catch (CudaException e) {
+            throw CudaCalls.failure(e);
+        }
+    }
+
+    private void requireReturned() {
+        synchronized (unreturned) {
+            if (!unreturned.isEmpty()) {
+                throw new DeviceException(
+                        "the driver did not take back " + unreturned.totalBytes() + " bytes of " + memory, null);
+            }
         }
     }
 

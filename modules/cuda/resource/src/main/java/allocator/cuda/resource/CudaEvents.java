@@ -3,10 +3,11 @@ package allocator.cuda.resource;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
+import allocator.provider.support.StackReserve;
 import allocator.resource.tracked.StreamEvents;
+import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.Arrays;
 
 /**
  * The events of one device's streams. Released events are reused. A {@link SyncStream} passed here must have the
@@ -15,7 +16,13 @@ import java.util.Deque;
 public final class CudaEvents implements StreamEvents, AutoCloseable {
     private final CudaStreams streams;
     private final int device;
-    private final Deque<Long> idle = new ArrayDeque<>();
+    private final Object lock = new Object();
+
+    /** The released events, with room for all events that there are, so that a release cannot fail. */
+    private long[] idle = new long[16];
+
+    private int idleCount;
+    private int eventCount;
     private boolean isClosed;
 
     /**
@@ -31,6 +38,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
 
     @Override
     public long record(SyncStream stream) {
+        StackReserve.touch();
         try {
             final long event = idleOrNew();
             boolean isRecorded = false;
@@ -39,7 +47,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
                 isRecorded = true;
             } finally {
                 if (!isRecorded) {
-                    release(event);
+                    putBack(event);
                 }
             }
             return event;
@@ -49,13 +57,37 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     }
 
     private long idleOrNew() {
-        synchronized (idle) {
-            final Long event = idle.pollLast();
-            if (event != null) {
-                return event;
+        synchronized (lock) {
+            if (idleCount > 0) {
+                return idle[--idleCount];
+            }
+            if (eventCount == idle.length) {
+                idle = Arrays.copyOf(idle, 2 * eventCount);
+            }
+            eventCount++;
+        }
+        boolean isCreated = false;
+        try {
+            final long event = streams.eventCreate(device);
+            isCreated = true;
+            return event;
+        } finally {
+            if (!isCreated) {
+                forget();
             }
         }
-        return streams.eventCreate(device);
+    }
+
+    private void forget() {
+        synchronized (lock) {
+            eventCount--;
+        }
+    }
+
+    private void putBack(long event) {
+        synchronized (lock) {
+            idle[idleCount++] = event;
+        }
     }
 
     @Override
@@ -78,23 +110,39 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
 
     @Override
     public void release(long event) {
-        synchronized (idle) {
-            if (!isClosed) {
-                idle.addLast(event);
-                return;
+        StackReserve.touch();
+        putBack(event);
+        synchronized (lock) {
+            if (isClosed) {
+                destroyIdle();
             }
         }
-        streams.eventDestroy(device, event);
     }
 
-    /** Destroys the released events; the others are destroyed when they are released. A second call does nothing. */
+    /**
+     * Destroys the released events; the others are destroyed when they are released. Another call destroys what is
+     * left.
+     *
+     * @throws DeviceException if the driver fails; the events that are left stay until another call
+     */
     @Override
     public void close() {
-        synchronized (idle) {
+        StackReserve.touch();
+        synchronized (lock) {
             isClosed = true;
-            while (!idle.isEmpty()) {
-                streams.eventDestroy(device, idle.removeLast());
+            destroyIdle();
+        }
+    }
+
+    private void destroyIdle() {
+        try {
+            while (idleCount > 0) {
+                streams.eventDestroy(device, idle[idleCount - 1]);
+                idleCount--;
+                eventCount--;
             }
+        } catch (CudaException e) {
+            throw CudaCalls.failure(e);
         }
     }
 }

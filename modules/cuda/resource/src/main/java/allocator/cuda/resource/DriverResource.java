@@ -3,30 +3,31 @@ package allocator.cuda.resource;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaMemory;
+import allocator.provider.support.BlockLedger;
+import allocator.provider.support.LiveSizes;
 import allocator.resource.MemoryKind;
 import allocator.resource.MemoryResource;
-import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 
 /**
  * Memory that the driver allocates and frees block by block. Live sizes are recorded, at little cost next to the
- * microseconds of a driver call, and invalid deallocations are rejected before they reach the driver.
+ * microseconds of a driver call, and invalid deallocations are rejected before they reach the driver. Memory that the
+ * driver does not take back is not lost: another deallocation tries again.
  */
 abstract class DriverResource implements MemoryResource {
     private final CudaDriver driver;
     private final CudaMemory driverMemory;
     private final MemoryInfo memory;
     private final MemoryKind kind;
-    private final ConcurrentMap<Long, Long> liveSizes = new ConcurrentHashMap<>();
+    private final BlockLedger ledger;
 
     DriverResource(CudaDriver driver, MemoryInfo memory, MemoryKind kind) {
         this.driver = driver;
         this.driverMemory = driver.memory();
         this.memory = memory;
         this.kind = kind;
+        ledger = new BlockLedger(memory);
     }
 
     /** Allocates with one call of the driver. */
@@ -52,12 +53,14 @@ abstract class DriverResource implements MemoryResource {
             return 0;
         }
         try {
-            final long address = allocate(driverMemory, memory.deviceOrdinal(), byteSize);
-            liveSizes.put(address, byteSize);
-            return address;
+            return ledger.allocate(byteSize, this::take);
         } catch (CudaException e) {
             throw CudaCalls.allocationFailure(driver, memory, byteSize, e);
         }
+    }
+
+    private long take(long byteSize) {
+        return allocate(driverMemory, memory.deviceOrdinal(), byteSize);
     }
 
     @Override
@@ -65,19 +68,12 @@ abstract class DriverResource implements MemoryResource {
         if (address == 0) {
             return;
         }
-        if (!liveSizes.remove(address, byteSize)) {
-            final Long live = liveSizes.get(address);
-            if (live == null) {
-                throw new ForeignAddressException(address, "not a live block of " + this);
-            }
+        final long live = ledger.sizeOf(address);
+        if (live != LiveSizes.NONE && live != byteSize) {
             throw new InvalidSizeException(
                     byteSize, "is not the " + live + " allocated at 0x" + Long.toHexString(address));
         }
-        try {
-            free(driverMemory, memory.deviceOrdinal(), address);
-        } catch (CudaException e) {
-            throw CudaCalls.failure(e);
-        }
+        ledger.free(address, (start, size) -> free(driverMemory, memory.deviceOrdinal(), start));
     }
 
     @Override

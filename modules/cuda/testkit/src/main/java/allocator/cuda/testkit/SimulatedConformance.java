@@ -8,6 +8,7 @@ import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.cuda.simulated.TestControls;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
+import allocator.testkit.FaultyCalls;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -18,7 +19,7 @@ import java.util.function.Supplier;
 
 /** The conformance kit on simulated devices whose streams lag, with each driver call failing in turn. */
 public abstract class SimulatedConformance extends AllocatorConformance {
-    private final Map<EpFactory, TestControls> devices = new ConcurrentHashMap<>();
+    private final Map<EpFactory, Probe> probes = new ConcurrentHashMap<>();
     private final Function<Supplier<CudaAvailability>, EpFactory> provider;
 
     /**
@@ -34,18 +35,20 @@ public abstract class SimulatedConformance extends AllocatorConformance {
     protected final EpFactory factory() {
         final SimulatedCudaDriver driver =
                 SimulatedCudaDriver.builder().withLaggingStreams().build();
-        final EpFactory factory = provider.apply(() -> new CudaAvailability.Available(driver));
-        devices.put(factory, driver.controls());
+        final FaultyCalls faults = new FaultyCalls();
+        final EpFactory factory =
+                provider.apply(() -> new CudaAvailability.Available(new FaultyDriver(driver, faults)));
+        probes.put(factory, new Probe(driver.controls(), faults));
         return factory;
     }
 
     @Override
     protected final Optional<DeviceProbe> probe(EpFactory factory) {
-        return Optional.of(new Probe(devices.get(factory)));
+        return Optional.of(probes.get(factory));
     }
 
     /** A view of a simulated device. */
-    private record Probe(TestControls device) implements DeviceProbe {
+    private record Probe(TestControls device, FaultyCalls injected) implements DeviceProbe {
         @Override
         public OptionalLong bytesHeld(MemoryInfo memory) {
             return OptionalLong.empty();
@@ -62,6 +65,24 @@ public abstract class SimulatedConformance extends AllocatorConformance {
             if (number > device.calls()) {
                 device.failOnCall(number - device.calls(), CudaResult.NOT_PERMITTED);
             }
+        }
+
+        @Override
+        public boolean failCalls(long number, boolean isLasting, Runnable failure) {
+            injected.stop();
+            if (number > device.calls()) {
+                injected.failAt(injected.calls() + number - device.calls(), isLasting, () -> thrownBy(failure));
+            }
+            return true;
+        }
+
+        private static Throwable thrownBy(Runnable failure) {
+            try {
+                failure.run();
+            } catch (Throwable thrown) {
+                return thrown;
+            }
+            throw new IllegalStateException("the failure was not thrown");
         }
 
         /** Does nothing: the streams of the device always lag. */

@@ -1,0 +1,122 @@
+package allocator.cuda.resource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.resource.ResourceAllocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.OutOfMemoryException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+class CudaAsyncResourceTest {
+    private static final long MIB = 1 << 20;
+    private static final int UNKNOWN_ERROR = 999;
+
+    private final SimulatedCudaDriver driver =
+            SimulatedCudaDriver.builder().withMemory(64 * MIB).build();
+
+    @BeforeEach
+    void retain() {
+        driver.devices().primaryContextRetain(0);
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        driver.devices().primaryContextRelease(0);
+        driver.close();
+    }
+
+    @Nested
+    class Statistics {
+        private CudaAsyncResource async;
+
+        @BeforeEach
+        void open() {
+            async = new CudaAsyncResource(driver, 0);
+        }
+
+        @AfterEach
+        void close() {
+            async.close();
+        }
+
+        private AllocatorStats stats() {
+            return async.stats().orElseThrow();
+        }
+
+        @Test
+        void blocksCountFromTheirAllocationToTheirDeallocation() {
+            try (DriverStream stream = new DriverStream(driver, async.memory())) {
+                final long one = async.allocate(MIB);
+                final long two = async.allocate(3 * MIB, 256, stream);
+                final long three = async.reserve(2 * MIB, 256);
+                assertThat(stats().bytesInUse()).isEqualTo(6 * MIB);
+                assertThat(stats().requestedBytesInUse()).isEqualTo(6 * MIB);
+                assertThat(stats().numAllocs()).isEqualTo(3);
+                assertThat(stats().numReserves()).isEqualTo(1);
+                assertThat(stats().maxAllocSize()).isEqualTo(3 * MIB);
+                async.deallocate(one, MIB);
+                async.deallocate(two, 3 * MIB, 256, stream);
+                async.deallocate(three, 2 * MIB);
+                assertThat(stats().bytesInUse()).isZero();
+                assertThat(stats().peakBytesInUse()).isEqualTo(6 * MIB);
+            }
+        }
+
+        @Test
+        void whatThePoolKeepsIsHeldUntilAShrink() {
+            try (DriverStream stream = new DriverStream(driver, async.memory())) {
+                async.deallocate(async.allocate(MIB, 256, stream), MIB, 256, stream);
+            }
+            assertThat(stats().bytesHeld()).isGreaterThanOrEqualTo(MIB);
+            assertThat(stats().freeBytes()).isEqualTo(stats().bytesHeld());
+            async.shrink();
+            assertThat(stats().bytesHeld()).isZero();
+            assertThat(stats().peakBytesHeld()).isGreaterThanOrEqualTo(MIB);
+            assertThat(stats().numArenaShrinkages()).isEqualTo(1);
+        }
+
+        @Test
+        void callsThatFailCountNothing() {
+            final long block = async.allocate(MIB);
+            driver.controls().failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+            assertThatThrownBy(() -> async.allocate(MIB)).isInstanceOf(DeviceException.class);
+            driver.controls().clearFailures();
+            driver.controls().failAlways(CudaFunction.MEM_FREE_ASYNC, UNKNOWN_ERROR);
+            assertThatThrownBy(() -> async.deallocate(block, MIB)).isInstanceOf(DeviceException.class);
+            driver.controls().clearFailures();
+            assertThat(stats().bytesInUse()).isEqualTo(MIB);
+            assertThat(stats().numAllocs()).isEqualTo(1);
+            async.deallocate(block, MIB);
+            assertThat(stats().bytesInUse()).isZero();
+        }
+
+        @Test
+        void anAllocatorAboveCountsEachFailureOnce() {
+            try (ResourceAllocator allocator = ResourceAllocator.of(async)) {
+                assertThatThrownBy(() -> allocator.alloc(65 * MIB)).isInstanceOf(OutOfMemoryException.class);
+                allocator.free(allocator.reserve(MIB));
+                assertThat(allocator.stats().numFailedAllocs()).isEqualTo(1);
+                assertThat(allocator.stats().numReserves()).isEqualTo(1);
+                assertThat(allocator.stats().bytesHeld()).isEqualTo(stats().bytesHeld());
+            }
+        }
+
+        @Test
+        void afterTheCloseOnlyLiveBlocksAreHeld() {
+            final long block = async.allocate(MIB);
+            async.close();
+            assertThat(stats().bytesHeld()).isEqualTo(MIB);
+            try (DriverStream stream = new DriverStream(driver, async.memory())) {
+                async.deallocate(block, MIB, 256, stream);
+            }
+            assertThat(stats().bytesHeld()).isZero();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package allocator.cuda.resource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.spi.DeviceException;
+import allocator.spi.MemoryType;
+import allocator.spi.SyncStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The driver fails to take something back: it is not lost. Closing the driver proves it. */
+class CudaResourceFaultsTest {
+    private static final int UNKNOWN_ERROR = 999;
+    private static final long MIB = 1 << 20;
+
+    private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
+
+    @BeforeEach
+    void retain() {
+        driver.devices().primaryContextRetain(0);
+    }
+
+    @AfterEach
+    void close() {
+        driver.devices().primaryContextRelease(0);
+        driver.close();
+    }
+
+    private void fail(CudaFunction function) {
+        driver.controls().failAlways(function, UNKNOWN_ERROR);
+    }
+
+    @Test
+    void aBlockIsDeallocatedAgain() {
+        final CudaDeviceResource resource = new CudaDeviceResource(driver, 0);
+        final long address = resource.allocate(MIB, 256);
+        fail(CudaFunction.MEM_FREE);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> resource.deallocate(address, MIB, 256));
+        driver.controls().clearFailures();
+        resource.deallocate(address, MIB, 256);
+    }
+
+    @Test
+    void anAllocationThatFailedGoesBackWithAShrink() {
+        final CudaAsyncResource resource = new CudaAsyncResource(driver, 0);
+        fail(CudaFunction.STREAM_SYNCHRONIZE);
+        fail(CudaFunction.MEM_FREE_ASYNC);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> resource.allocate(MIB, 256));
+        driver.controls().clearFailures();
+        resource.shrink();
+        assertThat(driver.memory().memGetInfo(0).freeByteSize())
+                .isEqualTo(driver.memory().memGetInfo(0).totalByteSize());
+        resource.close();
+    }
+
+    @Test
+    void aPoolIsClosedAgain() {
+        for (CudaFunction function : new CudaFunction[] {
+            CudaFunction.STREAM_SYNCHRONIZE, CudaFunction.MEM_POOL_DESTROY, CudaFunction.STREAM_DESTROY
+        }) {
+            final CudaAsyncResource resource = new CudaAsyncResource(driver, 0);
+            fail(function);
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(resource::close);
+            driver.controls().clearFailures();
+            resource.close();
+            resource.close();
+        }
+    }
+
+    @Test
+    void eventsAreDestroyedByAnotherClose() {
+        try (SyncStream stream = new DriverStream(driver, CudaCalls.memory("Cuda", 0, MemoryType.DEFAULT))) {
+            final CudaEvents events = new CudaEvents(driver, 0);
+            final long[] recorded = new long[40];
+            for (int i = 0; i < recorded.length; i++) {
+                recorded[i] = events.record(stream);
+            }
+            for (int i = 1; i < recorded.length; i++) {
+                events.release(recorded[i]);
+            }
+            fail(CudaFunction.EVENT_DESTROY);
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(events::close);
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> events.release(recorded[0]));
+            driver.controls().clearFailures();
+            events.close();
+        }
+    }
+}

@@ -1,0 +1,77 @@
+package allocator.cuda.testkit;
+
+import allocator.cuda.driver.CudaAddressRanges;
+import allocator.cuda.driver.CudaDevices;
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaMemory;
+import allocator.cuda.driver.CudaPools;
+import allocator.cuda.driver.CudaStreams;
+import allocator.testkit.FaultyCalls;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.util.Set;
+
+/** A driver whose calls throw what a test decides, before they reach the driver below. */
+public final class FaultyDriver implements CudaDriver {
+    /** What discovery asks; a provider may ask again at any time and has no reason to expect a failure. */
+    private static final Set<String> QUESTIONS = Set.of("driverVersion", "count", "info");
+
+    private final CudaDriver driver;
+    private final CudaDevices devices;
+    private final CudaMemory memory;
+    private final CudaPools pools;
+    private final CudaStreams streams;
+
+    /**
+     * Creates a driver.
+     *
+     * @param driver receives the calls that do not fail
+     * @param calls decides which fail
+     */
+    public FaultyDriver(CudaDriver driver, FaultyCalls calls) {
+        this.driver = driver;
+        devices = faulty(CudaDevices.class, driver.devices(), calls);
+        memory = faulty(CudaMemory.class, driver.memory(), calls);
+        pools = faulty(CudaPools.class, driver.pools(), calls);
+        streams = faulty(CudaStreams.class, driver.streams(), calls);
+    }
+
+    private static <T> T faulty(Class<T> type, T functions, FaultyCalls calls) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+                    if (!QUESTIONS.contains(method.getName())) {
+                        calls.accept(method.getName());
+                    }
+                    try {
+                        return method.invoke(functions, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                }));
+    }
+
+    @Override
+    public CudaDevices devices() {
+        return devices;
+    }
+
+    @Override
+    public CudaMemory memory() {
+        return memory;
+    }
+
+    @Override
+    public CudaPools pools() {
+        return pools;
+    }
+
+    @Override
+    public CudaAddressRanges addressRanges() {
+        return driver.addressRanges();
+    }
+
+    @Override
+    public CudaStreams streams() {
+        return streams;
+    }
+}

@@ -1,0 +1,23 @@
+package allocator.cpu.reference;
+
+/** Where host memory comes from: {@link HostHeap}, but for tests. */
+interface Heap {
+    /** The C library's memory, which is looked up at the first call (F-01). */
+    Heap NATIVE = new Heap() {
+        @Override
+        public long allocate(long byteAlignment, long byteSize) {
+            return HostHeap.allocate(byteAlignment, byteSize);
+        }
+
+        @Override
+        public void free(long address, long byteSize) {
+            HostHeap.free(address, byteSize);
+        }
+    };
+
+    /** The address of {@code byteSize} bytes, a multiple of the alignment; {@code 0} if there is no memory. */
+    long allocate(long byteAlignment, long byteSize);
+
+    /** Gives back what {@link #allocate} returned for {@code byteSize} bytes. If it throws, the memory is not back. */
+    void free(long address, long byteSize);
+}

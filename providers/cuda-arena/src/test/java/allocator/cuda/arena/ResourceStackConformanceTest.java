@@ -1,0 +1,35 @@
+package allocator.cuda.arena;
+
+import allocator.cuda.testkit.SimulatedConformance;
+import allocator.resource.AllocatorResource;
+import allocator.resource.FailureCallbackResource;
+import allocator.resource.LeakTrackingResource;
+import allocator.resource.MemoryResource;
+import allocator.resource.ResourceAllocator;
+import allocator.resource.StatisticsResource;
+import allocator.resource.budget.Budget;
+import allocator.resource.budget.BudgetResource;
+import allocator.resource.budget.RequestBudgetResource;
+import allocator.resource.log.LoggingResource;
+import allocator.resource.log.TraceLog;
+import allocator.spi.Allocator;
+import allocator.testkit.DecoratedFactory;
+import java.io.Writer;
+
+/**
+ * A stack over the arena of a device whose streams lag keeps the whole contract, with each driver call failing in turn.
+ */
+class ResourceStackConformanceTest extends SimulatedConformance {
+    ResourceStackConformanceTest() {
+        super(driver -> new DecoratedFactory(new CudaArenaFactory(driver), ResourceStackConformanceTest::over));
+    }
+
+    private static Allocator over(Allocator allocator) {
+        final MemoryResource bottom = new AllocatorResource(allocator);
+        final MemoryResource logged = new LoggingResource(bottom, new TraceLog(Writer.nullWriter()));
+        final MemoryResource tracked = LeakTrackingResource.full(new StatisticsResource(logged));
+        final MemoryResource charged = new BudgetResource(tracked, Budget.of("all", Budget.UNLIMITED));
+        return ResourceAllocator.of(
+                new FailureCallbackResource(new RequestBudgetResource(charged), 1, (failure, attempt) -> false));
+    }
+}
