@@ -1,10 +1,14 @@
 package allocator.resource;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
+import allocator.spi.AllocatorStats;
 import allocator.spi.ForeignAddressException;
-import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SyncStream;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +21,9 @@ public final class AlignedResource extends ResourceDecorator {
 
     /** The aligned addresses returned, each with the address that the upstream returned. */
     private final AddressTable<Void> upstreamAddresses = new AddressTable<>();
+
+    /** Bytes by which their requests were enlarged; guarded by the lock of the table. */
+    private long padding;
 
     /**
      * Decorates a resource.
@@ -33,32 +40,65 @@ public final class AlignedResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long requestedAlignment, @Nullable SyncStream stream) {
+        return allocate(byteSize, requestedAlignment, stream, false);
+    }
+
+    @Override
+    protected long doReserve(long byteSize, long requestedAlignment) {
+        return allocate(byteSize, requestedAlignment, null, true);
+    }
+
+    private long allocate(long byteSize, long requestedAlignment, @Nullable SyncStream stream, boolean isReserve) {
         final long alignment = Math.max(byteAlignment, requestedAlignment);
         final long upstreamAlignment = memory().byteAlignment();
         if (alignment <= upstreamAlignment) {
-            return allocateUpstream(byteSize, upstreamAlignment, stream);
+            return allocateUpstream(byteSize, upstreamAlignment, stream, isReserve);
         }
         final long padded = padded(byteSize, alignment, upstreamAlignment);
-        final long address = allocateUpstream(padded, upstreamAlignment, stream);
-        final long aligned = (address + alignment - 1) & -alignment;
-        boolean isRecorded = false;
+        upstreamAddresses.prepare();
+        long address = 0;
         try {
-            record(aligned, address);
-            isRecorded = true;
+            address = allocateUpstream(padded, upstreamAlignment, stream, isReserve);
+        } catch (OutOfMemoryException e) {
+            throw withoutPadding(e, byteSize);
         } finally {
-            if (!isRecorded) {
-                deallocateUpstream(address, padded, upstreamAlignment, stream);
+            if (address == 0) {
+                upstreamAddresses.abandon();
             }
         }
+        final long aligned = (address + alignment - 1) & -alignment;
+        enter(aligned, address, padded - byteSize);
         return aligned;
     }
 
-    private void record(long address, long original) {
-        upstreamAddresses.lock();
+    /** Says what was requested here. */
+    private static OutOfMemoryException withoutPadding(OutOfMemoryException e, long byteSize) {
+        final Shortage of = e.shortage();
+        return new OutOfMemoryException(
+                "There is no memory for " + byteSize + " bytes and their alignment",
+                new Shortage(
+                        of.memory(),
+                        byteSize,
+                        of.rounded(),
+                        of.limit(),
+                        of.inUse(),
+                        of.held(),
+                        of.largestFree(),
+                        of.deviceFree()),
+                e.dump(),
+                e);
+    }
+
+    private void enter(long address, long original, long bytesAdded) {
+        upstreamAddresses.lock.lock();
         try {
-            upstreamAddresses.put(address, original, null);
-        } finally {
-            upstreamAddresses.unlock();
+            upstreamAddresses.expectNoMore();
+            upstreamAddresses.add(address, original, null);
+            padding += bytesAdded;
+            upstreamAddresses.lock.unlock();
+        } catch (Throwable e) {
+            upstreamAddresses.lock.held = 0;
+            throw e;
         }
     }
 
@@ -70,11 +110,30 @@ public final class AlignedResource extends ResourceDecorator {
             deallocateUpstream(address, byteSize, upstreamAlignment, stream);
             return;
         }
-        final long original = forget(address);
+        final long padded = padded(byteSize, alignment, upstreamAlignment);
+        final long original = forget(address, padded - byteSize);
+        boolean isLive = true;
         try {
-            deallocateUpstream(original, padded(byteSize, alignment, upstreamAlignment), upstreamAlignment, stream);
-        } catch (InvalidFreeException | InvalidSizeException e) {
-            record(address, original); // still live
+            deallocateUpstream(original, padded, upstreamAlignment, stream);
+            isLive = false;
+        } catch (TakenBackException e) {
+            isLive = false;
+            throw e;
+        } finally {
+            if (isLive) {
+                restore(address, original, padded - byteSize);
+            }
+        }
+    }
+
+    private void restore(long address, long original, long bytesAdded) {
+        upstreamAddresses.lock.lock();
+        try {
+            upstreamAddresses.add(address, original, null);
+            padding += bytesAdded;
+            upstreamAddresses.lock.unlock();
+        } catch (Throwable e) {
+            upstreamAddresses.lock.held = 0;
             throw e;
         }
     }
@@ -86,18 +145,46 @@ public final class AlignedResource extends ResourceDecorator {
         return byteSize + (alignment - upstreamAlignment);
     }
 
-    private long forget(long address) {
-        upstreamAddresses.lock();
+    private long forget(long address, long bytesAdded) {
+        StackReserve.touchBriefly();
+        long original = 0;
+        upstreamAddresses.lock.lock();
         try {
             final int slot = upstreamAddresses.find(address);
-            if (slot < 0) {
-                throw new ForeignAddressException(address, "not a live block of " + this);
+            if (slot >= 0) {
+                original = upstreamAddresses.value(slot);
+                upstreamAddresses.remove(slot);
+                padding -= bytesAdded;
             }
-            final long original = upstreamAddresses.value(slot);
-            upstreamAddresses.remove(slot);
-            return original;
-        } finally {
-            upstreamAddresses.unlock();
+            upstreamAddresses.lock.unlock();
+        } catch (Throwable e) {
+            upstreamAddresses.lock.held = 0;
+            throw e;
         }
+        if (original == 0) {
+            throw new ForeignAddressException(address, "not a live block of " + this);
+        }
+        return original;
+    }
+
+    /** Returns the counters of the memory below, of which padding is not requested. */
+    @Override
+    public Optional<AllocatorStats> stats() {
+        return super.stats().map(this::withoutPadding);
+    }
+
+    private AllocatorStats withoutPadding(AllocatorStats all) {
+        final long added;
+        upstreamAddresses.lock.lock();
+        added = padding;
+        upstreamAddresses.lock.unlock();
+        return new AllocatorStats.Builder()
+                .limit(all.limit())
+                .inUse(all.bytesInUse(), all.requestedBytesInUse() - added, all.peakBytesInUse())
+                .held(all.bytesHeld(), all.peakBytesHeld())
+                .free(all.freeBytes(), all.largestFreeChunk())
+                .calls(all.numAllocs(), all.numReserves(), all.numFailedAllocs(), all.maxAllocSize())
+                .regions(all.numArenaExtensions(), all.numArenaShrinkages())
+                .build();
     }
 }

@@ -1,9 +1,13 @@
 package allocator.resource;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
 import allocator.spi.Allocator;
-import allocator.spi.InvalidFreeException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -11,6 +15,8 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,8 +25,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An alignment above that of the allocator's memory is rejected; {@link AlignedResource} adds larger ones. If the
  * allocator is not stream-aware, a deallocation on a stream waits for the stream.
+ *
+ * <p>If the allocator's device fails in a free, the allocator has the block and tries again itself: a
+ * {@link TakenBackException}. After any other failure the block is still live (A-07).
  */
 public final class AllocatorResource implements StreamOrderedMemoryResource {
+    /** Thrown where there is no heap or no stack for another. */
+    @SuppressWarnings("StaticAssignmentOfThrowable")
+    private static final TakenBackException NO_ROOM =
+            new TakenBackException(new DeviceException("the device failed to take memory back", null));
+
     private final Allocator allocator;
     private final MemoryKind kind;
     private final @Nullable StreamAwareAllocator streamAware;
@@ -28,6 +42,9 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
 
     /** The blocks that were allocated on a stream, with their streams. */
     private final AddressTable<SyncStream> onStreams = new AddressTable<>();
+
+    private final boolean canReserve;
+    private final AtomicLong failures = new AtomicLong();
 
     /**
      * Adapts an allocator.
@@ -50,6 +67,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         streamAware = allocator instanceof StreamAwareAllocator aware && allocator.spiLevel() >= SpiLevel.STREAMS
                 ? aware
                 : null;
+        canReserve = allocator.spiLevel() >= SpiLevel.RESERVE;
         shrinkable =
                 allocator instanceof ShrinkableAllocator able && allocator.spiLevel() >= SpiLevel.SHRINK ? able : null;
     }
@@ -67,29 +85,50 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     @Override
     public long allocate(long byteSize, long byteAlignment) {
         requireAlignment(byteSize, byteAlignment);
-        return allocator.alloc(byteSize);
+        try {
+            return allocator.alloc(byteSize);
+        } catch (OutOfMemoryException e) {
+            failures.incrementAndGet();
+            throw e;
+        }
+    }
+
+    @Override
+    public long reserve(long byteSize, long byteAlignment) {
+        if (!canReserve) {
+            return allocate(byteSize, byteAlignment);
+        }
+        requireAlignment(byteSize, byteAlignment);
+        try {
+            return allocator.reserve(byteSize);
+        } catch (OutOfMemoryException e) {
+            failures.incrementAndGet();
+            throw e;
+        }
     }
 
     @Override
     public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
-        requireAlignment(byteSize, byteAlignment);
         if (streamAware == null) {
-            return allocator.alloc(byteSize);
+            return allocate(byteSize, byteAlignment);
         }
-        final long address = streamAware.allocOnStream(byteSize, stream);
+        requireAlignment(byteSize, byteAlignment);
+        onStreams.prepare();
+        long address = 0;
+        try {
+            address = streamAware.allocOnStream(byteSize, stream);
+        } catch (OutOfMemoryException e) {
+            failures.incrementAndGet();
+            throw e;
+        } finally {
+            if (address == 0) {
+                onStreams.abandon();
+            }
+        }
         if (address != 0) {
-            remember(address, byteSize, stream);
+            onStreams.enter(address, byteSize, stream);
         }
         return address;
-    }
-
-    private void remember(long address, long byteSize, SyncStream stream) {
-        onStreams.lock();
-        try {
-            onStreams.put(address, byteSize, stream);
-        } finally {
-            onStreams.unlock();
-        }
     }
 
     private void requireAlignment(long byteSize, long byteAlignment) {
@@ -99,63 +138,101 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment) {
-        free(address, byteSize, forget(address));
-    }
-
-    private void free(long address, long byteSize, @Nullable SyncStream owner) {
-        try {
-            allocator.free(address);
-        } catch (InvalidFreeException e) {
-            if (owner != null) {
-                remember(address, byteSize, owner); // still live
-            }
-            throw e;
+        if (address != 0) {
+            free(address, byteSize, null);
         }
     }
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
-        if (address == 0) {
-            return;
+        if (address != 0) {
+            free(address, byteSize, stream);
         }
-        final SyncStream owner = forget(address);
-        if (owner == null) {
-            stream.flush();
-        } else if (owner.id() != stream.id()) {
-            order(stream, owner);
-        }
-        free(address, byteSize, owner);
     }
 
-    /** The allocator binds memory to the stream of its allocation, so that stream must wait for the other. */
-    private static void order(SyncStream before, SyncStream after) {
-        try (SyncNotification point = before.createNotification()) {
-            point.activate();
-            point.waitOnDevice(after);
+    private void free(long address, long byteSize, @Nullable SyncStream stream) {
+        final SyncStream owner = streamAware == null ? null : forget(address);
+        boolean isLive = true;
+        boolean isOrdered = false;
+        try {
+            if (stream != null) {
+                order(stream, owner);
+            }
+            isOrdered = true;
+            allocator.free(address);
+            isLive = false;
+        } catch (DeviceException e) {
+            if (!isOrdered) {
+                throw e;
+            }
+            isLive = false;
+            throw takenBack(e);
+        } finally {
+            if (isLive && owner != null) {
+                onStreams.restore(address, byteSize, owner);
+            }
+        }
+    }
+
+    /** Lets the free follow the work of a stream: the allocator binds memory to the stream of its allocation. */
+    private static void order(SyncStream stream, @Nullable SyncStream owner) {
+        if (owner == null) {
+            SynchronizingResource.await(stream);
+        } else if (owner.id() != stream.id()) {
+            try (SyncNotification point = stream.createNotification()) {
+                point.activate();
+                point.waitOnDevice(owner);
+            }
+        }
+    }
+
+    private static TakenBackException takenBack(DeviceException failure) {
+        try {
+            return new TakenBackException(failure);
+        } catch (VirtualMachineError e) {
+            return NO_ROOM;
         }
     }
 
     private @Nullable SyncStream forget(long address) {
-        if (streamAware == null) {
-            return null;
-        }
-        onStreams.lock();
+        StackReserve.touchBriefly();
+        final SyncStream stream;
+        onStreams.lock.lock();
         try {
             final int slot = onStreams.find(address);
-            if (slot < 0) {
-                return null;
+            stream = slot < 0 ? null : onStreams.attachment(slot);
+            if (slot >= 0) {
+                onStreams.remove(slot);
             }
-            final SyncStream stream = onStreams.attachment(slot);
-            onStreams.remove(slot);
-            return stream;
-        } finally {
-            onStreams.unlock();
+            onStreams.lock.unlock();
+        } catch (Throwable e) {
+            onStreams.lock.held = 0;
+            throw e;
         }
+        return stream;
+    }
+
+    /** Returns how many requests the allocator has rejected through this resource for lack of memory. */
+    long failures() {
+        return failures.get();
+    }
+
+    /** Returns the counters of the allocator; empty if it has none. */
+    @Override
+    public Optional<AllocatorStats> stats() {
+        return allocator.spiLevel() >= SpiLevel.STATISTICS ? Optional.of(allocator.stats()) : Optional.empty();
+    }
+
+    @Override
+    public AllocatorOptions effectiveOptions() {
+        return allocator.effectiveOptions();
     }
 
     @Override
     public ShrinkReport shrink() {
-        return shrinkable == null ? StreamOrderedMemoryResource.super.shrink() : shrinkable.shrink();
+        return shrinkable == null
+                ? new ShrinkReport(0, 0, stats().map(AllocatorStats::bytesHeld).orElse(0L), 0, 0)
+                : shrinkable.shrink();
     }
 
     /** Returns whether this holds for the allocator, if it is stream-aware. */

@@ -1,23 +1,28 @@
 package allocator.resource;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
-import allocator.spi.InvalidFreeException;
-import allocator.spi.InvalidSizeException;
+import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Allocates from a second resource when the first is out of memory, and deallocates every block through the resource
- * that allocated it. Other failures of the first pass through.
+ * that allocated it. Other failures of the first pass through. If both are out of memory, the failure of the first is
+ * thrown, with that of the second suppressed: it is about the memory of this resource.
  */
 public final class FallbackResource extends ResourceDecorator {
     private final StreamOrderedMemoryResource second;
 
     /** The live blocks of the second resource. */
     private final AddressTable<Void> fromSecond = new AddressTable<>();
+
+    /** Counts them, with the lock of their table. */
+    private final BlockCounts counts = new BlockCounts();
 
     /**
      * Combines two resources.
@@ -47,55 +52,95 @@ public final class FallbackResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        return allocate(byteSize, byteAlignment, stream, false);
+    }
+
+    @Override
+    protected long doReserve(long byteSize, long byteAlignment) {
+        return allocate(byteSize, byteAlignment, null, true);
+    }
+
+    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         try {
-            return allocateUpstream(byteSize, byteAlignment, stream);
+            return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         } catch (OutOfMemoryException e) {
-            return takeSecond(byteSize, byteAlignment, stream, e);
+            return takeSecond(byteSize, byteAlignment, stream, isReserve, e);
         }
     }
 
     private long takeSecond(
-            long byteSize, long byteAlignment, @Nullable SyncStream stream, OutOfMemoryException failureOfFirst) {
-        final long address;
+            long byteSize,
+            long byteAlignment,
+            @Nullable SyncStream stream,
+            boolean isReserve,
+            OutOfMemoryException failureOfFirst) {
+        fromSecond.prepare();
+        long address = 0;
         try {
-            address = stream == null
-                    ? second.allocate(byteSize, byteAlignment)
-                    : second.allocate(byteSize, byteAlignment, stream);
+            address = allocateSecond(byteSize, byteAlignment, stream, isReserve);
         } catch (OutOfMemoryException e) {
-            e.addSuppressed(failureOfFirst);
-            throw e;
-        }
-        boolean isRecorded = false;
-        try {
-            record(address, byteSize);
-            isRecorded = true;
+            if (!e.equals(failureOfFirst)) {
+                failureOfFirst.addSuppressed(e);
+            }
+            throw failureOfFirst;
         } finally {
-            if (!isRecorded) {
-                deallocateSecond(address, byteSize, byteAlignment, stream);
+            if (address == 0) {
+                fromSecond.abandon();
             }
         }
+        enter(address, byteSize, isReserve);
         return address;
     }
 
-    private void record(long address, long byteSize) {
-        fromSecond.lock();
+    private long allocateSecond(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+        if (stream != null) {
+            return second.allocate(byteSize, byteAlignment, stream);
+        }
+        return isReserve ? second.reserve(byteSize, byteAlignment) : second.allocate(byteSize, byteAlignment);
+    }
+
+    private void enter(long address, long byteSize, boolean isReserve) {
+        fromSecond.lock.lock();
         try {
-            fromSecond.put(address, byteSize, null);
-        } finally {
-            fromSecond.unlock();
+            fromSecond.expectNoMore();
+            fromSecond.add(address, byteSize, null);
+            counts.allocated(byteSize, isReserve);
+            fromSecond.lock.unlock();
+        } catch (Throwable e) {
+            fromSecond.lock.held = 0;
+            throw e;
         }
     }
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        if (!forget(address)) {
+        final long recordedSize = forget(address);
+        if (recordedSize < 0) {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
             return;
         }
+        boolean isLive = true;
         try {
             deallocateSecond(address, byteSize, byteAlignment, stream);
-        } catch (InvalidFreeException | InvalidSizeException e) {
-            record(address, byteSize); // still live
+            isLive = false;
+        } catch (TakenBackException e) {
+            isLive = false;
+            throw e;
+        } finally {
+            if (isLive) {
+                restore(address, recordedSize);
+            }
+        }
+    }
+
+    private void restore(long address, long byteSize) {
+        fromSecond.lock.lock();
+        try {
+            fromSecond.add(address, byteSize, null);
+            counts.restored(byteSize);
+            fromSecond.lock.unlock();
+        } catch (Throwable e) {
+            fromSecond.lock.held = 0;
             throw e;
         }
     }
@@ -108,17 +153,64 @@ public final class FallbackResource extends ResourceDecorator {
         }
     }
 
-    private boolean forget(long address) {
-        fromSecond.lock();
+    /** Removes a block of the second resource; returns its size, -1 if there is none. */
+    private long forget(long address) {
+        StackReserve.touchBriefly();
+        long byteSize = -1;
+        fromSecond.lock.lock();
         try {
             final int slot = fromSecond.find(address);
             if (slot >= 0) {
+                byteSize = fromSecond.value(slot);
                 fromSecond.remove(slot);
+                counts.freed(byteSize);
             }
-            return slot >= 0;
-        } finally {
-            fromSecond.unlock();
+            fromSecond.lock.unlock();
+        } catch (Throwable e) {
+            fromSecond.lock.held = 0;
+            throw e;
         }
+        return byteSize;
+    }
+
+    /** Returns the sums of both; peaks are upper bounds. Empty if the first resource does not count. */
+    @Override
+    public Optional<AllocatorStats> stats() {
+        return upstream().stats().map(one -> sum(one, second.stats().orElseGet(this::statsOfSecond)));
+    }
+
+    private AllocatorStats statsOfSecond() {
+        final AllocatorStats stats;
+        fromSecond.lock.lock();
+        try {
+            stats = counts.toStats();
+            fromSecond.lock.unlock();
+        } catch (Throwable e) {
+            fromSecond.lock.held = 0;
+            throw e;
+        }
+        return stats;
+    }
+
+    private static AllocatorStats sum(AllocatorStats one, AllocatorStats two) {
+        final boolean isLimited = one.limit() != AllocatorStats.UNLIMITED && two.limit() != AllocatorStats.UNLIMITED;
+        return new AllocatorStats.Builder()
+                .limit(isLimited ? one.limit() + two.limit() : AllocatorStats.UNLIMITED)
+                .inUse(
+                        one.bytesInUse() + two.bytesInUse(),
+                        one.requestedBytesInUse() + two.requestedBytesInUse(),
+                        one.peakBytesInUse() + two.peakBytesInUse())
+                .held(one.bytesHeld() + two.bytesHeld(), one.peakBytesHeld() + two.peakBytesHeld())
+                .free(one.freeBytes() + two.freeBytes(), Math.max(one.largestFreeChunk(), two.largestFreeChunk()))
+                .calls(
+                        one.numAllocs() + two.numAllocs(),
+                        one.numReserves() + two.numReserves(),
+                        one.numFailedAllocs() + two.numFailedAllocs(),
+                        Math.max(one.maxAllocSize(), two.maxAllocSize()))
+                .regions(
+                        one.numArenaExtensions() + two.numArenaExtensions(),
+                        one.numArenaShrinkages() + two.numArenaShrinkages())
+                .build();
     }
 
     @Override

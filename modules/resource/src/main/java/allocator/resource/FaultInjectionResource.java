@@ -70,13 +70,23 @@ public final class FaultInjectionResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        mayFail(byteSize);
+        return allocateUpstream(byteSize, byteAlignment, stream);
+    }
+
+    @Override
+    protected long doReserve(long byteSize, long byteAlignment) {
+        mayFail(byteSize);
+        return reserveUpstream(byteSize, byteAlignment);
+    }
+
+    private void mayFail(long byteSize) {
         final long request = requests.incrementAndGet();
         if (plan.fails(byteSize, request)) {
             throw new OutOfMemoryException(
                     "Injected failure of request " + request,
                     Shortage.ofDevice(memory(), byteSize, OutOfMemoryException.UNKNOWN));
         }
-        return allocateUpstream(byteSize, byteAlignment, stream);
     }
 
     @Override

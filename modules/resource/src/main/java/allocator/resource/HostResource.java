@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
 import allocator.resource.base.NativeMemory;
 import allocator.spi.AllocatorClosedException;
@@ -53,27 +54,63 @@ public final class HostResource implements MemoryResource {
             return 0;
         }
         final long alignment = Math.max(byteAlignment, BYTE_ALIGNMENT);
-        final long address = NativeMemory.allocate(alignment, Requests.roundUp(byteSize, alignment));
+        final long rounded = Requests.roundUp(byteSize, alignment);
+        prepare();
+        long address = 0;
+        try {
+            address = NativeMemory.allocate(alignment, rounded);
+        } finally {
+            if (address == 0) {
+                live.abandon();
+            }
+        }
         if (address == 0) {
             throw new OutOfMemoryException(
                     "The C library cannot allocate " + byteSize + " bytes",
                     Shortage.ofDevice(MEMORY, byteSize, OutOfMemoryException.UNKNOWN));
         }
-        boolean isRecorded = false;
-        live.lock();
-        try {
-            if (isClosed) {
-                throw closedException();
-            }
-            live.put(address, byteSize, null);
-            isRecorded = true;
-        } finally {
-            live.unlock();
-            if (!isRecorded) {
-                NativeMemory.free(address);
-            }
+        if (!enter(address, byteSize)) {
+            giveBack(address, byteSize);
+            throw closedException();
         }
         return address;
+    }
+
+    private void prepare() {
+        StackReserve.touchBriefly();
+        boolean isOpen;
+        live.lock.lock();
+        try {
+            isOpen = !isClosed;
+            if (isOpen) {
+                live.expect();
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        if (!isOpen) {
+            throw closedException();
+        }
+    }
+
+    /** Records a block; returns whether this resource is open still. */
+    private boolean enter(long address, long byteSize) {
+        boolean isOpen;
+        live.lock.lock();
+        try {
+            live.expectNoMore();
+            isOpen = !isClosed;
+            if (isOpen) {
+                live.add(address, byteSize, null);
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        return isOpen;
     }
 
     @Override
@@ -81,46 +118,94 @@ public final class HostResource implements MemoryResource {
         if (address == 0) {
             return;
         }
-        live.lock();
+        remove(address, byteSize);
+        giveBack(address, byteSize);
+    }
+
+    /** Frees a block that is in no table; if that fails, it is in the table again. */
+    private void giveBack(long address, long byteSize) {
+        boolean isFreed = false;
         try {
-            if (isClosed) {
-                throw closedException();
-            }
-            final int slot = live.find(address);
-            if (slot < 0) {
-                throw new ForeignAddressException(address, "not a live block of " + this);
-            }
-            if (live.value(slot) != byteSize) {
-                throw new InvalidSizeException(
-                        byteSize, "is not the " + live.value(slot) + " allocated at 0x" + Long.toHexString(address));
-            }
-            live.remove(slot);
+            NativeMemory.free(address);
+            isFreed = true;
         } finally {
-            live.unlock();
+            if (!isFreed) {
+                live.restore(address, byteSize, null);
+            }
         }
-        NativeMemory.free(address);
+    }
+
+    private void remove(long address, long byteSize) {
+        StackReserve.touchBriefly();
+        boolean isOpen;
+        long liveSize = -1;
+        live.lock.lock();
+        try {
+            isOpen = !isClosed;
+            final int slot = live.find(address);
+            if (slot >= 0) {
+                liveSize = live.value(slot);
+                if (isOpen && liveSize == byteSize) {
+                    live.remove(slot);
+                }
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        if (!isOpen) {
+            throw closedException();
+        }
+        if (liveSize < 0) {
+            throw new ForeignAddressException(address, "not a live block of " + this);
+        }
+        if (liveSize != byteSize) {
+            throw new InvalidSizeException(
+                    byteSize, "is not the " + liveSize + " allocated at 0x" + Long.toHexString(address));
+        }
     }
 
     private AllocatorClosedException closedException() {
         return new AllocatorClosedException(this + " is closed");
     }
 
+    /** Frees what is still live. Another call frees what is left, if the first one has failed. */
     @Override
     public void close() {
+        StackReserve.touch();
         final long[] left;
-        live.lock();
+        live.lock.lock();
         try {
-            if (isClosed) {
-                return;
-            }
             isClosed = true;
             left = live.addresses();
-        } finally {
-            live.unlock();
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
         }
         for (long address : left) {
-            NativeMemory.free(address);
+            if (forget(address)) {
+                NativeMemory.free(address);
+            }
         }
+    }
+
+    private boolean forget(long address) {
+        boolean isLeft;
+        live.lock.lock();
+        try {
+            final int slot = live.find(address);
+            isLeft = slot >= 0;
+            if (isLeft) {
+                live.remove(slot);
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        return isLeft;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
@@ -19,6 +20,7 @@ interface LeakTracker {
     /** A recorded allocation and the stack that made it. */
     record Allocation(long byteSize, CallStack stack) {}
 
+    /** Adds a record, if the allocation belongs to the sample. */
     void allocated(long address, long byteSize);
 
     /** Removes a record; {@code null} if there is none. */
@@ -66,57 +68,80 @@ interface LeakTracker {
     final class Full implements LeakTracker {
         private final AddressTable<Allocation> live = new AddressTable<>();
 
+        /** Makes the record and its room, before the memory is allocated. */
+        Allocation prepare(long byteSize) {
+            final Allocation allocation = new Allocation(byteSize, new CallStack());
+            live.prepare();
+            return allocation;
+        }
+
+        /** Gives up the room of a record: the upstream has failed. */
+        void abandon() {
+            live.abandon();
+        }
+
+        /** Adds the record that {@link #prepare} made. */
+        void enter(long address, Allocation allocation) {
+            live.enter(address, allocation.byteSize, allocation);
+        }
+
         @Override
         public void allocated(long address, long byteSize) {
-            restore(address, new Allocation(byteSize, new CallStack()));
+            enter(address, prepare(byteSize));
         }
 
         @Override
         public void restore(long address, Allocation allocation) {
-            live.lock();
-            try {
-                live.put(address, allocation.byteSize, allocation);
-            } finally {
-                live.unlock();
-            }
+            live.restore(address, allocation.byteSize, allocation);
         }
 
         @Override
         public @Nullable Allocation freed(long address, long byteSize) {
-            live.lock();
+            StackReserve.touchBriefly();
+            Allocation allocation = null;
+            long recordedSize = -1;
+            live.lock.lock();
             try {
                 final int slot = live.find(address);
-                if (slot < 0) {
-                    throw new ForeignAddressException(address, "no outstanding allocation is there");
+                if (slot >= 0) {
+                    recordedSize = live.value(slot);
+                    if (recordedSize == byteSize) {
+                        allocation = live.attachment(slot);
+                        live.remove(slot);
+                    }
                 }
-                if (live.value(slot) != byteSize) {
-                    throw new InvalidSizeException(
-                            byteSize,
-                            "is not the " + live.value(slot) + " allocated at 0x" + Long.toHexString(address));
-                }
-                final Allocation allocation = live.attachment(slot);
-                live.remove(slot);
-                return allocation;
-            } finally {
-                live.unlock();
+                live.lock.unlock();
+            } catch (Throwable e) {
+                live.lock.held = 0;
+                throw e;
             }
+            if (recordedSize < 0) {
+                throw new ForeignAddressException(address, "no outstanding allocation is there");
+            }
+            if (recordedSize != byteSize) {
+                throw new InvalidSizeException(
+                        byteSize, "is not the " + recordedSize + " allocated at 0x" + Long.toHexString(address));
+            }
+            return allocation;
         }
 
         @Override
         public Stream<Allocation> outstanding() {
-            live.lock();
+            final Stream.Builder<Allocation> all = Stream.builder();
+            live.lock.lock();
             try {
-                final Stream.Builder<Allocation> all = Stream.builder();
                 for (long address : live.addresses()) {
                     final Allocation allocation = live.attachment(live.find(address));
                     if (allocation != null) {
                         all.add(allocation);
                     }
                 }
-                return all.build();
-            } finally {
-                live.unlock();
+                live.lock.unlock();
+            } catch (Throwable e) {
+                live.lock.held = 0;
+                throw e;
             }
+            return all.build();
         }
 
         @Override
@@ -148,6 +173,7 @@ interface LeakTracker {
 
         @Override
         public void allocated(long address, long byteSize) {
+            StackReserve.touchBriefly();
             if ((ThreadLocalRandom.current().nextInt() & (chance - 1)) == 0) {
                 restore(address, new Allocation(byteSize, new CallStack()));
             }

@@ -1,8 +1,6 @@
 package allocator.resource;
 
 import allocator.resource.LeakTracker.Allocation;
-import allocator.spi.InvalidFreeException;
-import allocator.spi.InvalidSizeException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
@@ -30,6 +28,9 @@ public final class LeakTrackingResource extends ResourceDecorator {
 
     private final LeakTracker tracker;
 
+    /** The tracker, if it records every allocation. */
+    private final LeakTracker.@Nullable Full full;
+
     /** An address is selected if its hash has the bits of {@code chosen} in {@code mask}. */
     private final long mask;
 
@@ -38,6 +39,7 @@ public final class LeakTrackingResource extends ResourceDecorator {
     private LeakTrackingResource(MemoryResource upstream, LeakTracker tracker, int addressInterval) {
         super(upstream);
         this.tracker = tracker;
+        this.full = tracker instanceof LeakTracker.Full all ? all : null;
         this.mask = (addressInterval - 1L) << Integer.SIZE;
         this.chosen = ThreadLocalRandom.current().nextLong() & mask;
     }
@@ -90,11 +92,50 @@ public final class LeakTrackingResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        final long address = allocateUpstream(byteSize, byteAlignment, stream);
+        return allocate(byteSize, byteAlignment, stream, false);
+    }
+
+    @Override
+    protected long doReserve(long byteSize, long byteAlignment) {
+        return allocate(byteSize, byteAlignment, null, true);
+    }
+
+    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+        if (full != null) {
+            return allocateRecorded(full, byteSize, byteAlignment, stream, isReserve);
+        }
+        final long address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         if (isChosen(address)) {
-            tracker.allocated(address, byteSize);
+            sample(address, byteSize);
         }
         return address;
+    }
+
+    private long allocateRecorded(
+            LeakTracker.Full records,
+            long byteSize,
+            long byteAlignment,
+            @Nullable SyncStream stream,
+            boolean isReserve) {
+        final Allocation allocation = records.prepare(byteSize);
+        long address = 0;
+        try {
+            address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
+        } finally {
+            if (address == 0) {
+                records.abandon();
+            }
+        }
+        records.enter(address, allocation);
+        return address;
+    }
+
+    private void sample(long address, long byteSize) {
+        try {
+            tracker.allocated(address, byteSize);
+        } catch (OutOfMemoryError | StackOverflowError e) {
+            // The sample lacks an allocation.
+        }
     }
 
     private boolean isChosen(long address) {
@@ -112,22 +153,30 @@ public final class LeakTrackingResource extends ResourceDecorator {
 
     private void deallocateChosen(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         final Allocation allocation = tracker.freed(address, byteSize);
+        boolean isLive = true;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-        } catch (InvalidFreeException | InvalidSizeException e) {
-            if (allocation != null) {
-                tracker.restore(address, allocation); // still live
-            }
+            isLive = false;
+        } catch (TakenBackException e) {
+            isLive = false;
             throw e;
+        } finally {
+            if (isLive && allocation != null) {
+                tracker.restore(address, allocation);
+            }
         }
     }
 
-    /** Logs the outstanding allocations, if there are any. */
+    /** Logs the outstanding allocations, if there are any. A log that fails is ignored. */
     @Override
     public void close() {
         final LeakReport report = report();
         if (report.blocks() > 0) {
-            LOGGER.log(Level.WARNING, () -> this + ": " + report);
+            try {
+                LOGGER.log(Level.WARNING, () -> this + ": " + report);
+            } catch (Throwable e) {
+                // There is nobody to tell but the log.
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 package allocator.resource;
 
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
@@ -8,6 +10,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A source of memory of one kind on one device.
@@ -73,8 +76,25 @@ public interface MemoryResource extends AutoCloseable {
     }
 
     /**
+     * Allocates memory that lives as long as a session, such as initializers, without affecting how an arena below
+     * grows; see {@link allocator.spi.Allocator#reserve}. It is deallocated as any other.
+     *
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @param byteAlignment alignment in bytes, a power of two
+     * @return the address; {@code 0} if and only if {@code byteSize} is {@code 0}
+     * @implSpec The default implementation is {@link #allocate(long, long)}.
+     * @throws allocator.spi.AllocatorException as {@link #allocate(long, long)}
+     */
+    default long reserve(long byteSize, long byteAlignment) {
+        return allocate(byteSize, byteAlignment);
+    }
+
+    /**
      * Deallocates memory. All work that uses it must be complete or, if the {@linkplain #context context} is bound to a
      * stream, queued on that stream.
+     *
+     * <p>If this method throws anything but a {@link TakenBackException}, the allocation is still live: it counts for
+     * budgets and statistics, and deallocating it again tries again.
      *
      * @param address the address of the allocation; {@code 0} does nothing
      * @param byteSize the requested size in bytes
@@ -83,7 +103,9 @@ public interface MemoryResource extends AutoCloseable {
      *     addresses; nothing changes
      * @throws InvalidSizeException if {@code byteSize} is not the requested size and this resource checks sizes;
      *     nothing changes
-     * @throws DeviceException if the driver fails; the allocation is no longer live
+     * @throws DeviceException if the driver fails; the allocation is still live
+     * @throws TakenBackException if the driver fails after an allocator has taken the block back; the allocation is no
+     *     longer live
      * @throws AllocatorClosedException if this resource is closed
      */
     void deallocate(long address, long byteSize, long byteAlignment);
@@ -131,6 +153,30 @@ public interface MemoryResource extends AutoCloseable {
      */
     default List<MemoryResource> upstreams() {
         return List.of();
+    }
+
+    /**
+     * Returns the counters of the memory below, at one moment: those of the allocator at the bottom. If others use that
+     * allocator too, they are included.
+     *
+     * @return the counters; empty if the resource at the bottom does not count
+     */
+    default Optional<AllocatorStats> stats() {
+        final List<MemoryResource> upstreams = upstreams();
+        return upstreams.size() == 1 ? upstreams.getFirst().stats() : Optional.empty();
+    }
+
+    /**
+     * Returns the effective settings of the allocator at the bottom; see
+     * {@link allocator.spi.Allocator#effectiveOptions}.
+     *
+     * @return by default, those of the first {@linkplain #upstreams upstream}; empty for a source of memory
+     */
+    default AllocatorOptions effectiveOptions() {
+        final List<MemoryResource> upstreams = upstreams();
+        return upstreams.isEmpty()
+                ? AllocatorOptions.EMPTY
+                : upstreams.getFirst().effectiveOptions();
     }
 
     /** Releases what this resource itself holds. Never closes an upstream: its owner does. */

@@ -1,21 +1,19 @@
 package allocator.resource;
 
-import allocator.resource.base.AddressTable;
 import allocator.resource.base.NativeMemory;
-import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
-import allocator.spi.ForeignAddressException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
-import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
-import org.jspecify.annotations.Nullable;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * Adapts a resource to an allocator that a session can use. Stores the size and stream of every live allocation,
@@ -23,21 +21,26 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The allocator is stream-aware and shrinkable. If the resource is not stream-ordered, freeing memory that was
  * allocated on a stream waits for the stream. {@link #close} ends the allocator and leaves the resource open.
+ *
+ * <p>Settings, reserves and statistics are those of the allocator at the bottom of the resource, if there is one;
+ * {@link AllocatorStats#numFailedAllocs} counts the requests that failed here. Otherwise this allocator counts its own
+ * blocks.
+ *
+ * <p>A block whose free fails is dead, and its memory <em>unreturned</em>: the next {@link #shrink} or {@link #close}
+ * tries to deallocate it again, and so does another free of its address.
  */
 public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, AutoCloseable {
     private final StreamOrderedMemoryResource resource;
-    private final AddressTable<SyncStream> live = new AddressTable<>();
-
-    // Guarded by the table's lock
-    private boolean isClosed;
-    private long bytesInUse;
-    private long peakBytesInUse;
-    private long maxAllocSize;
-    private long numAllocs;
-    private long numFailedAllocs;
+    private final List<AllocatorResource> bottoms;
+    private final LiveBlocks blocks;
 
     private ResourceAllocator(StreamOrderedMemoryResource resource) {
         this.resource = resource;
+        blocks = new LiveBlocks(resource);
+        bottoms = ResourceDecorator.stack(resource)
+                .filter(AllocatorResource.class::isInstance)
+                .map(AllocatorResource.class::cast)
+                .toList();
     }
 
     /**
@@ -63,89 +66,23 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
 
     @Override
     public long alloc(long byteSize) {
-        return allocate(byteSize, null);
+        return blocks.allocate(byteSize, null, false);
     }
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        return allocate(byteSize, stream);
+        return blocks.allocate(byteSize, stream, false);
     }
 
-    private long allocate(long byteSize, @Nullable SyncStream stream) {
-        requireOpen();
-        final long byteAlignment = info().byteAlignment();
-        final long address;
-        try {
-            address = stream == null
-                    ? resource.allocate(byteSize, byteAlignment)
-                    : resource.allocate(byteSize, byteAlignment, stream);
-        } catch (OutOfMemoryException e) {
-            live.lock();
-            numFailedAllocs++;
-            live.unlock();
-            throw e;
-        }
-        if (address != 0) {
-            record(address, byteSize, stream);
-        }
-        return address;
-    }
-
-    private void record(long address, long byteSize, @Nullable SyncStream stream) {
-        boolean isRecorded = false;
-        live.lock();
-        try {
-            if (!isClosed) {
-                live.put(address, byteSize, stream);
-                bytesInUse += byteSize;
-                peakBytesInUse = Math.max(peakBytesInUse, bytesInUse);
-                maxAllocSize = Math.max(maxAllocSize, byteSize);
-                numAllocs++;
-                isRecorded = true;
-            }
-        } finally {
-            live.unlock();
-            if (!isRecorded) {
-                deallocate(address, byteSize, stream);
-            }
-        }
-        if (!isRecorded) {
-            throw closedException();
-        }
+    @Override
+    public long reserve(long byteSize) {
+        return blocks.allocate(byteSize, null, true);
     }
 
     @Override
     public void free(long address) {
-        if (address == 0) {
-            return;
-        }
-        final long byteSize;
-        final SyncStream stream;
-        live.lock();
-        try {
-            if (isClosed) {
-                throw closedException();
-            }
-            final int slot = live.find(address);
-            if (slot < 0) {
-                throw new ForeignAddressException(address, "not a live block of " + this);
-            }
-            byteSize = live.value(slot);
-            stream = live.attachment(slot);
-            live.remove(slot);
-            bytesInUse -= byteSize;
-        } finally {
-            live.unlock();
-        }
-        deallocate(address, byteSize, stream);
-    }
-
-    private void deallocate(long address, long byteSize, @Nullable SyncStream stream) {
-        final long byteAlignment = info().byteAlignment();
-        if (stream == null) {
-            resource.deallocate(address, byteSize, byteAlignment);
-        } else {
-            resource.deallocate(address, byteSize, byteAlignment, stream);
+        if (address != 0) {
+            blocks.free(address);
         }
     }
 
@@ -166,50 +103,78 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     }
 
     @Override
-    public AllocatorStats stats() {
-        live.lock();
-        try {
-            if (isClosed) {
-                throw closedException();
-            }
-            return new AllocatorStats.Builder()
-                    .inUse(bytesInUse, bytesInUse, peakBytesInUse)
-                    .held(bytesInUse, peakBytesInUse)
-                    .calls(numAllocs, 0, numFailedAllocs, maxAllocSize)
-                    .build();
-        } finally {
-            live.unlock();
-        }
+    public AllocatorOptions effectiveOptions() {
+        return resource.effectiveOptions();
     }
 
     @Override
-    public ShrinkReport shrink() {
-        requireOpen();
-        return resource.shrink();
+    public AllocatorStats stats() {
+        blocks.requireOpen();
+        final long failuresBelow = failuresBelow();
+        final Optional<AllocatorStats> below = resource.stats();
+        final AllocatorStats own = blocks.stats();
+        if (below.isEmpty()) {
+            return own;
+        }
+        final AllocatorStats all = below.orElseThrow();
+        final long unreturned = own.freeBytes(); // in use below, but dead here
+        return new AllocatorStats.Builder()
+                .limit(all.limit())
+                .inUse(all.bytesInUse() - unreturned, all.requestedBytesInUse() - unreturned, all.peakBytesInUse())
+                .held(all.bytesHeld(), all.peakBytesHeld())
+                .free(all.freeBytes() + unreturned, all.largestFreeChunk())
+                .calls(
+                        all.numAllocs(),
+                        all.numReserves(),
+                        all.numFailedAllocs() - failuresBelow + own.numFailedAllocs(),
+                        all.maxAllocSize())
+                .regions(all.numArenaExtensions(), all.numArenaShrinkages())
+                .build();
+    }
+
+    /** Requests that the allocators below rejected, and of which some may have succeeded here after all. */
+    private long failuresBelow() {
+        long failures = 0;
+        for (AllocatorResource bottom : bottoms) {
+            failures += bottom.failures();
+        }
+        return failures;
     }
 
     /**
-     * Ends this allocator: every later call but this one throws. Live allocations stay live in the resource. A second
-     * call does nothing.
+     * Deallocates again what is unreturned, then shrinks the resource.
+     *
+     * @throws allocator.spi.DeviceException if either fails; the rest is done
+     */
+    @Override
+    public ShrinkReport shrink() {
+        blocks.requireOpen();
+        ShrinkReport report;
+        try {
+            blocks.returnAgain();
+        } finally {
+            report = resource.shrink();
+        }
+        final boolean isCounted = resource.stats().isPresent();
+        return isCounted
+                ? report
+                : new ShrinkReport(
+                        report.bytesReleased(),
+                        report.regionsReleased(),
+                        blocks.stats().bytesHeld(),
+                        report.regionsInUse(),
+                        report.regionsKept());
+    }
+
+    /**
+     * Ends this allocator: every later call but this one throws. Live allocations stay live in the resource. What is
+     * unreturned is deallocated again; another call tries what is left.
+     *
+     * @throws allocator.spi.DeviceException if something is left; the allocator is closed
      */
     @Override
     public void close() {
-        live.lock();
-        isClosed = true;
-        live.unlock();
-    }
-
-    private void requireOpen() {
-        live.lock();
-        final boolean wasClosed = isClosed;
-        live.unlock();
-        if (wasClosed) {
-            throw closedException();
-        }
-    }
-
-    private AllocatorClosedException closedException() {
-        return new AllocatorClosedException(this + " is closed");
+        blocks.close();
     }
 
     @Override

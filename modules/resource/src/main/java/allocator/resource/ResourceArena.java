@@ -1,8 +1,11 @@
 package allocator.resource;
 
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.NativeMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Adapts a host-accessible resource to an {@link Arena} of the JDK, and so to a
@@ -14,6 +17,22 @@ import java.lang.foreign.MemorySegment;
 public final class ResourceArena implements Arena {
     private final MemoryResource resource;
     private final Arena lifetime;
+
+    /** The blocks that may not be deallocated yet. Guarded by this object, and so are their addresses. */
+    private @Nullable Block blocks;
+
+    /** A block, made before its memory is allocated. */
+    private static final class Block {
+        private final long byteSize;
+        private final long byteAlignment;
+        private long address;
+        private @Nullable Block next;
+
+        Block(long byteSize, long byteAlignment) {
+            this.byteSize = byteSize;
+            this.byteAlignment = byteAlignment;
+        }
+    }
 
     private ResourceArena(MemoryResource resource, Arena lifetime) {
         this.resource = resource;
@@ -62,21 +81,67 @@ public final class ResourceArena implements Arena {
      */
     @Override
     public MemorySegment allocate(long byteSize, long byteAlignment) {
+        StackReserve.touch();
+        final Block block = new Block(byteSize, byteAlignment);
         final long address = resource.allocate(byteSize, byteAlignment);
         if (address == 0) {
             return NativeMemory.segment(0, 0, lifetime, null);
         }
+        add(block, address);
         boolean isOwned = false;
         try {
-            final MemorySegment segment = NativeMemory.segment(
-                    address, byteSize, lifetime, dead -> resource.deallocate(address, byteSize, byteAlignment));
+            final MemorySegment segment = NativeMemory.segment(address, byteSize, lifetime, null);
             isOwned = true;
             return segment;
         } finally {
             if (!isOwned) {
-                resource.deallocate(address, byteSize, byteAlignment);
+                giveUp(block);
             }
         }
+    }
+
+    private synchronized void add(Block block, long address) {
+        block.address = address;
+        block.next = blocks;
+        blocks = block;
+    }
+
+    private void giveUp(Block block) {
+        try {
+            deallocate(block);
+        } catch (Throwable e) {
+            // The failure of the allocation is the one to report; the close tries again.
+        }
+    }
+
+    private void deallocate(Block block) {
+        final long address = take(block);
+        if (address == 0) {
+            return;
+        }
+        boolean isLive = true;
+        try {
+            resource.deallocate(address, block.byteSize, block.byteAlignment);
+            isLive = false;
+        } catch (TakenBackException e) {
+            isLive = false;
+            throw e;
+        } finally {
+            if (isLive) {
+                restore(block, address);
+            }
+        }
+    }
+
+    /** Takes the address of a block, so that only one thread deallocates it; 0 if there is nothing to do. */
+    private synchronized long take(Block block) {
+        final long address = block.address;
+        block.address = 0;
+        return address;
+    }
+
+    private synchronized void restore(Block block, long address) {
+        block.address = address;
     }
 
     @Override
@@ -84,9 +149,54 @@ public final class ResourceArena implements Arena {
         return lifetime.scope();
     }
 
+    /**
+     * Invalidates the segments and deallocates their memory. All is tried; the first failure is thrown at the end, and
+     * another call deallocates what is left.
+     *
+     * @throws IllegalStateException if this arena is closed and nothing is left, or a segment is in use
+     * @throws WrongThreadException if this arena is confined to another thread
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#deallocate(long, long, long)}
+     */
     @Override
     public void close() {
-        lifetime.close();
+        StackReserve.touch();
+        if (lifetime.scope().isAlive() || takeAll(false) == null) {
+            lifetime.close();
+        }
+        final Failures failure = new Failures();
+        Block left = null;
+        for (Block block = takeAll(true); block != null; ) {
+            final Block next = block.next;
+            try {
+                deallocate(block);
+            } catch (Throwable e) {
+                failure.add(e);
+                block.next = left;
+                left = block;
+            }
+            block = next;
+        }
+        putBack(left);
+        failure.throwIfAny();
+    }
+
+    /** Returns all blocks, and empties the list if they are to be deallocated. */
+    private synchronized @Nullable Block takeAll(boolean isForGood) {
+        final Block all = blocks;
+        if (isForGood) {
+            blocks = null;
+        }
+        return all;
+    }
+
+    private synchronized void putBack(@Nullable Block left) {
+        Block rest = left;
+        while (rest != null) {
+            final Block next = rest.next;
+            rest.next = blocks;
+            blocks = rest;
+            rest = next;
+        }
     }
 
     @Override

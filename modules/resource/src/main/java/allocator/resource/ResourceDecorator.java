@@ -14,7 +14,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A subclass that stores an entry for an address must add it <em>after</em> {@link #allocateUpstream} and remove it
  * <em>before</em> {@link #deallocateUpstream}. Otherwise another thread that is given the same address finds the old
- * entry.
+ * entry. It makes the room of an entry before {@code allocateUpstream}, so that adding it cannot fail, and adds it
+ * again if {@code deallocateUpstream} throws anything but a {@link TakenBackException}: the allocation is then still
+ * live.
  *
  * <p>A decorator is always stream-ordered; {@link StreamOrderedMemoryResource#of} adapts an upstream that is not.
  */
@@ -43,9 +45,22 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     protected abstract long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream);
 
     /**
+     * Allocates memory that lives as long as a session. The arguments are checked.
+     *
+     * @param byteSize size in bytes, above zero
+     * @param byteAlignment alignment in bytes, a power of two
+     * @return the address, not zero
+     * @implSpec The default implementation is {@link #doAllocate}, so that nothing which a subclass checks is passed
+     *     by; a subclass overrides it to call {@link #reserveUpstream}.
+     */
+    protected long doReserve(long byteSize, long byteAlignment) {
+        return doAllocate(byteSize, byteAlignment, null);
+    }
+
+    /**
      * Deallocates.
      *
-     * @param address what {@link #doAllocate} returned, not zero
+     * @param address what {@link #doAllocate} or {@link #doReserve} returned, not zero
      * @param byteSize the requested size in bytes
      * @param byteAlignment the requested alignment in bytes
      * @param stream the stream that orders the call, {@code null} for none
@@ -64,6 +79,31 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
         return stream == null
                 ? upstream.allocate(byteSize, byteAlignment)
                 : ordered.allocate(byteSize, byteAlignment, stream);
+    }
+
+    /**
+     * Allocates from the upstream memory that lives as long as a session.
+     *
+     * @param byteSize size in bytes
+     * @param byteAlignment alignment in bytes, a power of two
+     * @return the address
+     */
+    protected final long reserveUpstream(long byteSize, long byteAlignment) {
+        return upstream.reserve(byteSize, byteAlignment);
+    }
+
+    /**
+     * Allocates from the upstream in the way of a call: on a stream, without one, or as a reserve.
+     *
+     * @param byteSize size in bytes
+     * @param byteAlignment alignment in bytes, a power of two
+     * @param stream the stream that orders the call, {@code null} for none
+     * @param isReserve whether the memory lives as long as a session; there is no stream then
+     * @return the address
+     */
+    protected final long allocateUpstream(
+            long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+        return isReserve ? reserveUpstream(byteSize, byteAlignment) : allocateUpstream(byteSize, byteAlignment, stream);
     }
 
     /**
@@ -122,6 +162,12 @@ public abstract class ResourceDecorator implements StreamOrderedMemoryResource {
     public final long allocate(long byteSize, long byteAlignment, SyncStream stream) {
         Requests.requireValid(byteSize, byteAlignment);
         return byteSize == 0 ? 0 : doAllocate(byteSize, byteAlignment, stream);
+    }
+
+    @Override
+    public final long reserve(long byteSize, long byteAlignment) {
+        Requests.requireValid(byteSize, byteAlignment);
+        return byteSize == 0 ? 0 : doReserve(byteSize, byteAlignment);
     }
 
     @Override

@@ -1,7 +1,6 @@
 package allocator.resource;
 
 import allocator.resource.base.SpinLock;
-import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 public final class StatisticsResource extends ResourceDecorator {
     private final SpinLock lock = new SpinLock();
 
-    /** Guarded by the lock. */
+    /** Guarded by the lock, and changed by stores that no call divides. */
     private Counts counts = new Counts(null);
 
     /** The counters of one scope. */
@@ -33,8 +32,8 @@ public final class StatisticsResource extends ResourceDecorator {
 
         /** Adds the counts of an inner scope; its values and peaks add to the current values here. */
         void add(Counts inner) {
-            peakBytes = Math.max(peakBytes, bytes + inner.peakBytes);
-            peakBlocks = Math.max(peakBlocks, blocks + inner.peakBlocks);
+            peakBytes = bytes + inner.peakBytes > peakBytes ? bytes + inner.peakBytes : peakBytes;
+            peakBlocks = blocks + inner.peakBlocks > peakBlocks ? blocks + inner.peakBlocks : peakBlocks;
             bytes += inner.bytes;
             blocks += inner.blocks;
             totalBytes += inner.totalBytes;
@@ -61,12 +60,16 @@ public final class StatisticsResource extends ResourceDecorator {
      * @return its numbers at this moment
      */
     public ResourceStatistics statistics() {
+        final ResourceStatistics numbers;
         lock.lock();
         try {
-            return counts.toRecord();
-        } finally {
+            numbers = counts.toRecord();
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
+        return numbers;
     }
 
     /** Starts a scope inside the current one. */
@@ -74,8 +77,10 @@ public final class StatisticsResource extends ResourceDecorator {
         lock.lock();
         try {
             counts = new Counts(counts);
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
     }
 
@@ -86,41 +91,58 @@ public final class StatisticsResource extends ResourceDecorator {
      * @throws IllegalStateException if there is no scope to end
      */
     public ResourceStatistics pop() {
+        final ResourceStatistics ended;
         lock.lock();
         try {
             final Counts inner = counts;
-            if (inner.outer == null) {
+            final Counts outer = inner.outer;
+            if (outer == null) {
                 throw new IllegalStateException("pop without push");
             }
-            counts = inner.outer;
-            counts.add(inner);
-            return inner.toRecord();
-        } finally {
+            ended = inner.toRecord();
+            outer.add(inner);
+            counts = outer;
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
+        return ended;
     }
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         final long address = allocateUpstream(byteSize, byteAlignment, stream);
+        add(byteSize);
+        return address;
+    }
+
+    @Override
+    protected long doReserve(long byteSize, long byteAlignment) {
+        final long address = reserveUpstream(byteSize, byteAlignment);
+        add(byteSize);
+        return address;
+    }
+
+    /** Counts an allocation. The upstream needed more stack than this. */
+    private void add(long byteSize) {
         lock.lock();
         final Counts now = counts;
         now.bytes += byteSize;
         now.totalBytes += byteSize;
-        now.peakBytes = Math.max(now.peakBytes, now.bytes);
+        now.peakBytes = now.bytes > now.peakBytes ? now.bytes : now.peakBytes;
         now.blocks++;
         now.totalBlocks++;
-        now.peakBlocks = Math.max(now.peakBlocks, now.blocks);
+        now.peakBlocks = now.blocks > now.peakBlocks ? now.blocks : now.peakBlocks;
         lock.unlock();
-        return address;
     }
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-        } catch (DeviceException e) {
-            subtract(byteSize); // no longer live
+        } catch (TakenBackException e) {
+            subtract(byteSize);
             throw e;
         }
         subtract(byteSize);

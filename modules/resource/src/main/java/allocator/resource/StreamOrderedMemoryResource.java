@@ -30,7 +30,8 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
      * @param byteAlignment the requested alignment in bytes
      * @param stream a stream of the same device
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#deallocate(long, long, long)}
-     * @throws IllegalStateException if {@code stream} is closed
+     * @throws IllegalStateException if {@code stream} is closed, unless this resource only waits for streams: the work
+     *     of a closed one is complete
      */
     void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream);
 

@@ -34,6 +34,11 @@ final class SynchronizingResource implements StreamOrderedMemoryResource {
     }
 
     @Override
+    public long reserve(long byteSize, long byteAlignment) {
+        return upstream.reserve(byteSize, byteAlignment);
+    }
+
+    @Override
     public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
         requireNotBoundToAnother(stream);
         return upstream.allocate(byteSize, byteAlignment);
@@ -48,9 +53,18 @@ final class SynchronizingResource implements StreamOrderedMemoryResource {
     public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
         requireNotBoundToAnother(stream);
         if (address != 0 && upstream.context().equals(MemoryContext.ANY)) {
-            stream.flush();
+            await(stream);
         }
         upstream.deallocate(address, byteSize, byteAlignment);
+    }
+
+    /** Waits until the work of a stream is complete; that of a closed one is. */
+    static void await(SyncStream stream) {
+        try {
+            stream.flush();
+        } catch (IllegalStateException e) {
+            // The stream is closed, which has waited for its work.
+        }
     }
 
     private void requireNotBoundToAnother(SyncStream stream) {

@@ -13,13 +13,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * A resource without memory. It returns the lowest free address, so a freed address is reused at once, and records
  * every call.
  */
 public class FakeResource implements StreamOrderedMemoryResource {
-    private static final long BASE = 0x10_0000;
     private static final long STEP = 1L << 32;
 
     /** The calls so far. */
@@ -28,8 +28,10 @@ public class FakeResource implements StreamOrderedMemoryResource {
     private final Map<Long, Long> live = new HashMap<>();
     private final MemoryKind kind;
     private final long capacity;
+    private long base = 0x10_0000;
     private long bytes;
     private Runnable afterFree = () -> {};
+    private Consumer<String> before = call -> {};
 
     /**
      * Creates a resource.
@@ -52,6 +54,17 @@ public class FakeResource implements StreamOrderedMemoryResource {
     }
 
     /**
+     * Sets the lowest address.
+     *
+     * @param lowest a multiple of 256
+     * @return this resource
+     */
+    public FakeResource base(long lowest) {
+        base = lowest;
+        return this;
+    }
+
+    /**
      * Sets a hook.
      *
      * @param action called when an address is free and the call has not returned yet
@@ -59,6 +72,17 @@ public class FakeResource implements StreamOrderedMemoryResource {
      */
     public FakeResource afterFree(Runnable action) {
         afterFree = action;
+        return this;
+    }
+
+    /**
+     * Sets a hook.
+     *
+     * @param action called with the name of each call before it does anything
+     * @return this resource
+     */
+    public FakeResource before(Consumer<String> action) {
+        before = action;
         return this;
     }
 
@@ -80,6 +104,7 @@ public class FakeResource implements StreamOrderedMemoryResource {
     public long allocate(long byteSize, long byteAlignment) {
         Requests.requireValid(byteSize, byteAlignment);
         Requests.requireAtMost(byteAlignment, 256, this);
+        before.accept("allocate");
         synchronized (this) {
             calls.add("allocate " + byteSize + " aligned " + byteAlignment);
             if (byteSize == 0) {
@@ -89,7 +114,7 @@ public class FakeResource implements StreamOrderedMemoryResource {
                 throw new OutOfMemoryException(
                         "No more addresses", Shortage.ofDevice(memory(), byteSize, capacity - bytes));
             }
-            long address = BASE;
+            long address = base;
             while (live.containsKey(address)) {
                 address += STEP;
             }
@@ -101,6 +126,7 @@ public class FakeResource implements StreamOrderedMemoryResource {
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment) {
+        before.accept("deallocate");
         synchronized (this) {
             calls.add("deallocate " + byteSize + " aligned " + byteAlignment);
             if (!live.remove(address, byteSize)) {
@@ -125,6 +151,12 @@ public class FakeResource implements StreamOrderedMemoryResource {
             calls.add("on " + stream.handle());
         }
         deallocate(address, byteSize, byteAlignment);
+    }
+
+    /** Takes all blocks back. */
+    public synchronized void clear() {
+        live.clear();
+        bytes = 0;
     }
 
     /**

@@ -44,7 +44,7 @@ class FallbackResourceTest {
     }
 
     @Test
-    void theFailureOfTheSecondCarriesThatOfTheFirst() {
+    void theFailureOfTheFirstCarriesThatOfTheSecond() {
         MemoryResource both = new FallbackResource(new FakeResource(1), new FakeResource(2));
         assertThatThrownBy(() -> both.allocate(3))
                 .isInstanceOf(OutOfMemoryException.class)

@@ -3,6 +3,7 @@ package allocator.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.testkit.FaultyCalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
@@ -36,6 +37,23 @@ class ResourceArenaTest {
             assertThatThrownBy(() -> arena.allocate(8)).isInstanceOf(IllegalStateException.class);
             assertThat(counted.statistics().blocks()).isZero();
         }
+    }
+
+    @Test
+    void aCloseThatFailsTriesEverySegmentAndAnotherCloseTheRest() {
+        FakeResource host = new FakeResource(MemoryKind.HOST, 1000);
+        ResourceArena arena = ResourceArena.ofConfined(host);
+        arena.allocate(100);
+        arena.allocate(200);
+        arena.allocate(300);
+        FaultyCalls calls = new FaultyCalls();
+        host.before(calls);
+        calls.failAt(2, false, () -> new AssertionError("injected"));
+        assertThatThrownBy(arena::close).hasMessage("injected");
+        assertThat(host.bytes()).isEqualTo(200);
+        arena.close();
+        assertThat(host.bytes()).isZero();
+        assertThatThrownBy(arena::close).isInstanceOf(IllegalStateException.class);
     }
 
     @Test

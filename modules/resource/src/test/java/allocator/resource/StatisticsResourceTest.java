@@ -50,14 +50,27 @@ class StatisticsResourceTest {
     }
 
     @Test
-    void aBlockWhoseDeallocationTheDriverFailsIsNoLongerLive() {
+    void aBlockWhoseDeallocationFailsIsStillLive() {
         long address = counted.allocate(100);
-        addresses.afterFree(() -> {
+        addresses.before(call -> {
             throw new DeviceException("the driver fails", null);
         });
         assertThatThrownBy(() -> counted.deallocate(address, 100)).isInstanceOf(DeviceException.class);
+        assertThat(counted.statistics().bytes()).isEqualTo(100);
+        addresses.before(call -> {});
+        counted.deallocate(address, 100);
         assertThat(counted.statistics().bytes()).isZero();
         assertThat(counted.statistics().blocks()).isZero();
+    }
+
+    @Test
+    void aBlockThatAnAllocatorHasTakenBackIsNotLive() {
+        long address = counted.allocate(100);
+        addresses.afterFree(() -> {
+            throw new TakenBackException(new DeviceException("the driver fails", null));
+        });
+        assertThatThrownBy(() -> counted.deallocate(address, 100)).isInstanceOf(TakenBackException.class);
+        assertThat(counted.statistics().bytes()).isZero();
     }
 
     @Test

@@ -35,6 +35,8 @@ public final class NativeMemory {
     public static long allocate(long byteAlignment, long byteSize) {
         try {
             return (long) ALIGNED_ALLOC.invokeExact(byteAlignment, byteSize);
+        } catch (RuntimeException | Error e) {
+            throw e; // before the function was called: the Java heap or the stack has ended
         } catch (Throwable e) {
             throw new AssertionError("a C function throws nothing", e);
         }
@@ -48,6 +50,8 @@ public final class NativeMemory {
     public static void free(long address) {
         try {
             FREE.invokeExact(address);
+        } catch (RuntimeException | Error e) {
+            throw e; // before the function was called: the Java heap or the stack has ended
         } catch (Throwable e) {
             throw new AssertionError("a C function throws nothing", e);
         }

@@ -9,6 +9,20 @@ import java.lang.invoke.VarHandle;
  *
  * <p>The holder must not block, call back or run long. A waiting thread spins briefly and then yields, so that a
  * preempted holder gets a processor. Not reentrant.
+ *
+ * <p>A call of {@link #unlock} in a {@code finally} block may fail where the stack has ended, and would leave the lock
+ * locked. A section is therefore written so that every failure releases the lock with one store:
+ *
+ * <pre>{@code
+ * lock.lock();
+ * try {
+ *     change();
+ *     lock.unlock();
+ * } catch (Throwable e) {
+ *     lock.held = 0;
+ *     throw e;
+ * }
+ * }</pre>
  */
 public final class SpinLock {
     private static final int SPINS_BEFORE_YIELD = 64;
@@ -17,42 +31,48 @@ public final class SpinLock {
 
     static {
         try {
-            HELD = MethodHandles.lookup().findVarHandle(SpinLock.class, "held", boolean.class);
+            HELD = MethodHandles.lookup().findVarHandle(SpinLock.class, "held", int.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
+        final SpinLock first = new SpinLock(); // links the calls below, which takes more stack than later ones
+        first.lock();
+        first.unlock();
     }
 
-    /** Accessed only through {@link #HELD}. */
-    @SuppressWarnings("UnusedVariable")
-    private boolean held;
+    /** 1 while the lock is held, otherwise 0. The holder alone may set it, to 0, after a failure. */
+    public volatile int held;
 
     /** Creates a lock that is not held. */
     public SpinLock() {}
 
-    /** Locks; waits while another thread holds the lock. */
+    /** Locks; waits while another thread holds the lock. Takes more stack than {@link #unlock}. */
     public void lock() {
-        if (!HELD.compareAndSet(this, false, true)) {
+        if (!tryLock()) {
             lockAfterWaiting();
         }
+    }
+
+    private boolean tryLock() {
+        return HELD.compareAndSet(this, 0, 1);
     }
 
     @SuppressWarnings("ThreadPriorityCheck") // a preempted holder needs a processor
     private void lockAfterWaiting() {
         int spins = 0;
         do {
-            while ((boolean) HELD.getOpaque(this)) {
+            while ((int) HELD.getOpaque(this) != 0) {
                 if (++spins < SPINS_BEFORE_YIELD) {
                     Thread.onSpinWait();
                 } else {
                     Thread.yield();
                 }
             }
-        } while (!HELD.compareAndSet(this, false, true));
+        } while (!tryLock());
     }
 
     /** Unlocks. Only the holder may call it. */
     public void unlock() {
-        HELD.setRelease(this, false);
+        HELD.setRelease(this, 0);
     }
 }

@@ -1,10 +1,10 @@
 package allocator.resource.budget;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.SpinLock;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;
-import allocator.spi.OutOfMemoryException.Shortage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +41,11 @@ public final class Budget implements AutoCloseable {
     private long rejections;
     private boolean isClosed;
 
+    // The children to which bytes are charged, as a list without objects of its own
+    private @Nullable Budget firstHolder;
+    private @Nullable Budget nextHolder;
+    private @Nullable Budget previousHolder;
+
     /**
      * The numbers of a budget at one moment.
      *
@@ -53,22 +58,7 @@ public final class Budget implements AutoCloseable {
      * @param rejections number of requests that this budget rejected, its own and those of its children
      */
     public record Status(
-            String name, long limit, long charge, long reservation, long available, long peakCharge, long rejections) {
-        /**
-         * Returns the exception for a request that the budget rejected with these numbers.
-         *
-         * @param memory the memory that was requested
-         * @param byteSize the size of the request in bytes
-         * @param report what was tried to make room, or other details; may be empty
-         * @return the exception
-         */
-        public OutOfMemoryException outOfMemory(MemoryInfo memory, long byteSize, String report) {
-            final Shortage shortage = new Shortage(
-                    memory, byteSize, byteSize, limit, charge, charge, available, OutOfMemoryException.UNKNOWN);
-            return new OutOfMemoryException(
-                    "The budget " + name + " cannot grant " + byteSize + " bytes", shortage, report, null);
-        }
-    }
+            String name, long limit, long charge, long reservation, long available, long peakCharge, long rejections) {}
 
     private Budget(String name, @Nullable Budget parent, SpinLock lock, long limit, long reservation) {
         this.name = name;
@@ -125,7 +115,8 @@ public final class Budget implements AutoCloseable {
      */
     public @Nullable Budget tryReserve(String childName, long byteSize) {
         requireNotNegative(childName, "reservation", byteSize);
-        return tryCharge(byteSize) ? new Budget(childName, this, lock, byteSize, byteSize) : null;
+        final Budget child = new Budget(childName, this, lock, byteSize, byteSize);
+        return tryCharge(byteSize) ? child : null;
     }
 
     /**
@@ -134,7 +125,7 @@ public final class Budget implements AutoCloseable {
      * @param byteSize number of bytes, at least 0
      * @return whether they were charged
      * @throws IllegalArgumentException if the size is negative
-     * @throws IllegalStateException if this budget is closed
+     * @throws IllegalStateException if this budget or one above is closed
      */
     public boolean tryCharge(long byteSize) {
         return charge(byteSize) == null;
@@ -146,44 +137,11 @@ public final class Budget implements AutoCloseable {
      * @param byteSize number of bytes, at least 0
      * @return {@code null} if they were charged; otherwise the numbers of the budget that rejected them, at that moment
      * @throws IllegalArgumentException if the size is negative
-     * @throws IllegalStateException if this budget is closed
+     * @throws IllegalStateException if this budget or one above is closed
      */
     public @Nullable Status charge(long byteSize) {
         requireNotNegative(name, "charge", byteSize);
-        lock.lock();
-        try {
-            requireOpen();
-            final Budget rejecting = rejecting(byteSize);
-            if (rejecting == null) {
-                add(byteSize);
-                return null;
-            }
-            rejecting.rejections++;
-            return rejecting.statusLocked();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private @Nullable Budget rejecting(long byteSize) {
-        long growth = byteSize;
-        for (Budget budget = this; budget != null && growth > 0; budget = budget.parent) {
-            if (growth > budget.limit - budget.charge) {
-                return budget;
-            }
-            growth = budget.shareOf(budget.charge + growth) - budget.shareOf(budget.charge);
-        }
-        return null;
-    }
-
-    private void add(long byteSize) {
-        long growth = byteSize;
-        for (Budget budget = this; budget != null && growth > 0; budget = budget.parent) {
-            final long before = budget.shareOf(budget.charge);
-            budget.charge += growth;
-            budget.peakCharge = Math.max(budget.peakCharge, budget.charge);
-            growth = budget.shareOf(budget.charge) - before;
-        }
+        return change(byteSize, false);
     }
 
     /**
@@ -195,24 +153,93 @@ public final class Budget implements AutoCloseable {
      */
     public void release(long byteSize) {
         requireNotNegative(name, "release", byteSize);
+        change(byteSize, true);
+    }
+
+    /**
+     * Charges or releases. One method does both, so a thread with enough stack for a charge has enough to release it
+     * when what follows fails; the changes are stores that no call divides.
+     */
+    private @Nullable Status change(long byteSize, boolean isRelease) {
         lock.lock();
         try {
-            if (byteSize > charge) {
-                throw new IllegalStateException(
-                        "release of " + byteSize + " bytes from " + name + ", to which " + charge + " are charged");
+            final Budget rejecting = isRelease ? requireCharged(byteSize) : rejecting(byteSize);
+            Status rejection = null;
+            if (rejecting != null) {
+                rejecting.rejections++;
+                rejection = rejecting.statusLocked();
+            } else {
+                add(isRelease ? -byteSize : byteSize);
             }
-            subtract(byteSize);
-        } finally {
             lock.unlock();
+            return rejection;
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
     }
 
-    private void subtract(long byteSize) {
-        long decline = byteSize;
-        for (Budget budget = this; budget != null && decline > 0; budget = budget.parent) {
-            final long before = budget.shareOf(budget.charge);
-            budget.charge -= decline;
-            decline = before - budget.shareOf(budget.charge);
+    private @Nullable Budget requireCharged(long byteSize) {
+        if (byteSize > charge) {
+            throw new IllegalStateException(
+                    "release of " + byteSize + " bytes from " + name + ", to which " + charge + " are charged");
+        }
+        return null;
+    }
+
+    /** Returns the budget that rejects a charge, {@code null} if none does; throws if one at or above is closed. */
+    private @Nullable Budget rejecting(long byteSize) {
+        Budget rejecting = null;
+        long growth = byteSize;
+        for (Budget budget = this; budget != null; budget = budget.parent) {
+            if (budget.isClosed) {
+                throw new IllegalStateException("the budget " + budget + " is closed");
+            }
+            if (rejecting == null && growth > 0) {
+                if (growth > budget.limit - budget.charge) {
+                    rejecting = budget;
+                } else {
+                    growth = budget.shareOf(budget.charge + growth) - budget.shareOf(budget.charge);
+                }
+            }
+        }
+        return rejecting;
+    }
+
+    /** Adds bytes, or takes them away if negative. From the first store on, calls nothing that could fail. */
+    private void add(long byteSize) {
+        long change = byteSize;
+        for (Budget budget = this; budget != null && change != 0; budget = budget.parent) {
+            final long reserved = budget.reservation;
+            final long before = budget.charge;
+            final long after = before + change;
+            budget.charge = after;
+            if (after > budget.peakCharge) {
+                budget.peakCharge = after;
+            }
+            final Budget above = budget.parent;
+            if (above != null && before == 0) {
+                final Budget first = above.firstHolder;
+                if (first != null) {
+                    first.previousHolder = budget;
+                }
+                budget.nextHolder = first;
+                above.firstHolder = budget;
+            } else if (above != null && after == 0) {
+                final Budget next = budget.nextHolder;
+                final Budget previous = budget.previousHolder;
+                if (next != null) {
+                    next.previousHolder = previous;
+                }
+                if (previous != null) {
+                    previous.nextHolder = next;
+                } else {
+                    above.firstHolder = next;
+                }
+                budget.nextHolder = null;
+                budget.previousHolder = null;
+            }
+            change = (after > reserved ? after : reserved) - (before > reserved ? before : reserved);
         }
     }
 
@@ -241,15 +268,19 @@ public final class Budget implements AutoCloseable {
      * @return limit, charge and the other numbers
      */
     public Status status() {
+        final Status status;
         lock.lock();
         try {
-            return statusLocked();
-        } finally {
+            status = statusLocked();
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
+        return status;
     }
 
-    private Status statusLocked() {
+    Status statusLocked() {
         return new Status(name, limit, charge, reservation, available(), peakCharge, rejections);
     }
 
@@ -259,11 +290,60 @@ public final class Budget implements AutoCloseable {
         }
         long above = UNLIMITED;
         if (parent != null) {
+            if (parent.isAnyClosed()) {
+                return 0;
+            }
             above = parent.available();
             final long inReservation = reservation - Math.min(reservation, charge);
             above = above > UNLIMITED - inReservation ? UNLIMITED : above + inReservation;
         }
         return Math.max(0, Math.min(limit - charge, above));
+    }
+
+    private boolean isAnyClosed() {
+        for (Budget budget = this; budget != null; budget = budget.parent) {
+            if (budget.isClosed) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Returns the exception for a request that this budget or one above rejected. Its dump names the request, the
+     * budgets that it would have been charged to, and who holds what of the one that rejected it.
+     *
+     * @param rejection the numbers that {@link #charge} returned
+     * @param memory the memory that was requested
+     * @param byteSize the size of the request in bytes
+     * @param report what was tried to make room, or other details, for the dump; may be empty
+     * @return the exception
+     */
+    public OutOfMemoryException outOfMemory(Status rejection, MemoryInfo memory, long byteSize, String report) {
+        return BudgetDump.exception(this, rejection, memory, byteSize, report);
+    }
+
+    /** Returns the parent, {@code null} if there is none. */
+    @Nullable
+    Budget parent() {
+        return parent;
+    }
+
+    /** Returns the lock of the tree. */
+    SpinLock lock() {
+        return lock;
+    }
+
+    /** Returns the first child to which bytes are charged, the others by {@link #nextHolder}. Under the lock. */
+    @Nullable
+    Budget firstHolder() {
+        return firstHolder;
+    }
+
+    /** Returns the next child of the same parent to which bytes are charged. Under the lock. */
+    @Nullable
+    Budget nextHolder() {
+        return nextHolder;
     }
 
     /**
@@ -273,17 +353,13 @@ public final class Budget implements AutoCloseable {
      * @return whether it is
      */
     public boolean isLimitBelow(long byteSize) {
+        boolean isBelow = false;
         lock.lock();
-        try {
-            for (Budget budget = this; budget != null; budget = budget.parent) {
-                if (byteSize > budget.limit) {
-                    return true;
-                }
-            }
-            return false;
-        } finally {
-            lock.unlock();
+        for (Budget budget = this; budget != null; budget = budget.parent) {
+            isBelow |= byteSize > budget.limit;
         }
+        lock.unlock();
+        return isBelow;
     }
 
     /** Returns whether both are in one tree, so that a charge to one may count for the other too. */
@@ -292,31 +368,22 @@ public final class Budget implements AutoCloseable {
     }
 
     /**
-     * Closes this budget: it grants no more requests and releases the part of its reservation that is not charged. Its
-     * charge stays until it is released. A second call does nothing.
+     * Closes this budget: neither it nor a budget below it grants requests any more, and the part of its reservation
+     * that is not charged is released. Its charge stays until it is released. A second call does nothing.
      */
     @Override
     public void close() {
+        StackReserve.touch();
         lock.lock();
-        try {
-            if (isClosed) {
-                return;
-            }
+        if (!isClosed) {
             isClosed = true;
             final long unneeded = shareOf(charge) - charge;
             reservation = 0;
             if (parent != null) {
-                parent.subtract(unneeded);
+                parent.add(-unneeded);
             }
-        } finally {
-            lock.unlock();
         }
-    }
-
-    private void requireOpen() {
-        if (isClosed) {
-            throw new IllegalStateException("the budget " + name + " is closed");
-        }
+        lock.unlock();
     }
 
     private static void requireNotNegative(String name, String what, long byteSize) {

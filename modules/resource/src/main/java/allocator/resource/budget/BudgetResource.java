@@ -1,16 +1,18 @@
 package allocator.resource.budget;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.AlignedResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
-import allocator.spi.DeviceException;
+import allocator.resource.TakenBackException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Charges every allocation to a {@link Budget} by its requested size, from before the upstream allocates until after it
- * has deallocated. The upstream never has more bytes allocated than the budget grants.
+ * has deallocated. The upstream never has more bytes allocated than the budget grants. An allocation or a deallocation
+ * that throws has changed no charge.
  *
  * <p>Place it above decorators that only observe, and below {@link AlignedResource}, which adds padding to requests.
  */
@@ -81,13 +83,22 @@ public final class BudgetResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        return allocate(byteSize, byteAlignment, stream, false);
+    }
+
+    @Override
+    protected long doReserve(long byteSize, long byteAlignment) {
+        return allocate(byteSize, byteAlignment, null, true);
+    }
+
+    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         final Budget.Status rejection = budget.charge(byteSize);
         if (rejection != null) {
             chargeUnderPressure(byteSize, rejection);
         }
         boolean isAllocated = false;
         try {
-            final long address = allocateUpstream(byteSize, byteAlignment, stream);
+            final long address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
             isAllocated = true;
             return address;
         } finally {
@@ -98,9 +109,10 @@ public final class BudgetResource extends ResourceDecorator {
     }
 
     private void chargeUnderPressure(long byteSize, Budget.Status rejection) {
+        StackReserve.touch();
         final StringBuilder report = new StringBuilder();
         if (budget.isLimitBelow(byteSize) || !ladder.climb(byteSize, () -> budget.tryCharge(byteSize), report)) {
-            throw rejection.outOfMemory(memory(), byteSize, report.toString());
+            throw budget.outOfMemory(rejection, memory(), byteSize, report.toString());
         }
     }
 
@@ -108,8 +120,8 @@ public final class BudgetResource extends ResourceDecorator {
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-        } catch (DeviceException e) {
-            budget.release(byteSize); // no longer live
+        } catch (TakenBackException e) {
+            budget.release(byteSize);
             throw e;
         }
         budget.release(byteSize);

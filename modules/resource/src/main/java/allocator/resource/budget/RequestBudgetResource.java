@@ -1,10 +1,11 @@
 package allocator.resource.budget;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
+import allocator.resource.TakenBackException;
 import allocator.resource.base.AddressTable;
-import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -55,29 +56,43 @@ public final class RequestBudgetResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        return allocate(byteSize, byteAlignment, stream, false);
+    }
+
+    @Override
+    protected long doReserve(long byteSize, long byteAlignment) {
+        return allocate(byteSize, byteAlignment, null, true);
+    }
+
+    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         if (!CURRENT.isBound()) {
-            return allocateUpstream(byteSize, byteAlignment, stream);
+            return allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         }
         final Budget budget = CURRENT.get();
         requireUnrelated(budget);
-        final Budget.Status rejection = budget.charge(byteSize);
-        if (rejection != null) {
-            throw rejection.outOfMemory(memory(), byteSize, "");
-        }
+        charged.prepare();
         long address = 0;
         boolean isCharged = false;
         try {
-            address = allocateUpstream(byteSize, byteAlignment, stream);
-            record(address, byteSize, budget);
+            charge(budget, byteSize);
             isCharged = true;
-            return address;
+            address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         } finally {
-            if (!isCharged) {
-                budget.release(byteSize);
-                if (address != 0) {
-                    deallocateUpstream(address, byteSize, byteAlignment, stream);
+            if (address == 0) {
+                charged.abandon();
+                if (isCharged) {
+                    budget.release(byteSize);
                 }
             }
+        }
+        charged.enter(address, byteSize, budget);
+        return address;
+    }
+
+    private void charge(Budget budget, long byteSize) {
+        final Budget.Status rejection = budget.charge(byteSize);
+        if (rejection != null) {
+            throw budget.outOfMemory(rejection, memory(), byteSize, "");
         }
     }
 
@@ -90,50 +105,40 @@ public final class RequestBudgetResource extends ResourceDecorator {
         }
     }
 
-    private void record(long address, long byteSize, Budget budget) {
-        charged.lock();
-        try {
-            charged.put(address, byteSize, budget);
-        } finally {
-            charged.unlock();
-        }
-    }
-
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         final Budget budget = forget(address);
+        boolean isLive = true;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
-        } catch (DeviceException e) {
-            release(budget, byteSize); // no longer live
+            isLive = false;
+        } catch (TakenBackException e) {
+            isLive = false;
             throw e;
-        } catch (RuntimeException e) {
-            if (budget != null) {
-                record(address, byteSize, budget);
+        } finally {
+            if (budget != null && isLive) {
+                charged.restore(address, byteSize, budget);
+            } else if (budget != null) {
+                budget.release(byteSize);
             }
-            throw e;
-        }
-        release(budget, byteSize);
-    }
-
-    private static void release(@Nullable Budget budget, long byteSize) {
-        if (budget != null) {
-            budget.release(byteSize);
         }
     }
 
     private @Nullable Budget forget(long address) {
-        charged.lock();
+        StackReserve.touchBriefly();
+        Budget budget = null;
+        charged.lock.lock();
         try {
             final int slot = charged.find(address);
-            if (slot < 0) {
-                return null;
+            if (slot >= 0) {
+                budget = charged.attachment(slot);
+                charged.remove(slot);
             }
-            final Budget budget = charged.attachment(slot);
-            charged.remove(slot);
-            return budget;
-        } finally {
-            charged.unlock();
+            charged.lock.unlock();
+        } catch (Throwable e) {
+            charged.lock.held = 0;
+            throw e;
         }
+        return budget;
     }
 }

@@ -3,34 +3,42 @@ package allocator.resource.log;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
-import java.util.concurrent.locks.ReentrantLock;
 
-/** A log that writes lines, one at a time. A line that cannot be written is dropped and counted. */
+/**
+ * A log that writes lines, one at a time. A line that cannot be written is dropped and counted, whatever the writer
+ * throws.
+ */
 abstract class LineLog implements ResourceLog, AutoCloseable {
     private final Writer out;
 
     /** Guards the writer and the state of subclasses. */
-    final ReentrantLock lock = new ReentrantLock();
+    final Object lock = new Object();
 
     private long dropped;
 
     LineLog(Writer out, String header) {
         this.out = out;
         try {
-            out.write(header);
-            out.write('\n');
+            out.write(header + '\n');
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    /** Writes a line. The caller holds the lock. */
-    final void write(CharSequence line) {
+    /**
+     * Writes a line, or drops it. The caller holds the lock.
+     *
+     * @return whether it was written
+     */
+    final boolean write(CharSequence line) {
+        boolean isWritten = false;
         try {
-            out.append(line).append('\n');
-        } catch (IOException e) {
+            out.write(line.toString() + '\n');
+            isWritten = true;
+        } catch (Throwable e) {
             dropped++;
         }
+        return isWritten;
     }
 
     /** Counts a record that cannot be written. The caller holds the lock. */
@@ -40,11 +48,8 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
 
     @Override
     public final long droppedRecords() {
-        lock.lock();
-        try {
+        synchronized (lock) {
             return dropped;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -54,25 +59,23 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
      * @throws UncheckedIOException if that fails
      */
     public final void flush() {
-        lock.lock();
-        try {
-            out.flush();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } finally {
-            lock.unlock();
+        synchronized (lock) {
+            try {
+                out.flush();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
     }
 
     @Override
     public final void close() {
-        lock.lock();
-        try {
-            out.close();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } finally {
-            lock.unlock();
+        synchronized (lock) {
+            try {
+                out.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
         }
     }
 }

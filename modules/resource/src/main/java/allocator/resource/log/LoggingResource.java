@@ -1,13 +1,20 @@
 package allocator.resource.log;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
+import allocator.resource.TakenBackException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
-/** Reports every allocation and deallocation to a {@link ResourceLog}. */
+/**
+ * Reports every allocation and deallocation to a {@link ResourceLog}. Whatever the log throws is ignored. A
+ * deallocation that failed, and after which the block is still live, is followed by a record of the block as if it were
+ * allocated again.
+ */
 public final class LoggingResource extends ResourceDecorator {
     private final ResourceLog log;
 
@@ -29,20 +36,66 @@ public final class LoggingResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        return allocate(byteSize, byteAlignment, stream, false);
+    }
+
+    @Override
+    protected long doReserve(long byteSize, long byteAlignment) {
+        return allocate(byteSize, byteAlignment, null, true);
+    }
+
+    private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
+        StackReserve.touch();
         final long address;
         try {
-            address = allocateUpstream(byteSize, byteAlignment, stream);
+            address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         } catch (OutOfMemoryException e) {
-            log.failed(byteSize, stream);
+            failed(byteSize, stream);
             throw e;
         }
-        log.allocated(address, byteSize, stream);
+        allocated(address, byteSize, stream);
         return address;
+    }
+
+    private void failed(long byteSize, @Nullable SyncStream stream) {
+        try {
+            log.failed(byteSize, stream);
+        } catch (Throwable e) {
+            // The failure of the allocation is the one to report.
+        }
+    }
+
+    private void allocated(long address, long byteSize, @Nullable SyncStream stream) {
+        try {
+            log.allocated(address, byteSize, stream);
+        } catch (Throwable e) {
+            // The caller has the memory, whether or not the log has a record of it.
+        }
     }
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        log.freed(address, byteSize, stream);
-        deallocateUpstream(address, byteSize, byteAlignment, stream);
+        StackReserve.touch();
+        freed(address, byteSize, stream);
+        boolean isLive = true;
+        try {
+            deallocateUpstream(address, byteSize, byteAlignment, stream);
+            isLive = false;
+        } catch (TakenBackException | InvalidFreeException e) {
+            isLive = false;
+            throw e;
+        } finally {
+            if (isLive) {
+                allocated(address, byteSize, stream);
+            }
+        }
+    }
+
+    private void freed(long address, long byteSize, @Nullable SyncStream stream) {
+        try {
+            log.freed(address, byteSize, stream);
+        } catch (Throwable e) {
+            // The memory goes back, whether or not the log has a record of it.
+        }
     }
 }

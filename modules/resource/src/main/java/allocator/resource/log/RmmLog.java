@@ -2,6 +2,8 @@ package allocator.resource.log;
 
 import allocator.resource.MemoryResource;
 import allocator.resource.StreamOrderedMemoryResource;
+import allocator.spi.OptionKey;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.io.IOException;
 import java.io.Reader;
@@ -12,10 +14,8 @@ import java.nio.file.Path;
 import java.time.LocalTime;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -112,18 +112,21 @@ public final class RmmLog extends LineLog {
     }
 
     private void write(Action action, long address, long byteSize, @Nullable SyncStream stream) {
-        lock.lock();
-        try {
-            final StringBuilder line = new StringBuilder(96);
-            line.append(Thread.currentThread().threadId()).append(',');
-            TIME.formatTo(LocalTime.now(ZoneId.systemDefault()), line);
-            line.append(',').append(action.text);
-            line.append(",0x").append(Long.toHexString(address));
-            line.append(',').append(byteSize);
-            line.append(",0x").append(Long.toHexString(stream == null ? 0 : stream.handle()));
+        synchronized (lock) {
+            final StringBuilder line;
+            try {
+                line = new StringBuilder(96);
+                line.append(Thread.currentThread().threadId()).append(',');
+                TIME.formatTo(LocalTime.now(ZoneId.systemDefault()), line);
+                line.append(',').append(action.text);
+                line.append(",0x").append(Long.toHexString(address));
+                line.append(',').append(byteSize);
+                line.append(",0x").append(Long.toHexString(stream == null ? 0 : stream.handle()));
+            } catch (Throwable e) {
+                drop();
+                return;
+            }
             write(line);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -167,7 +170,9 @@ public final class RmmLog extends LineLog {
 
     /**
      * Replays a log on a resource, in order. At the end it deallocates what is still live, without a stream: no work
-     * that uses the memory may be incomplete then.
+     * that uses the memory may be incomplete then. If the log allocates an address again whose deallocation it lacks,
+     * the earlier block is deallocated first, and not counted. If the resource throws anything but
+     * {@link OutOfMemoryException}, the replay ends with that exception, after the same deallocations.
      *
      * @param entries the entries of the log
      * @param resource where the memory comes from
@@ -179,38 +184,26 @@ public final class RmmLog extends LineLog {
         final RmmReplayer replayer = new RmmReplayer(resource, streams);
         try {
             entries.forEach(replayer::replay);
-        } finally {
-            replayer.end();
+        } catch (RuntimeException | Error e) {
+            replayer.endAfter(e);
+            throw e;
         }
+        replayer.end();
         return replayer.result();
     }
 
     /**
      * Writes a log as a trace of this project, {@code op,id,bytes,stream}. Blocks and streams are numbered in order of
-     * appearance. Failed allocations and deallocations of memory from before the log are left out.
+     * appearance. Failed allocations and deallocations of memory from before the log are left out. A block whose
+     * address is allocated again without a deallocation is freed before that.
      *
      * @param entries the entries of the log
      * @param out receives the trace; stays open
+     * @throws IllegalArgumentException if a block is larger than a trace can say, {@link OptionKey#MAX_SIZE}, or has a
+     *     negative size; nothing is written then
      * @throws IOException if writing fails
      */
     public static void writeTrace(List<Entry> entries, Writer out) throws IOException {
-        final Map<Long, Long> ids = new HashMap<>();
-        final Map<Long, Integer> streams = new HashMap<>();
-        long nextId = 0;
-        out.write(TraceLog.HEADER + "\n");
-        for (Entry entry : entries) {
-            if (entry.action == Action.ALLOCATE_FAILURE || entry.address == 0) {
-                continue;
-            }
-            final boolean isFree = entry.action == Action.FREE;
-            final Long id = isFree ? ids.remove(entry.address) : Long.valueOf(nextId++);
-            if (id != null) {
-                if (!isFree) {
-                    ids.put(entry.address, id);
-                }
-                final int stream = streams.computeIfAbsent(entry.stream, key -> streams.size());
-                out.write(TraceLog.line(isFree, id, entry.byteSize, stream) + "\n");
-            }
-        }
+        RmmTrace.write(entries, out);
     }
 }

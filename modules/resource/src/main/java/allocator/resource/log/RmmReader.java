@@ -7,9 +7,18 @@ import java.io.IOException;
 import java.io.Reader;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** Reads the lines of an RMM log. Finds the columns by their names in the header, as RMM's own tools do. */
 final class RmmReader {
+    /** Some editors put it at the start of a file. */
+    private static final String BYTE_ORDER_MARK = "\uFEFF";
+
+    /** ASCII digits only, unlike the parsers of {@link Long}. */
+    private static final Pattern DECIMAL = Pattern.compile("-?[0-9]+");
+
+    private static final Pattern HEXADECIMAL = Pattern.compile("[0-9a-fA-F]+");
+
     private final int thread;
     private final int action;
     private final int pointer;
@@ -30,17 +39,19 @@ final class RmmReader {
     private static int index(List<String> names, String column, String name) {
         final int index = names.indexOf(column);
         if (index < 0) {
-            throw new IllegalArgumentException(name + ":1: there is no column " + column + " in " + names);
+            throw new IllegalArgumentException(
+                    name + ":1: there is no column " + column + " in " + printable(names.toString()));
         }
         return index;
     }
 
     static List<Entry> read(Reader in, String name) throws IOException {
         final BufferedReader lines = new BufferedReader(in);
-        final String header = lines.readLine();
-        if (header == null) {
+        final String first = lines.readLine();
+        if (first == null) {
             throw new IllegalArgumentException(name + ":1: the header " + RmmLog.HEADER + " is missing");
         }
+        final String header = first.startsWith(BYTE_ORDER_MARK) ? first.substring(1) : first;
         final RmmReader reader = new RmmReader(header, name);
         final List<Entry> entries = new ArrayList<>();
         int number = 1;
@@ -76,7 +87,7 @@ final class RmmReader {
                 return action;
             }
         }
-        throw new IllegalArgumentException(place + ": action '" + text + "' is unknown");
+        throw new IllegalArgumentException(place + ": action '" + printable(text) + "' is unknown");
     }
 
     /** Parses hexadecimal with {@code 0x}. Old versions of RMM print {@code (nil)} for none and streams as decimals. */
@@ -89,9 +100,25 @@ final class RmmReader {
 
     private static long number(String text, int radix, String what, String place) {
         try {
+            if (!(radix == 16 ? HEXADECIMAL : DECIMAL).matcher(text).matches()) {
+                throw new NumberFormatException();
+            }
             return radix == 16 ? Long.parseUnsignedLong(text, radix) : Long.parseLong(text, radix);
         } catch (NumberFormatException e) {
-            throw new IllegalArgumentException(place + ": " + what + " '" + text + "' is not a number", e);
+            throw new IllegalArgumentException(place + ": " + what + " '" + printable(text) + "' is not a number", e);
         }
+    }
+
+    /** Returns a text of the log for a message, with its control characters escaped. */
+    private static String printable(String text) {
+        final StringBuilder shown = new StringBuilder();
+        text.codePoints().forEach(c -> {
+            if (Character.isISOControl(c)) {
+                shown.append(String.format("\\u%04x", c));
+            } else {
+                shown.appendCodePoint(c);
+            }
+        });
+        return shown.toString();
     }
 }

@@ -1,8 +1,10 @@
 package allocator.resource.log;
 
 import allocator.resource.StreamOrderedMemoryResource;
+import allocator.resource.log.RmmLog.Action;
 import allocator.resource.log.RmmLog.Entry;
 import allocator.resource.log.RmmLog.Replay;
+import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.HashMap;
@@ -26,7 +28,16 @@ final class RmmReplayer {
     private long peakBytes;
     private long bytesAtEnd;
 
-    private record Block(long address, long byteSize) {}
+    /** A block, in the table before its memory is taken, so that nothing can come between the two. */
+    private static final class Block {
+        final long byteSize;
+        long address;
+        boolean isTaken;
+
+        Block(long byteSize) {
+            this.byteSize = byteSize;
+        }
+    }
 
     RmmReplayer(StreamOrderedMemoryResource resource, LongFunction<@Nullable SyncStream> streams) {
         this.resource = resource;
@@ -34,44 +45,79 @@ final class RmmReplayer {
     }
 
     void replay(Entry entry) {
-        switch (entry.action()) {
-            case ALLOCATE -> allocate(entry);
-            case FREE -> free(entry);
-            case ALLOCATE_FAILURE -> failures++;
+        if (entry.action() == Action.ALLOCATE_FAILURE) {
+            failures++;
+        } else if (entry.address() != 0) {
+            if (entry.action() == Action.ALLOCATE) {
+                allocate(entry);
+            } else {
+                free(entry);
+            }
+        } else if (entry.action() == Action.FREE) {
+            unknownFrees++;
         }
     }
 
     private void allocate(Entry entry) {
-        if (entry.address() == 0) {
-            return;
-        }
-        final long byteAlignment = resource.memory().byteAlignment();
         final SyncStream stream = streams.apply(entry.stream());
+        // The log lacks the deallocation of the block that had this address before.
+        deallocate(entry.address(), stream);
+        final Block block = new Block(entry.byteSize());
+        live.put(entry.address(), block);
         try {
-            final long address = stream == null
-                    ? resource.allocate(entry.byteSize(), byteAlignment)
-                    : resource.allocate(entry.byteSize(), byteAlignment, stream);
-            live.put(entry.address(), new Block(address, entry.byteSize()));
-            allocations++;
-            bytes += entry.byteSize();
-            peakBytes = Math.max(peakBytes, bytes);
+            take(block, stream);
         } catch (OutOfMemoryException e) {
             failures++;
+        } finally {
+            if (!block.isTaken) {
+                live.remove(entry.address());
+            }
         }
+        if (block.isTaken) {
+            allocations++;
+            bytes += block.byteSize;
+            peakBytes = Math.max(peakBytes, bytes);
+        }
+    }
+
+    private void take(Block block, @Nullable SyncStream stream) {
+        final long byteAlignment = resource.memory().byteAlignment();
+        block.address = stream == null
+                ? resource.allocate(block.byteSize, byteAlignment)
+                : resource.allocate(block.byteSize, byteAlignment, stream);
+        block.isTaken = true;
     }
 
     private void free(Entry entry) {
-        final Block block = live.remove(entry.address());
-        if (block == null) {
+        if (deallocate(entry.address(), streams.apply(entry.stream()))) {
+            frees++;
+        } else {
             unknownFrees++;
-            return;
         }
-        frees++;
-        deallocate(block, streams.apply(entry.stream()));
+    }
+
+    /** Deallocates the block of an address of the log; returns whether there is one. */
+    private boolean deallocate(long logged, @Nullable SyncStream stream) {
+        final Block block = live.get(logged);
+        if (block == null || !block.isTaken) {
+            return false;
+        }
+        try {
+            deallocate(block, stream);
+        } catch (DeviceException e) {
+            remove(logged, block);
+            throw e;
+        }
+        remove(logged, block);
+        return true;
+    }
+
+    private void remove(long logged, Block block) {
+        live.remove(logged);
+        bytes -= block.byteSize;
     }
 
     private void deallocate(Block block, @Nullable SyncStream stream) {
-        bytes -= block.byteSize;
         final long byteAlignment = resource.memory().byteAlignment();
         if (stream == null) {
             resource.deallocate(block.address, block.byteSize, byteAlignment);
@@ -80,11 +126,48 @@ final class RmmReplayer {
         }
     }
 
-    /** Deallocates all live blocks. */
+    /** Deallocates all live blocks, also those after one that cannot be deallocated; throws the first failure. */
     void end() {
         bytesAtEnd = bytes;
-        live.values().forEach(block -> deallocate(block, null));
+        @Nullable Throwable first = null;
+        for (final Block block : live.values()) {
+            try {
+                if (block.isTaken) {
+                    deallocate(block, null);
+                }
+            } catch (RuntimeException | Error e) {
+                first = join(first, e);
+            }
+        }
         live.clear();
+        bytes = 0;
+        if (first instanceof Error error) {
+            throw error;
+        }
+        if (first instanceof RuntimeException failure) {
+            throw failure;
+        }
+    }
+
+    /** Deallocates all live blocks after a failure; another one is added to it. */
+    void endAfter(Throwable failure) {
+        try {
+            end();
+        } catch (RuntimeException | Error e) {
+            final Throwable ignored = join(failure, e);
+        }
+    }
+
+    /** Adds a later failure to the first one, unless it is the same. */
+    @SuppressWarnings("ReferenceEquality") // a throwable cannot suppress itself
+    private static Throwable join(@Nullable Throwable first, Throwable later) {
+        if (first == null) {
+            return later;
+        }
+        if (first != later) {
+            first.addSuppressed(later);
+        }
+        return first;
     }
 
     Replay result() {

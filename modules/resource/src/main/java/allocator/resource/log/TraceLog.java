@@ -1,6 +1,7 @@
 package allocator.resource.log;
 
 import allocator.resource.base.AddressTable;
+import allocator.spi.OptionKey;
 import allocator.spi.SyncStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,15 +14,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A log in the trace format of this project, {@code op,id,bytes,stream}, which the {@code allocator} command replays.
- * Failed allocations are left out, and so are deallocations of memory from before the log, which count as dropped.
- * Calls without a stream are on stream 0; streams are numbered from 1 in order of appearance. Closing the log closes
- * the writer.
+ * Failed and empty allocations are left out. Calls without a stream are on stream 0; streams are numbered from 1 in
+ * order of appearance. Closing the log closes the writer.
+ *
+ * <p>Two kinds of record are dropped and counted besides those that cannot be written: a block of a size that no trace
+ * has, negative or above {@link OptionKey#MAX_SIZE}, and a deallocation of memory whose allocation is not in the trace,
+ * since it was made before the log or dropped. A deallocation is written with the size of its block. So the reader of
+ * traces accepts every log, unless the writer has failed in the middle of a line.
  */
 public final class TraceLog extends LineLog {
     static final String HEADER = "op,id,bytes,stream";
 
-    // Guarded by the lock
-    private final AddressTable<Void> ids = new AddressTable<>();
+    /** The ids of the blocks, with their sizes attached. Like the other fields, guarded by the lock. */
+    private final AddressTable<Long> ids = new AddressTable<>();
+
     private final Map<Long, Integer> streams = new HashMap<>();
     private long nextId;
 
@@ -52,13 +58,29 @@ public final class TraceLog extends LineLog {
 
     @Override
     public void allocated(long address, long byteSize, @Nullable SyncStream stream) {
-        lock.lock();
-        try {
-            final long id = nextId++;
-            ids.put(address, id, null);
-            write(line(false, id, byteSize, number(stream)));
-        } finally {
-            lock.unlock();
+        if (address == 0) {
+            return;
+        }
+        synchronized (lock) {
+            final String line;
+            final Long size;
+            final long id = nextId;
+            try {
+                if (byteSize < 0 || byteSize > OptionKey.MAX_SIZE) {
+                    drop();
+                    return;
+                }
+                ids.ensureRoom();
+                size = byteSize;
+                line = line(false, id, byteSize, number(stream));
+            } catch (Throwable e) {
+                drop();
+                return;
+            }
+            nextId++;
+            if (write(line)) {
+                ids.add(address, id, size);
+            }
         }
     }
 
@@ -67,17 +89,26 @@ public final class TraceLog extends LineLog {
 
     @Override
     public void freed(long address, long byteSize, @Nullable SyncStream stream) {
-        lock.lock();
-        try {
+        if (address == 0) {
+            return;
+        }
+        synchronized (lock) {
             final int slot = ids.find(address);
-            if (slot >= 0) {
-                write(line(true, ids.value(slot), byteSize, number(stream)));
-                ids.remove(slot);
-            } else {
+            final Long size = slot < 0 ? null : ids.attachment(slot);
+            if (size == null) {
                 drop();
+                return;
             }
-        } finally {
-            lock.unlock();
+            final long id = ids.value(slot);
+            ids.remove(slot);
+            final String line;
+            try {
+                line = line(true, id, size, number(stream));
+            } catch (Throwable e) {
+                drop();
+                return;
+            }
+            write(line);
         }
     }
 

@@ -1,11 +1,19 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryResource;
+import allocator.resource.TakenBackException;
 import java.time.Duration;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
-/** The freed blocks whose uses may not be complete. They are returned to the upstream once they are. */
+/**
+ * The freed blocks whose uses may not be complete. They are returned to the upstream once they are. A block leaves the
+ * list when the upstream has its memory: if an event or the upstream fails, the block stays and is tried again.
+ *
+ * <p>The blocks are linked through themselves, so that adding one cannot fail for want of Java heap.
+ */
 final class PendingFrees {
     /** How long {@link #reap(Duration)} sleeps between two probes. */
     private static final long PROBE_INTERVAL_NANOS = 50_000;
@@ -13,7 +21,14 @@ final class PendingFrees {
     private final MemoryResource upstream;
     private final StreamEvents events;
     private final TrackedBytes bytes;
-    private final ConcurrentLinkedQueue<TrackedBlock> blocks = new ConcurrentLinkedQueue<>();
+
+    /** Held while the device is called, so that one thread reaps at a time. */
+    private final Object reaping = new Object();
+
+    // Guarded by this object
+    private @Nullable TrackedBlock first;
+    private @Nullable TrackedBlock last;
+    private int count;
 
     PendingFrees(MemoryResource upstream, StreamEvents events, TrackedBytes bytes) {
         this.upstream = upstream;
@@ -21,50 +36,88 @@ final class PendingFrees {
         this.bytes = bytes;
     }
 
-    void add(TrackedBlock block) {
-        blocks.add(block);
+    synchronized void add(TrackedBlock block) {
+        block.nextPending = null;
+        if (last == null) {
+            first = block;
+        } else {
+            last.nextPending = block;
+        }
+        last = block;
+        count++;
     }
 
-    /** Probes every pending block once; returns the bytes returned to the upstream. */
-    synchronized long reap() {
-        long reaped = 0;
-        for (int left = blocks.size(); left > 0; left--) {
-            final TrackedBlock block = blocks.poll();
-            if (block == null) {
-                break;
+    private synchronized @Nullable TrackedBlock poll() {
+        final TrackedBlock block = first;
+        if (block != null) {
+            first = block.nextPending;
+            if (first == null) {
+                last = null;
             }
-            boolean isDone = false;
-            try {
-                isDone = block.isDone(events);
-            } finally {
-                if (!isDone) {
-                    blocks.add(block);
+            block.nextPending = null;
+            count--;
+        }
+        return block;
+    }
+
+    private synchronized int count() {
+        return count;
+    }
+
+    /**
+     * Probes every pending block once; returns the bytes returned to the upstream. All are tried; the first failure is
+     * thrown at the end.
+     */
+    long reap() {
+        StackReserve.touch();
+        synchronized (reaping) {
+            long reaped = 0;
+            final Failures failure = new Failures();
+            for (int left = count(); left > 0; left--) {
+                final TrackedBlock block = poll();
+                if (block == null) {
+                    break;
+                }
+                try {
+                    reaped += reap(block);
+                } catch (Throwable e) {
+                    failure.add(e);
                 }
             }
-            if (isDone) {
-                deallocate(block);
-                reaped += block.byteSize();
-            }
+            failure.throwIfAny();
+            return reaped;
         }
-        return reaped;
     }
 
-    private void deallocate(TrackedBlock block) {
+    /** Returns a block if its uses are complete, and keeps it otherwise; returns the bytes returned. */
+    private long reap(TrackedBlock block) {
+        boolean isReturned = false;
         try {
-            upstream.deallocate(block.address(), block.byteSize(), block.byteAlignment());
+            if (block.isDone(events)) {
+                upstream.deallocate(block.address(), block.byteSize(), block.byteAlignment());
+                isReturned = true;
+            }
+        } catch (TakenBackException e) {
+            isReturned = true;
+            throw e;
         } finally {
-            bytes.returned(block.byteSize());
+            if (isReturned) {
+                bytes.returned(block.byteSize());
+            } else {
+                add(block);
+            }
         }
+        return isReturned ? block.byteSize() : 0;
     }
 
     /** Reaps until no block is pending, or the time is over; returns whether no block is pending. */
     boolean reap(Duration atMost) {
         final long start = System.nanoTime();
         reap();
-        while (!blocks.isEmpty() && System.nanoTime() - start < atMost.toNanos()) {
+        while (count() > 0 && System.nanoTime() - start < atMost.toNanos()) {
             LockSupport.parkNanos(PROBE_INTERVAL_NANOS);
             reap();
         }
-        return blocks.isEmpty();
+        return count() == 0;
     }
 }

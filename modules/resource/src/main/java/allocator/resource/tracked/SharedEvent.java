@@ -13,8 +13,8 @@ final class SharedEvent {
     private SharedEvent(StreamEvents events, SyncStream stream, int references) {
         this.events = events;
         this.stream = stream;
-        this.event = events.record(stream);
         this.references = new AtomicInteger(references);
+        this.event = events.record(stream); // last: nothing that fails follows it
     }
 
     /** Records an event behind all work submitted to a stream so far, for a number of holders. */

@@ -1,11 +1,13 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
 import allocator.spi.SyncStream;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.HashSet;
-import java.util.Set;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A bounded pool of streams. Streams are created on demand and reused. When all are acquired, {@link #acquire} fails
@@ -15,9 +17,23 @@ import java.util.function.Supplier;
 public final class StreamPool implements AutoCloseable {
     private final int capacity;
     private final Supplier<? extends SyncStream> create;
-    private final Deque<SyncStream> idle = new ArrayDeque<>();
-    private final Set<SyncStream> acquired = new HashSet<>();
+    private final Map<SyncStream, Pooled> acquired = new HashMap<>();
+
+    /** The idle streams, the longest idle first. */
+    private @Nullable Pooled idle;
+
+    private @Nullable Pooled lastIdle;
     private boolean isClosed;
+
+    /** A stream and its place in the list of idle ones, made before the stream. */
+    private static final class Pooled {
+        private @Nullable SyncStream stream;
+        private @Nullable Pooled next;
+
+        SyncStream stream() {
+            return Objects.requireNonNull(stream);
+        }
+    }
 
     /**
      * Creates a pool without streams.
@@ -46,15 +62,24 @@ public final class StreamPool implements AutoCloseable {
         if (isClosed) {
             throw new IllegalStateException("the stream pool is closed");
         }
-        if (idle.isEmpty()) {
+        StackReserve.touch();
+        if (idle == null) {
             if (acquired.size() == capacity) {
                 throw new StreamCapacityException(capacity);
             }
-            idle.add(create.get());
+            final Pooled made = new Pooled();
+            made.stream = create.get();
+            idle = made;
+            lastIdle = made;
         }
-        final SyncStream stream = idle.removeFirst();
-        acquired.add(stream);
-        return stream;
+        final Pooled pooled = idle;
+        acquired.put(pooled.stream(), pooled);
+        idle = pooled.next;
+        if (idle == null) {
+            lastIdle = null;
+        }
+        pooled.next = null;
+        return pooled.stream();
     }
 
     /**
@@ -64,25 +89,47 @@ public final class StreamPool implements AutoCloseable {
      * @throws IllegalArgumentException if it is not one
      */
     public synchronized void release(SyncStream stream) {
-        if (!acquired.remove(stream)) {
+        StackReserve.touch();
+        final Pooled pooled = acquired.remove(stream);
+        if (pooled == null) {
             throw new IllegalArgumentException(stream + " is not acquired from this pool");
         }
-        idle.addLast(stream);
+        if (lastIdle == null) {
+            idle = pooled;
+        } else {
+            lastIdle.next = pooled;
+        }
+        lastIdle = pooled;
     }
 
     /**
-     * Closes all streams. A second call does nothing.
+     * Closes all streams. A second call closes those whose close has failed.
      *
      * @throws IllegalStateException if streams are acquired; the pool stays open
+     * @throws allocator.spi.DeviceException if the driver fails; all streams were tried
      */
     @Override
     public synchronized void close() {
+        StackReserve.touch();
         if (!acquired.isEmpty()) {
             throw new IllegalStateException(acquired.size() + " streams are acquired; release them first");
         }
         isClosed = true;
-        while (!idle.isEmpty()) {
-            idle.removeFirst().close();
+        Pooled rest = idle;
+        Pooled failed = null;
+        final Failures failure = new Failures();
+        while (rest != null) {
+            final Pooled next = rest.next;
+            try {
+                rest.stream().close();
+            } catch (Throwable e) {
+                failure.add(e);
+                rest.next = failed;
+                failed = rest;
+            }
+            rest = next;
         }
+        idle = failed;
+        failure.throwIfAny();
     }
 }

@@ -1,9 +1,9 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.SpinLock;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,11 +18,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TrackedBlock {
     private final TrackedMemory owner;
-    private final long address;
     private final long byteSize;
     private final long byteAlignment;
     private final long generation;
     private final String tag;
+
+    /** Set before the block is published. */
+    private long address;
+
+    /** The next block of the pending ones; guarded by their list. */
+    @Nullable
+    TrackedBlock nextPending;
 
     /** Guards the fields below. Never held while the driver is called. */
     private final SpinLock lock = new SpinLock();
@@ -31,9 +37,8 @@ public final class TrackedBlock {
     private @Nullable SharedEvent lastWrite;
     private final List<StreamUse> uses = new ArrayList<>(2);
 
-    TrackedBlock(TrackedMemory owner, long address, long byteSize, long byteAlignment, long generation, String tag) {
+    TrackedBlock(TrackedMemory owner, long byteSize, long byteAlignment, long generation, String tag) {
         this.owner = owner;
-        this.address = address;
         this.byteSize = byteSize;
         this.byteAlignment = byteAlignment;
         this.generation = generation;
@@ -86,38 +91,64 @@ public final class TrackedBlock {
         }
     }
 
+    /** Sets the address. Called before the block is published. */
+    void at(long start) {
+        address = start;
+    }
+
     /** Sets the first write: the allocation itself. Called before the block is published. */
     void begin(SharedEvent allocation) {
         lastWrite = allocation;
     }
 
-    /**
-     * What an open use has to wait for.
-     *
-     * @param events events to wait for, each retained for the caller
-     * @param streamsWithoutEvent streams with uses that have no event: wait for all work submitted to them so far
-     */
-    record Waits(List<SharedEvent> events, List<SyncStream> streamsWithoutEvent) {
-        static final Waits NONE = new Waits(List.of(), List.of());
-
-        boolean isNone() {
-            return events.isEmpty() && streamsWithoutEvent.isEmpty();
+    /** Releases the event of an allocation that was undone. */
+    void forgetAllocation() {
+        final SharedEvent allocation = lastWrite;
+        lastWrite = null;
+        if (allocation != null) {
+            allocation.release();
         }
     }
 
-    /** Opens a use and returns what it has to wait for. */
+    /**
+     * Makes the block stale that is not published: its memory goes back when the allocation is done.
+     *
+     * @param allocation a use of its stream, for which an event is recorded later if there is none
+     */
+    void discard(StreamUse allocation) {
+        lock.lock();
+        isFreed = true;
+        if (lastWrite == null) {
+            allocation.hasUseWithoutEvent = true;
+            uses.add(allocation); // has room since the block was made
+        }
+        lock.unlock();
+    }
+
+    boolean isFreed() {
+        lock.lock();
+        final boolean wasFreed = isFreed;
+        lock.unlock();
+        return wasFreed;
+    }
+
+    /** Opens a use, as the last of all changes, and returns what it has to wait for. */
     Waits open(Access access, SyncStream stream) {
+        StackReserve.touchBriefly();
+        final Waits waits;
         lock.lock();
         try {
             requireLive();
             requireOrdered(access, stream);
             final StreamUse mine = use(stream);
-            final Waits waits = isOrderedAfterAll(mine) ? Waits.NONE : waits(access, mine);
+            waits = isOrderedAfterAll(mine) ? Waits.NONE : waits(access, mine);
             mine.open(access);
-            return waits;
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
+        return waits;
     }
 
     /** The common case: no other stream has used the block since this stream last waited. */
@@ -129,18 +160,22 @@ public final class TrackedBlock {
         return lastWrite != null && mine.awaitedWrite != lastWrite && !lastWrite.isOn(mine.stream);
     }
 
+    /** Makes all room before it retains an event, since a retained event must be released. */
     private Waits waits(Access access, StreamUse mine) {
-        final Waits waits = new Waits(new ArrayList<>(uses.size() + 1), new ArrayList<>(0));
+        final Waits waits = new Waits(new ArrayList<>(uses.size() + 1), new ArrayList<>(uses.size()));
         if (lastWrite != null && mustAwaitWrite(mine)) {
-            waits.events.add(lastWrite.retain());
+            waits.events().add(lastWrite);
         }
         for (StreamUse other : uses) {
             if (other != mine && access == Access.WRITE && other.lastRead != null) {
-                waits.events.add(other.lastRead.retain());
+                waits.events().add(other.lastRead);
             }
             if (other != mine && other.hasUseWithoutEvent) {
-                waits.streamsWithoutEvent.add(other.stream);
+                waits.streamsWithoutEvent().add(other.stream);
             }
+        }
+        for (int i = 0; i < waits.events().size(); i++) {
+            waits.events().get(i).retain();
         }
         return waits;
     }
@@ -177,8 +212,10 @@ public final class TrackedBlock {
         lock.lock();
         try {
             use(stream).awaitedWrite = lastWrite;
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
     }
 
@@ -187,8 +224,10 @@ public final class TrackedBlock {
         lock.lock();
         try {
             closeUse(access, stream);
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
     }
 
@@ -207,49 +246,75 @@ public final class TrackedBlock {
         try {
             requireLive();
             closeUse(access, stream).open(access);
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
     }
 
-    /** Closes an open use with the event recorded behind it, which this block then holds. */
+    /**
+     * Closes an open use with the event recorded behind it, which this block then holds. If this method throws, the use
+     * is open still and the event not held.
+     */
     void finish(Access access, SyncStream stream, SharedEvent event) {
-        final SharedEvent replaced;
-        List<SharedEvent> replacedReads = List.of();
+        final List<SharedEvent> replaced;
         lock.lock();
         try {
+            replaced = new ArrayList<>(access == Access.READ ? 1 : uses.size() + 2);
             final StreamUse mine = closeUse(access, stream);
             if (access == Access.READ) {
-                replaced = mine.lastRead;
+                replace(mine.lastRead, replaced);
                 mine.lastRead = event;
             } else {
-                replaced = lastWrite;
+                replace(lastWrite, replaced);
                 lastWrite = event;
                 mine.hasUseWithoutEvent = false; // the event is behind it
                 if (uses.size() > 1 || mine.lastRead != null) {
-                    replacedReads = forgetReads(mine);
+                    forgetReads(mine, replaced);
                 }
             }
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
-        if (replaced != null) {
-            replaced.release();
+        TrackedMemory.release(replaced);
+    }
+
+    /** Returns whether this block holds an event. */
+    boolean holds(SharedEvent event) {
+        boolean isHeld = false;
+        lock.lock();
+        try {
+            isHeld = lastWrite == event;
+            for (int i = 0; i < uses.size(); i++) {
+                isHeld |= uses.get(i).lastRead == event;
+            }
+            lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
-        replacedReads.forEach(SharedEvent::release);
+        return isHeld;
+    }
+
+    private static void replace(@Nullable SharedEvent event, List<SharedEvent> replaced) {
+        if (event != null) {
+            replaced.add(event);
+        }
     }
 
     /** Drops all reads: a write follows them, and also the uses without an event. */
-    private List<SharedEvent> forgetReads(StreamUse writer) {
-        final List<SharedEvent> reads = new ArrayList<>(uses.size());
-        for (StreamUse use : uses) {
-            if (use.lastRead != null) {
-                reads.add(use.lastRead);
-                use.lastRead = null;
+    private void forgetReads(StreamUse writer, List<SharedEvent> replaced) {
+        for (int i = uses.size() - 1; i >= 0; i--) {
+            final StreamUse use = uses.get(i);
+            replace(use.lastRead, replaced);
+            use.lastRead = null;
+            if (use != writer && !use.isOpen()) {
+                uses.remove(i);
             }
         }
-        uses.removeIf(use -> use != writer && !use.isOpen());
-        return reads;
     }
 
     /** Closes an open use that has no event: the next use has to wait for all work submitted to the stream. */
@@ -257,8 +322,10 @@ public final class TrackedBlock {
         lock.lock();
         try {
             closeUse(access, stream).hasUseWithoutEvent = true;
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
     }
 
@@ -267,15 +334,18 @@ public final class TrackedBlock {
         lock.lock();
         try {
             requireLive();
-            for (StreamUse use : uses) {
+            for (int i = 0; i < uses.size(); i++) {
+                final StreamUse use = uses.get(i);
                 if (use.isOpen()) {
                     throw new MisorderedUseException(
                             this + " cannot be freed while a use on " + use.stream + " is prepared and not finished");
                 }
             }
             isFreed = true;
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
     }
 
@@ -284,22 +354,23 @@ public final class TrackedBlock {
      * for uses without an event. One caller at a time.
      */
     boolean isDone(StreamEvents events) {
-        if (lastWrite != null && lastWrite.isDone()) {
-            lastWrite.release();
+        final SharedEvent write = lastWrite;
+        if (write != null && write.isDone()) {
             lastWrite = null;
+            write.release();
         }
-        final Iterator<StreamUse> remaining = uses.iterator();
-        while (remaining.hasNext()) {
-            final StreamUse use = remaining.next();
+        for (int i = uses.size() - 1; i >= 0; i--) {
+            final StreamUse use = uses.get(i);
             if (use.hasUseWithoutEvent) {
                 recordMissing(use, events);
             }
-            if (use.lastRead != null && use.lastRead.isDone()) {
-                use.lastRead.release();
+            final SharedEvent read = use.lastRead;
+            if (read == null) {
+                uses.remove(i);
+            } else if (read.isDone()) {
                 use.lastRead = null;
-            }
-            if (use.lastRead == null) {
-                remaining.remove();
+                uses.remove(i);
+                read.release();
             }
         }
         return lastWrite == null && uses.isEmpty();
@@ -307,12 +378,12 @@ public final class TrackedBlock {
 
     /** Records an event behind all work submitted to a stream so far, in place of the missing ones. */
     private static void recordMissing(StreamUse use, StreamEvents events) {
-        final SharedEvent all = SharedEvent.record(events, use.stream, 1);
-        if (use.lastRead != null) {
-            use.lastRead.release();
-        }
-        use.lastRead = all;
+        final SharedEvent replaced = use.lastRead;
+        use.lastRead = SharedEvent.record(events, use.stream, 1);
         use.hasUseWithoutEvent = false;
+        if (replaced != null) {
+            replaced.release();
+        }
     }
 
     @Override

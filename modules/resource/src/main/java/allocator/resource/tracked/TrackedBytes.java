@@ -2,6 +2,8 @@ package allocator.resource.tracked;
 
 import allocator.resource.base.SpinLock;
 import allocator.resource.budget.Budget;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,16 +27,29 @@ final class TrackedBytes {
 
     /** Charges a new block; returns the numbers of the budget that rejected it, {@code null} for none. */
     Budget.@Nullable Status charge(long byteSize) {
+        final Budget.Status rejection;
         lock.lock();
         try {
-            final Budget.Status rejection = budget.charge(byteSize);
+            rejection = budget.charge(byteSize);
             if (rejection == null) {
                 live += byteSize;
             }
-            return rejection;
-        } finally {
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
+        return rejection;
+    }
+
+    /** Returns the exception for a block that the budget rejected. */
+    OutOfMemoryException outOfMemory(Budget.Status rejection, MemoryInfo memory, long byteSize) {
+        final TrackedMemory.Status now = status();
+        return budget.outOfMemory(
+                rejection,
+                memory,
+                byteSize,
+                now.live() + " bytes live, " + now.pending() + " pending, " + now.available() + " available");
     }
 
     /** Returns whether no release can make room for a block of this size. */
@@ -45,9 +60,14 @@ final class TrackedBytes {
     /** Releases a block that was charged and not allocated. */
     void cancel(long byteSize) {
         lock.lock();
-        live -= byteSize;
-        budget.release(byteSize);
-        lock.unlock();
+        try {
+            budget.release(byteSize);
+            live -= byteSize;
+            lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
+        }
     }
 
     /** Moves a freed block from live to pending. */
@@ -61,10 +81,15 @@ final class TrackedBytes {
     /** Releases a pending block that was returned to the upstream. */
     void returned(long byteSize) {
         lock.lock();
-        pending -= byteSize;
-        returned += byteSize;
-        budget.release(byteSize);
-        lock.unlock();
+        try {
+            budget.release(byteSize);
+            pending -= byteSize;
+            returned += byteSize;
+            lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
+        }
     }
 
     long returned() {
@@ -75,11 +100,15 @@ final class TrackedBytes {
     }
 
     TrackedMemory.Status status() {
+        final TrackedMemory.Status status;
         lock.lock();
         try {
-            return new TrackedMemory.Status(live, pending, budget.status().available());
-        } finally {
+            status = new TrackedMemory.Status(live, pending, budget.status().available());
             lock.unlock();
+        } catch (Throwable e) {
+            lock.held = 0;
+            throw e;
         }
+        return status;
     }
 }

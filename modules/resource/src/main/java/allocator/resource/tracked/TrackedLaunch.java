@@ -1,5 +1,6 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.StackReserve;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -62,6 +63,7 @@ public final class TrackedLaunch implements AutoCloseable {
      */
     public void prepare() {
         require(!isPrepared && !isOver, "a launch can be prepared only once");
+        StackReserve.touch();
         int prepared = 0;
         try {
             for (Use use : uses) {
@@ -70,8 +72,8 @@ public final class TrackedLaunch implements AutoCloseable {
             }
             isPrepared = true;
         } finally {
-            if (!isPrepared) {
-                uses.subList(0, prepared).forEach(use -> use.block.cancel(use.access, stream));
+            for (int i = 0; !isPrepared && i < prepared; i++) {
+                uses.get(i).block.cancel(uses.get(i).access, stream);
             }
         }
     }
@@ -85,22 +87,30 @@ public final class TrackedLaunch implements AutoCloseable {
      */
     public void commit() {
         require(isPrepared && !isOver, "a launch can be committed only once, after it was prepared");
+        StackReserve.touch();
         isOver = true;
         if (uses.isEmpty()) {
             return;
         }
-        final SharedEvent event;
+        int finished = 0;
+        SharedEvent event = null;
         try {
             event = memory.record(stream, uses.size());
-        } catch (DeviceException e) {
-            loseEvents();
-            throw e;
+            for (Use use : uses) {
+                use.block.finish(use.access, stream, event);
+                finished++;
+            }
+        } finally {
+            for (int i = finished; i < uses.size(); i++) {
+                TrackedMemory.abandon(uses.get(i).block, uses.get(i).access, stream, event);
+            }
         }
-        uses.forEach(use -> use.block.finish(use.access, stream, event));
     }
 
     private void loseEvents() {
-        uses.forEach(use -> use.block.finishWithoutEvent(use.access, stream));
+        for (int i = 0; i < uses.size(); i++) {
+            uses.get(i).block.finishWithoutEvent(uses.get(i).access, stream);
+        }
     }
 
     /**
@@ -110,9 +120,10 @@ public final class TrackedLaunch implements AutoCloseable {
      */
     public void cancel() {
         require(!isOver, "a launch that is over cannot be cancelled");
+        StackReserve.touch();
         isOver = true;
-        if (isPrepared) {
-            uses.forEach(use -> use.block.cancel(use.access, stream));
+        for (int i = 0; isPrepared && i < uses.size(); i++) {
+            uses.get(i).block.cancel(uses.get(i).access, stream);
         }
     }
 
@@ -120,6 +131,8 @@ public final class TrackedLaunch implements AutoCloseable {
     @Override
     public void close() {
         if (isPrepared && !isOver) {
+            StackReserve.touch();
+            isOver = true;
             loseEvents();
         }
         isOver = true;

@@ -1,18 +1,22 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryContext;
 import allocator.resource.MemoryResource;
 import allocator.resource.StackOrderException;
 import allocator.resource.StreamOrderedMemoryResource;
+import allocator.resource.TakenBackException;
 import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Memory for work on several streams. It tracks which streams use a block, makes a stream wait for the uses it must
@@ -82,27 +86,57 @@ public final class TrackedMemory implements AutoCloseable {
         if (byteSize <= 0) {
             throw new IllegalArgumentException("byteSize is " + byteSize + ", a tracked block has at least 1");
         }
+        StackReserve.touch();
+        final long byteAlignment = upstream.memory().byteAlignment();
+        final TrackedBlock block =
+                new TrackedBlock(this, byteSize, byteAlignment, LAST_GENERATION.incrementAndGet(), tag);
+        final StreamUse use = new StreamUse(stream);
         charge(byteSize);
         boolean isAllocated = false;
-        long address = 0;
-        final long byteAlignment = upstream.memory().byteAlignment();
         try {
-            address = allocateReaping(byteSize, byteAlignment, stream);
-            final SharedEvent ready = record(stream, 1);
-            final TrackedBlock block =
-                    new TrackedBlock(this, address, byteSize, byteAlignment, LAST_GENERATION.incrementAndGet(), tag);
-            block.begin(ready);
-            final TrackedBlock there = live.putIfAbsent(address, block);
-            if (there != null) {
-                ready.release();
-                throw new IllegalStateException(upstream + " returned the address of " + there + " again");
-            }
+            block.at(allocateReaping(byteSize, byteAlignment, stream));
+            block.begin(record(stream, 1));
+            publish(block);
             isAllocated = true;
             return block;
         } finally {
             if (!isAllocated) {
-                undo(address, byteSize, byteAlignment, stream);
+                undo(block, use);
             }
+        }
+    }
+
+    private void publish(TrackedBlock block) {
+        final TrackedBlock there = live.put(block.address(), block);
+        if (there != null && !there.isFreed()) {
+            live.put(block.address(), there);
+            throw new IllegalStateException(upstream + " returned the address of " + there + " again");
+        }
+    }
+
+    /** Gives an allocation up that failed half way: its memory goes back in stream order, or else by a reap. */
+    private void undo(TrackedBlock block, StreamUse use) {
+        if (block.address() == 0) {
+            bytes.cancel(block.byteSize());
+            return;
+        }
+        live.remove(block.address(), block);
+        boolean isReturned = false;
+        try {
+            ordered.deallocate(block.address(), block.byteSize(), block.byteAlignment(), use.stream);
+            isReturned = true;
+        } catch (TakenBackException e) {
+            isReturned = true;
+        } catch (Throwable e) {
+            // The failure of the allocation is the one to report; a reap tries again.
+        }
+        if (isReturned) {
+            bytes.cancel(block.byteSize());
+            block.forgetAllocation();
+        } else {
+            block.discard(use);
+            bytes.freed(block.byteSize());
+            pending.add(block);
         }
     }
 
@@ -114,12 +148,7 @@ public final class TrackedMemory implements AutoCloseable {
             rejection = bytes.charge(byteSize);
         }
         if (rejection != null) {
-            final Status status = status();
-            throw rejection.outOfMemory(
-                    upstream.memory(),
-                    byteSize,
-                    status.live() + " bytes live, " + status.pending() + " pending, " + status.available()
-                            + " available");
+            throw bytes.outOfMemory(rejection, upstream.memory(), byteSize);
         }
     }
 
@@ -142,16 +171,6 @@ public final class TrackedMemory implements AutoCloseable {
         return bytes.returned() > returned;
     }
 
-    private void undo(long address, long byteSize, long byteAlignment, SyncStream stream) {
-        try {
-            if (address != 0) {
-                ordered.deallocate(address, byteSize, byteAlignment, stream);
-            }
-        } finally {
-            bytes.cancel(byteSize);
-        }
-    }
-
     /** Records an event behind all work submitted to a stream so far, for a number of holders. */
     SharedEvent record(SyncStream stream, int holders) {
         return SharedEvent.record(events, stream, holders);
@@ -167,7 +186,7 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public TrackedBlock find(long address, long generation) {
         final TrackedBlock block = live.get(address);
-        if (block == null || block.generation() != generation) {
+        if (block == null || block.generation() != generation || block.isFreed()) {
             throw new StaleBlockException("0x" + Long.toHexString(address) + " of generation " + generation
                     + " is not live; there is " + (block == null ? "nothing" : block.toString()));
         }
@@ -187,15 +206,16 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public void prepare(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
-        final TrackedBlock.Waits waits = block.open(access, stream);
+        final Waits waits = block.open(access, stream);
         if (!waits.isNone()) {
             queue(waits, block, access, stream);
         }
     }
 
-    private void queue(TrackedBlock.Waits waits, TrackedBlock block, Access access, SyncStream stream) {
+    private void queue(Waits waits, TrackedBlock block, Access access, SyncStream stream) {
         boolean isPrepared = false;
         try {
+            StackReserve.touch();
             for (SharedEvent event : waits.events()) {
                 event.await(stream);
             }
@@ -204,11 +224,22 @@ public final class TrackedMemory implements AutoCloseable {
             }
             isPrepared = true;
         } finally {
-            waits.events().forEach(SharedEvent::release);
             if (isPrepared) {
                 block.opened(stream);
             } else {
                 block.cancel(access, stream);
+            }
+            release(waits.events());
+        }
+    }
+
+    /** Releases all, whatever is thrown. */
+    static void release(List<SharedEvent> events) {
+        for (int i = 0; i < events.size(); i++) {
+            try {
+                events.get(i).release();
+            } catch (Throwable e) {
+                // The event source has the event back, and reports the failure of its own work when it is closed.
             }
         }
     }
@@ -236,15 +267,29 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public void finish(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
+        StackReserve.touch();
         block.requireOpen(access, stream);
-        final SharedEvent event;
+        SharedEvent event = null;
+        boolean isFinished = false;
         try {
             event = record(stream, 1);
-        } catch (DeviceException e) {
-            block.finishWithoutEvent(access, stream);
-            throw e;
+            block.finish(access, stream, event);
+            isFinished = true;
+        } finally {
+            if (!isFinished) {
+                abandon(block, access, stream, event);
+            }
         }
-        block.finish(access, stream, event);
+    }
+
+    /** Finishes a use without an event. If the block has the event, the use is finished already. */
+    static void abandon(TrackedBlock block, Access access, SyncStream stream, @Nullable SharedEvent event) {
+        if (event == null || !block.holds(event)) {
+            block.finishWithoutEvent(access, stream);
+            if (event != null) {
+                event.release();
+            }
+        }
     }
 
     /**
@@ -267,18 +312,22 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public void free(TrackedBlock block) {
         block.requireOwner(this);
+        StackReserve.touch();
         block.free();
-        live.remove(block.address(), block);
         bytes.freed(block.byteSize());
         pending.add(block);
+        try {
+            live.remove(block.address(), block);
+        } catch (OutOfMemoryError e) {
+            // The block is found to be stale until another takes its place.
+        }
     }
 
     /**
      * Returns the memory of freed blocks whose uses are complete to the upstream. Polls events and never waits.
      *
      * @return number of bytes returned
-     * @throws DeviceException if the driver fails; the memory of blocks reaped before is returned, the other blocks
-     *     stay pending
+     * @throws DeviceException if the driver fails for a block, which stays pending; the others are reaped
      */
     public long reap() {
         return pending.reap();

@@ -1,7 +1,9 @@
 package allocator.resource.typed;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryContext;
 import allocator.resource.MemoryResource;
+import allocator.resource.TakenBackException;
 import allocator.resource.base.NativeMemory;
 import allocator.spi.DataTransfer;
 import allocator.spi.InvalidSizeException;
@@ -19,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * Otherwise a call that copies returns when the copy is complete, and no work may use the buffer during the call. Not
  * thread-safe.
  *
+ * <p>Memory that cannot be deallocated after a move is kept; the next move and {@link #close} try again.
+ *
  * @param <L> type of the layout
  */
 public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
@@ -32,6 +36,11 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
     private long moves;
 
     private boolean isClosed;
+
+    /** Memory that could not be deallocated, and its number of elements; {@code 0} for none. */
+    private long leftAddress;
+
+    private long leftCapacity;
 
     /** A view of part of a buffer, valid until the buffer moves or is closed. It owns no memory. */
     public final class Slice {
@@ -78,11 +87,20 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      *     array overflows
      */
     public TypedBuffer(MemoryResource resource, L layout, long count, DataTransfer transfer) {
-        this.allocator = new PolymorphicAllocator<>(resource, layout);
+        this(new PolymorphicAllocator<>(resource, layout), transfer);
+        hold(allocator.allocate(count), count);
+    }
+
+    /** Creates a buffer without memory. */
+    private TypedBuffer(PolymorphicAllocator<L> allocator, DataTransfer transfer) {
+        this.allocator = allocator;
         this.transfer = transfer;
-        this.address = allocator.allocate(count);
-        this.count = count;
-        this.capacity = count;
+    }
+
+    private void hold(long newAddress, long newCount) {
+        address = newAddress;
+        count = newCount;
+        capacity = newCount;
     }
 
     /**
@@ -197,6 +215,23 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
     }
 
     private void moveTo(long newCapacity) {
+        returnLeft();
+        StackReserve.touch();
+        final long newAddress = allocateCopy(newCapacity);
+        leftAddress = address;
+        leftCapacity = capacity;
+        address = newAddress;
+        capacity = newCapacity;
+        moves++;
+        try {
+            returnLeft();
+        } catch (Throwable e) {
+            // The buffer has moved; the next move or close tries again.
+        }
+    }
+
+    /** Allocates memory and copies the elements into it. */
+    private long allocateCopy(long newCapacity) {
         final long newAddress = allocator.allocate(newCapacity);
         boolean isCopied = false;
         try {
@@ -204,15 +239,33 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
             isCopied = true;
         } finally {
             if (!isCopied) {
-                allocator.deallocate(newAddress, newCapacity);
+                giveUp(newAddress, newCapacity);
             }
         }
-        final long oldAddress = address;
-        final long oldCapacity = capacity;
-        address = newAddress;
-        capacity = newCapacity;
-        moves++;
-        allocator.deallocate(oldAddress, oldCapacity);
+        return newAddress;
+    }
+
+    private void giveUp(long newAddress, long newCapacity) {
+        leftAddress = newAddress;
+        leftCapacity = newCapacity;
+        try {
+            returnLeft();
+        } catch (Throwable e) {
+            // The failure of the copy is the one to report.
+        }
+    }
+
+    /** Deallocates memory that could not be deallocated before. */
+    private void returnLeft() {
+        if (leftAddress != 0) {
+            try {
+                allocator.deallocate(leftAddress, leftCapacity);
+            } catch (TakenBackException e) {
+                leftAddress = 0;
+                throw e;
+            }
+            leftAddress = 0;
+        }
     }
 
     private void copyTo(long target) {
@@ -230,16 +283,10 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
      */
     public TypedBuffer<L> copy() {
         requireOpen();
-        final TypedBuffer<L> copy = new TypedBuffer<>(resource(), allocator.layout(), count, transfer);
-        boolean isCopied = false;
-        try {
-            copyTo(copy.address);
-            isCopied = true;
-        } finally {
-            if (!isCopied) {
-                copy.close();
-            }
-        }
+        returnLeft();
+        StackReserve.touch();
+        final TypedBuffer<L> copy = new TypedBuffer<>(allocator, transfer);
+        copy.hold(allocateCopy(count), count);
         return copy;
     }
 
@@ -258,15 +305,36 @@ public final class TypedBuffer<L extends ValueLayout> implements AutoCloseable {
         return new Slice(sliceCount == 0 ? 0 : address + byteSize(from), sliceCount);
     }
 
-    /** Deallocates the memory. A second call does nothing. */
+    /**
+     * Deallocates the memory. A second call does nothing, unless the first failed: it then deallocates what is left.
+     *
+     * @throws allocator.spi.AllocatorException as {@link MemoryResource#deallocate(long, long, long)}; the buffer is
+     *     closed
+     */
     @Override
     public void close() {
-        if (isClosed) {
-            return;
+        StackReserve.touch();
+        if (!isClosed) {
+            isClosed = true;
+            moves++;
         }
-        isClosed = true;
-        moves++;
-        allocator.deallocate(address, capacity);
+        try {
+            returnLeft();
+        } finally {
+            if (address != 0) {
+                deallocate();
+            }
+        }
+    }
+
+    private void deallocate() {
+        try {
+            allocator.deallocate(address, capacity);
+        } catch (TakenBackException e) {
+            address = 0;
+            throw e;
+        }
+        address = 0;
     }
 
     private MemoryResource resource() {

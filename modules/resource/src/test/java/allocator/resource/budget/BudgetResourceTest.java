@@ -12,6 +12,7 @@ import allocator.resource.MemoryResource;
 import allocator.resource.ResourceAllocator;
 import allocator.resource.StackOrderException;
 import allocator.resource.StatisticsResource;
+import allocator.resource.TakenBackException;
 import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.OutOfMemoryException;
@@ -51,16 +52,31 @@ class BudgetResourceTest {
     }
 
     @Test
-    void aRejectedDeallocationReleasesNothingAndADriverFailureReleases() {
+    void aDeallocationThatFailsReleasesNothing() {
         Budget budget = Budget.of("all", 100);
         MemoryResource resource = new BudgetResource(addresses, budget);
         long address = resource.allocate(60);
         assertThatThrownBy(() -> resource.deallocate(address + 1, 60)).isInstanceOf(ForeignAddressException.class);
         assertThat(budget.status().charge()).isEqualTo(60);
-        addresses.afterFree(() -> {
+        addresses.before(call -> {
             throw new DeviceException("the driver fails", null);
         });
         assertThatThrownBy(() -> resource.deallocate(address, 60)).isInstanceOf(DeviceException.class);
+        assertThat(budget.status().charge()).isEqualTo(60);
+        addresses.before(call -> {});
+        resource.deallocate(address, 60);
+        assertThat(budget.status().charge()).isZero();
+    }
+
+    @Test
+    void aBlockThatAnAllocatorHasTakenBackIsReleased() {
+        Budget budget = Budget.of("all", 100);
+        MemoryResource resource = new BudgetResource(addresses, budget);
+        long address = resource.allocate(60);
+        addresses.afterFree(() -> {
+            throw new TakenBackException(new DeviceException("the driver fails", null));
+        });
+        assertThatThrownBy(() -> resource.deallocate(address, 60)).isInstanceOf(TakenBackException.class);
         assertThat(budget.status().charge()).isZero();
     }
 
@@ -101,5 +117,32 @@ class BudgetResourceTest {
         assertThatThrownBy(() -> new BudgetResource(below, device)).isInstanceOf(StackOrderException.class);
         assertThatThrownBy(() -> new BudgetResource(new FallbackResource(addresses, below), device))
                 .isInstanceOf(StackOrderException.class);
+    }
+
+    @Test
+    void aRejectedRequestNamesTheBudgetsAndTheirHolders() {
+        Budget server = Budget.of("server", 1000);
+        Budget mine = server.child("tenant a", 600);
+        Budget other = server.child("tenant b", Budget.UNLIMITED);
+        server.child("idle", 10);
+        MemoryResource resource = new BudgetResource(addresses, mine);
+        resource.allocate(100);
+        other.tryCharge(700);
+        assertThatThrownBy(() -> resource.allocate(300))
+                .isInstanceOfSatisfying(
+                        OutOfMemoryException.class, e -> assertThat(e.dump()).isEqualTo("""
+                                request of 300 bytes to server/tenant a
+                                  server: 800 of 1000 bytes charged, peak 800, 1 rejections, rejected it
+                                    tenant a: 100 of 600 bytes charged, peak 100, 0 rejections
+                                held below server, the most first:
+                                  tenant b: 700 of unlimited bytes charged, peak 700, 0 rejections
+                                  tenant a: 100 of 600 bytes charged, peak 100, 0 rejections
+                                """));
+        other.release(700);
+        assertThatThrownBy(() -> resource.allocate(901))
+                .isInstanceOfSatisfying(
+                        OutOfMemoryException.class,
+                        e -> assertThat(e.dump())
+                                .contains("tenant a: 100 of 600 bytes charged, peak 100, 1 rejections, rejected it\n"));
     }
 }

@@ -45,6 +45,52 @@ class BudgetTest {
     }
 
     @Test
+    void nothingIsChargedBelowABudgetThatIsClosed() {
+        Budget device = Budget.of("device", 100);
+        Budget tenant = device.child("tenant", 80);
+        Budget task = tenant.child("task", 70);
+        Budget reserved = Objects.requireNonNull(tenant.tryReserve("weights", 10));
+        assertThat(task.tryCharge(5)).isTrue();
+        tenant.close();
+        for (Budget below : List.of(tenant, task, reserved)) {
+            assertThatThrownBy(() -> below.tryCharge(1))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("the budget device/tenant is closed");
+            assertThat(below.status().available()).isZero();
+        }
+        assertThatThrownBy(() -> task.tryReserve("more", 1)).isInstanceOf(IllegalStateException.class);
+        task.release(5);
+        reserved.close();
+        assertThat(device.status().charge()).isZero();
+        assertThat(device.tryCharge(100)).isTrue();
+    }
+
+    @Test
+    void aCloseAgainstChargesBelowLeavesNothingChargedAfterIt() throws Exception {
+        for (int round = 0; round < 200; round++) {
+            Budget device = Budget.of("device", Budget.UNLIMITED);
+            Budget tenant = device.child("tenant", Budget.UNLIMITED);
+            Budget task = tenant.child("task", Budget.UNLIMITED);
+            Thread charging = Thread.ofPlatform().start(() -> {
+                try {
+                    for (int call = 0; call < 1_000_000; call++) {
+                        task.charge(1);
+                    }
+                } catch (IllegalStateException e) {
+                    // The tenant is closed.
+                }
+            });
+            while (device.status().charge() == 0) {
+                Thread.onSpinWait();
+            }
+            tenant.close();
+            long charged = device.status().charge();
+            charging.join();
+            assertThat(device.status().charge()).as("round " + round).isEqualTo(charged);
+        }
+    }
+
+    @Test
     void aReservationCannotBeTakenByOthersAndIsReleasedOnClose() {
         Budget device = Budget.of("device", 100);
         Budget reserved = Objects.requireNonNull(device.tryReserve("weights", 60));

@@ -68,10 +68,13 @@ class RequestBudgetResourceTest {
             assertThatThrownBy(() -> resource.allocate(10_001)).isInstanceOf(OutOfMemoryException.class);
             assertThat(request.status().charge()).isZero();
             long address = resource.allocate(100);
-            addresses.afterFree(() -> {
+            addresses.before(call -> {
                 throw new DeviceException("the driver fails", null);
             });
             assertThatThrownBy(() -> resource.deallocate(address, 100)).isInstanceOf(DeviceException.class);
+            assertThat(request.status().charge()).isEqualTo(100);
+            addresses.before(call -> {});
+            resource.deallocate(address, 100);
             assertThat(request.status().charge()).isZero();
         });
     }

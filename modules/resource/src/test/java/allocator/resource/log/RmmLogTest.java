@@ -7,6 +7,7 @@ import allocator.resource.FakeResource;
 import allocator.resource.log.RmmLog.Action;
 import allocator.resource.log.RmmLog.Entry;
 import allocator.resource.log.RmmLog.Replay;
+import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeStream;
 import java.io.IOException;
@@ -15,8 +16,12 @@ import java.io.StringWriter;
 import java.io.Writer;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RmmLogTest {
     private static final List<Entry> ENTRIES = List.of(
@@ -96,15 +101,58 @@ class RmmLogTest {
                 .hasMessageContaining(message);
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"\u0661\u0662", "+5", "\uff15", " 5", "5 ", "", "0x"})
+    void aNumberHasAsciiDigitsOnly(String number) {
+        String header = "Thread,Time,Action,Pointer,Size,Stream\n";
+        assertMalformed(header + "1,0,free,0x1," + number + ",0x0\n", "log:2: size '" + number + "' is not a number");
+        assertMalformed(header + "1,0,free,0x" + number + "g,1,0x0\n", "log:2: pointer '");
+        assertMalformed(header + "1,0,free,0x1,1," + number + "\n", "log:2: stream '");
+    }
+
     @Test
-    void linesThatCannotBeWrittenAreCountedAndDoNotFailTheCall() {
+    void aHexadecimalNumberHasNoSign() {
+        String header = "Thread,Time,Action,Pointer,Size,Stream\n";
+        assertMalformed(header + "1,0,free,0x+5,1,0x0\n", "log:2: pointer '+5' is not a number");
+        assertMalformed(header + "1,0,free,0x\u0661,1,0x0\n", "log:2: pointer '\u0661' is not a number");
+    }
+
+    @Test
+    void aByteOrderMarkIsSkipped() throws IOException {
+        String text = "\uFEFFThread,Time,Action,Pointer,Size,Stream\n1,0,free,0x1,1,0x0\n";
+        assertThat(RmmLog.read(new StringReader(text), "log")).containsExactly(new Entry(1, Action.FREE, 1, 1, 0));
+    }
+
+    @Test
+    void aMessageEscapesControlCharacters() {
+        String header = "Thread,Time,Action,Pointer,Size,Stream\n";
+        assertMalformed(header + "1,0,\u001b[2J,0x1,1,0x0\n", "log:2: action '\\u001b[2J' is unknown");
+        assertMalformed("\u001b,Time\n", "in [\\u001b, Time]");
+    }
+
+    static List<Throwable> failures() {
+        return List.of(
+                new IOException("disk full"),
+                new IllegalStateException("planted"),
+                new OutOfMemoryError("planted"),
+                new StackOverflowError("planted"));
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> void throwAny(Throwable failure) throws T {
+        throw (T) failure;
+    }
+
+    @ParameterizedTest
+    @MethodSource("failures")
+    void linesThatCannotBeWrittenAreCountedAndDoNotFailTheCall(Throwable failure) {
         RmmLog log = new RmmLog(new Writer() {
             private boolean hasHeader;
 
             @Override
-            public void write(char[] text, int from, int length) throws IOException {
+            public void write(char[] text, int from, int length) {
                 if (hasHeader) {
-                    throw new IOException("disk full");
+                    throwAny(failure);
                 }
                 hasHeader = text[from + length - 1] == '\n';
             }
@@ -118,6 +166,8 @@ class RmmLogTest {
         LoggingResource logged = new LoggingResource(addresses, log);
         logged.deallocate(logged.allocate(100), 100);
         assertThat(log.droppedRecords()).isEqualTo(2);
+        log.allocated(0x1000, 10, null);
+        assertThat(log.droppedRecords()).isEqualTo(3);
     }
 
     @Test
@@ -169,5 +219,136 @@ class RmmLogTest {
         Entry free = new Entry(1, Action.FREE, 0xa0, 400, 0);
         RmmLog.writeTrace(List.of(new Entry(1, Action.ALLOCATE, 0xa0, 400, 0), free, free), trace);
         assertThat(trace.toString().lines()).containsExactly("op,id,bytes,stream", "a,0,400,0", "f,0,400,0");
+    }
+
+    @Nested
+    class AddressesAllocatedTwice {
+        private final List<Entry> twice = List.of(
+                new Entry(1, Action.ALLOCATE, 0xa0, 400, 0),
+                new Entry(1, Action.ALLOCATE, 0xa0, 300, 9),
+                new Entry(1, Action.FREE, 0xa0, 300, 9));
+
+        @Test
+        void aReplayDeallocatesTheEarlierBlock() {
+            assertThat(RmmLog.replay(twice, addresses)).isEqualTo(new Replay(2, 0, 1, 0, 400, 0));
+            assertThat(addresses.blocks()).isZero();
+        }
+
+        @Test
+        void aTraceFreesTheEarlierBlock() throws IOException {
+            StringWriter trace = new StringWriter();
+            RmmLog.writeTrace(twice, trace);
+            assertThat(trace.toString().lines())
+                    .containsExactly("op,id,bytes,stream", "a,0,400,0", "f,0,400,1", "a,1,300,1", "f,1,300,1");
+        }
+    }
+
+    /** Whatever a resource or the choice of a stream throws, a replay leaves no block behind. */
+    @Nested
+    class ReplaysThatFail {
+        private final List<Entry> three = List.of(
+                new Entry(1, Action.ALLOCATE, 0xa0, 100, 0),
+                new Entry(1, Action.ALLOCATE, 0xb0, 200, 0),
+                new Entry(1, Action.FREE, 0xa0, 100, 0),
+                new Entry(1, Action.ALLOCATE, 0xa0, 300, 7));
+
+        @Test
+        void anErrorOfTheResourceEndsTheReplayWithoutALeak() {
+            Error failure = new OutOfMemoryError("planted");
+            FakeResource failing = new FakeResource(1000) {
+                @Override
+                public long allocate(long byteSize, long byteAlignment) {
+                    if (byteSize == 300) {
+                        throw failure;
+                    }
+                    return super.allocate(byteSize, byteAlignment);
+                }
+            };
+            assertThatThrownBy(() -> RmmLog.replay(three, failing)).isSameAs(failure);
+            assertThat(failing.blocks()).isZero();
+        }
+
+        @Test
+        void aFailingChoiceOfAStreamEndsTheReplayWithoutALeak() {
+            assertThatThrownBy(() -> RmmLog.replay(three, addresses, handle -> {
+                        if (handle == 7) {
+                            throw new IllegalStateException("no such stream");
+                        }
+                        return null;
+                    }))
+                    .hasMessage("no such stream");
+            assertThat(addresses.blocks()).isZero();
+        }
+
+        @Test
+        void aDeallocationThatFailsIsTriedAgainAtTheEndAndDoesNotCostTheOthers() {
+            RuntimeException failure = new IllegalStateException("planted");
+            FakeResource failing = new FakeResource(1000) {
+                private int frees;
+
+                @Override
+                public void deallocate(long address, long byteSize, long byteAlignment) {
+                    if (frees++ == 0) {
+                        throw failure;
+                    }
+                    super.deallocate(address, byteSize, byteAlignment);
+                }
+            };
+            assertThatThrownBy(() -> RmmLog.replay(three, failing)).isSameAs(failure);
+            assertThat(failing.blocks()).isZero();
+        }
+
+        @Test
+        void aFailureAtTheEndDoesNotCostTheOtherBlocks() {
+            List<Entry> live = three.subList(0, 2);
+            RuntimeException failure = new IllegalStateException("planted");
+            FakeResource failing = new FakeResource(1000) {
+                private int frees;
+
+                @Override
+                public void deallocate(long address, long byteSize, long byteAlignment) {
+                    super.deallocate(address, byteSize, byteAlignment);
+                    if (frees++ == 0) {
+                        throw failure;
+                    }
+                }
+            };
+            assertThatThrownBy(() -> RmmLog.replay(live, failing)).isSameAs(failure);
+            assertThat(failing.blocks()).isZero();
+        }
+    }
+
+    @Nested
+    class SizesOfATrace {
+        @Test
+        void aBlockLargerThanATraceCanSayIsRejectedBeforeAnythingIsWritten() {
+            StringWriter trace = new StringWriter();
+            List<Entry> entries = List.of(
+                    new Entry(1, Action.ALLOCATE, 0xa0, 1, 0),
+                    new Entry(1, Action.ALLOCATE, 0xb0, OptionKey.MAX_SIZE + 1, 0));
+            assertThatThrownBy(() -> RmmLog.writeTrace(entries, trace))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("entry 1 allocates 9223372036854775553 bytes, a trace has sizes from 0 to "
+                            + "9223372036854775552");
+            assertThat(trace.toString()).isEmpty();
+        }
+
+        @Test
+        void aFailedAllocationMayBeOfAnySize() throws IOException {
+            StringWriter trace = new StringWriter();
+            RmmLog.writeTrace(List.of(new Entry(1, Action.ALLOCATE_FAILURE, 0, Long.MAX_VALUE, 0)), trace);
+            assertThat(trace.toString()).isEqualTo("op,id,bytes,stream\n");
+        }
+
+        @Test
+        void aFreeHasTheSizeOfItsBlock() throws IOException {
+            StringWriter trace = new StringWriter();
+            RmmLog.writeTrace(
+                    List.of(
+                            new Entry(1, Action.ALLOCATE, 0xa0, 400, 0),
+                            new Entry(1, Action.FREE, 0xa0, Long.MAX_VALUE, 0)),
+                    trace);
+            assertThat(trace.toString().lines()).containsExactly("op,id,bytes,stream", "a,0,400,0", "f,0,400,0");
+        }
     }
 }

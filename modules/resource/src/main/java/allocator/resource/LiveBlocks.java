@@ -1,0 +1,302 @@
+package allocator.resource;
+
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
+import allocator.resource.base.AddressTable;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The blocks of a {@link ResourceAllocator}: live ones, and dead ones whose memory is unreturned. It calls the
+ * resource, so that whatever the resource throws, a block is in one of the two tables until its memory is back.
+ *
+ * <p>The lock is not held while the resource is called.
+ */
+final class LiveBlocks {
+    private final StreamOrderedMemoryResource resource;
+    private final AddressTable<SyncStream> live = new AddressTable<>();
+
+    // Guarded by the lock of the table above
+    private final AddressTable<SyncStream> unreturned = new AddressTable<>();
+    private final BlockCounts counts = new BlockCounts();
+    private boolean isClosed;
+
+    LiveBlocks(StreamOrderedMemoryResource resource) {
+        this.resource = resource;
+    }
+
+    /** Allocates and records a block; arguments and failures are those of the allocator. */
+    long allocate(long byteSize, @Nullable SyncStream stream, boolean isReserve) {
+        prepare();
+        long address = 0;
+        try {
+            address = allocateBelow(byteSize, stream, isReserve);
+        } catch (OutOfMemoryException e) {
+            failed();
+            throw e;
+        } finally {
+            if (address == 0) {
+                live.abandon();
+            }
+        }
+        if (address != 0 && !record(address, byteSize, stream, isReserve)) {
+            giveBack(address, byteSize, stream, true);
+            throw closedException();
+        }
+        return address;
+    }
+
+    private void prepare() {
+        StackReserve.touchBriefly();
+        boolean isOpen;
+        live.lock.lock();
+        try {
+            isOpen = !isClosed;
+            if (isOpen) {
+                live.expect();
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        if (!isOpen) {
+            throw closedException();
+        }
+    }
+
+    private long allocateBelow(long byteSize, @Nullable SyncStream stream, boolean isReserve) {
+        final long byteAlignment = resource.memory().byteAlignment();
+        if (stream != null) {
+            return resource.allocate(byteSize, byteAlignment, stream);
+        }
+        return isReserve ? resource.reserve(byteSize, byteAlignment) : resource.allocate(byteSize, byteAlignment);
+    }
+
+    private void failed() {
+        live.lock.lock();
+        counts.failed++;
+        live.lock.unlock();
+    }
+
+    /** Records an allocation; returns whether this allocator is open still. */
+    private boolean record(long address, long byteSize, @Nullable SyncStream stream, boolean isReserve) {
+        boolean isOpen;
+        live.lock.lock();
+        try {
+            live.expectNoMore();
+            isOpen = !isClosed;
+            if (!isOpen) {
+                unreturned.expect();
+            } else {
+                live.add(address, byteSize, stream);
+                counts.allocated(byteSize, isReserve);
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        return isOpen;
+    }
+
+    /** Frees a live block, or deallocates an unreturned one again. */
+    void free(long address) {
+        StackReserve.touchShallow();
+        boolean isOpen;
+        boolean isDead = false;
+        long byteSize = -1;
+        SyncStream stream = null;
+        live.lock.lock();
+        try {
+            isOpen = !isClosed;
+            if (isOpen) {
+                AddressTable<SyncStream> from = live;
+                int slot = live.find(address);
+                if (slot < 0) {
+                    isDead = true;
+                    from = unreturned;
+                    slot = unreturned.find(address);
+                }
+                if (slot >= 0) {
+                    unreturned.expect();
+                    byteSize = from.value(slot);
+                    stream = from.attachment(slot);
+                    if (isDead) {
+                        unreturned.remove(slot);
+                        counts.unreturned -= byteSize;
+                    } else {
+                        live.removeForNow(slot);
+                        counts.freed(byteSize);
+                    }
+                }
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        if (!isOpen) {
+            throw closedException();
+        }
+        if (byteSize < 0) {
+            throw new ForeignAddressException(address, "not a live block of the allocator over " + resource);
+        }
+        giveBack(address, byteSize, stream, isDead);
+    }
+
+    /**
+     * Deallocates a block that is in no table. If the device fails, the block is dead and unreturned; if anything else
+     * does, it is what it was.
+     *
+     * @param isDead whether it was dead
+     */
+    private void giveBack(long address, long byteSize, @Nullable SyncStream stream, boolean isDead) {
+        boolean isLive = !isDead;
+        boolean isUnreturned = true;
+        try {
+            deallocate(address, byteSize, stream);
+            isUnreturned = false;
+            isLive = false;
+        } catch (TakenBackException e) {
+            isUnreturned = false;
+            isLive = false;
+            throw e;
+        } catch (DeviceException e) {
+            isLive = false;
+            throw e;
+        } finally {
+            settle(address, byteSize, stream, isDead, isUnreturned, isLive);
+        }
+    }
+
+    private void settle(
+            long address,
+            long byteSize,
+            @Nullable SyncStream stream,
+            boolean wasDead,
+            boolean isUnreturned,
+            boolean isLive) {
+        live.lock.lock();
+        try {
+            unreturned.expectNoMore();
+            if (!wasDead) {
+                live.expectNoMore();
+            }
+            if (isLive && !isClosed) {
+                live.add(address, byteSize, stream);
+                counts.restored(byteSize);
+            } else if (isUnreturned) {
+                unreturned.add(address, byteSize, stream);
+                counts.unreturned += byteSize;
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+    }
+
+    private void deallocate(long address, long byteSize, @Nullable SyncStream stream) {
+        final long byteAlignment = resource.memory().byteAlignment();
+        if (stream == null) {
+            resource.deallocate(address, byteSize, byteAlignment);
+        } else {
+            resource.deallocate(address, byteSize, byteAlignment, stream);
+        }
+    }
+
+    /** Tries to deallocate again what is unreturned; all is tried, and the first failure thrown at the end. */
+    void returnAgain() {
+        StackReserve.touch();
+        final long[] addresses = unreturnedAddresses();
+        final Failures failure = new Failures();
+        for (long address : addresses) {
+            try {
+                returnAgain(address);
+            } catch (TakenBackException e) {
+                // The allocator below has it.
+            } catch (Throwable e) {
+                failure.add(e);
+            }
+        }
+        failure.throwIfAny();
+    }
+
+    private long[] unreturnedAddresses() {
+        final long[] addresses;
+        live.lock.lock();
+        try {
+            addresses = unreturned.addresses();
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        return addresses;
+    }
+
+    private void returnAgain(long address) {
+        long byteSize = 0;
+        SyncStream stream = null;
+        live.lock.lock();
+        try {
+            final int slot = unreturned.find(address);
+            if (slot >= 0) {
+                byteSize = unreturned.value(slot);
+                stream = unreturned.attachment(slot);
+                unreturned.removeForNow(slot);
+                counts.unreturned -= byteSize;
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        if (byteSize != 0) {
+            giveBack(address, byteSize, stream, true);
+        }
+    }
+
+    /** Returns the counters of these blocks. */
+    AllocatorStats stats() {
+        final AllocatorStats stats;
+        live.lock.lock();
+        try {
+            stats = counts.toStats();
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        return stats;
+    }
+
+    /** Refuses every later call but this one and {@link #returnAgain}, and tries to return what is unreturned. */
+    void close() {
+        StackReserve.touch();
+        live.lock.lock();
+        isClosed = true;
+        live.lock.unlock();
+        returnAgain();
+    }
+
+    void requireOpen() {
+        StackReserve.touchBriefly();
+        live.lock.lock();
+        final boolean wasClosed = isClosed;
+        live.lock.unlock();
+        if (wasClosed) {
+            throw closedException();
+        }
+    }
+
+    private AllocatorClosedException closedException() {
+        return new AllocatorClosedException("allocator over " + resource + " is closed");
+    }
+}

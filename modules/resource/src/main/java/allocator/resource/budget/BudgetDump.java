@@ -1,0 +1,130 @@
+package allocator.resource.budget;
+
+import allocator.resource.budget.Budget.Status;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** Says who holds what when a budget rejects a request. */
+final class BudgetDump {
+    /** The most children that are read under the lock. */
+    private static final int MOST_READ = 1024;
+
+    /** The most children that are listed, those with the largest charges. */
+    private static final int MOST_LISTED = 16;
+
+    private BudgetDump() {}
+
+    /** Returns the exception for a rejected request, with the dump and a report. */
+    static OutOfMemoryException exception(
+            Budget charged, Status rejection, MemoryInfo memory, long byteSize, String report) {
+        final Shortage shortage = new Shortage(
+                memory,
+                byteSize,
+                byteSize,
+                rejection.limit(),
+                rejection.charge(),
+                rejection.charge(),
+                rejection.available(),
+                OutOfMemoryException.UNKNOWN);
+        return new OutOfMemoryException(
+                "The budget " + rejection.name() + " cannot grant " + byteSize + " bytes",
+                shortage,
+                of(charged, rejection, byteSize) + report,
+                null);
+    }
+
+    /**
+     * Returns the request, every budget from the root to the one that was charged, and the holders of the one that
+     * rejected the request. The numbers are of one moment, after the rejection.
+     */
+    private static String of(Budget charged, Status rejection, long byteSize) {
+        final List<Status> levels = new ArrayList<>();
+        final List<Status> holders = new ArrayList<>();
+        int rejecting = -1;
+        charged.lock().lock();
+        try {
+            for (Budget budget = charged; budget != null; budget = budget.parent()) {
+                final Status status = budget.statusLocked();
+                levels.addFirst(status);
+                if (rejecting < 0 && isOf(rejection, status)) {
+                    rejecting = levels.size();
+                    addHolders(budget, holders);
+                }
+            }
+            charged.lock().unlock();
+        } catch (Throwable e) {
+            charged.lock().held = 0;
+            throw e;
+        }
+        final StringBuilder text = new StringBuilder();
+        text.append("request of ")
+                .append(byteSize)
+                .append(" bytes to ")
+                .append(charged)
+                .append('\n');
+        for (int level = 0; level < levels.size(); level++) {
+            text.append("  ".repeat(level + 1));
+            append(text, levels.get(level));
+            text.append(levels.size() - level == rejecting ? ", rejected it\n" : "\n");
+        }
+        appendHolders(text, rejection, holders);
+        return text.toString();
+    }
+
+    /** A name may occur at several levels; a limit below the charge decides nothing, as it may have changed. */
+    private static boolean isOf(Status rejection, Status status) {
+        return rejection.name().equals(status.name()) && rejection.limit() == status.limit();
+    }
+
+    private static void addHolders(Budget budget, List<Status> holders) {
+        for (Budget child = budget.firstHolder();
+                child != null && holders.size() < MOST_READ;
+                child = child.nextHolder()) {
+            holders.add(child.statusLocked());
+        }
+    }
+
+    private static void append(StringBuilder text, Status status) {
+        text.append(status.name()).append(": ").append(status.charge()).append(" of ");
+        if (status.limit() == Budget.UNLIMITED) {
+            text.append("unlimited");
+        } else {
+            text.append(status.limit());
+        }
+        text.append(" bytes charged");
+        if (status.reservation() > 0) {
+            text.append(", ").append(status.reservation()).append(" reserved");
+        }
+        text.append(", peak ")
+                .append(status.peakCharge())
+                .append(", ")
+                .append(status.rejections())
+                .append(" rejections");
+    }
+
+    private static void appendHolders(StringBuilder text, Status rejection, List<Status> holders) {
+        if (holders.isEmpty()) {
+            return;
+        }
+        text.append("held below ").append(rejection.name()).append(", the most first:\n");
+        holders.sort(Comparator.comparingLong(Status::charge).reversed());
+        for (Status holder : holders.subList(0, Math.min(MOST_LISTED, holders.size()))) {
+            append(text.append("  "), holder);
+            text.append('\n');
+        }
+        if (holders.size() > MOST_LISTED) {
+            final long rest =
+                    holders.stream().skip(MOST_LISTED).mapToLong(Status::charge).sum();
+            text.append("  ")
+                    .append(holders.size() - MOST_LISTED)
+                    .append(holders.size() < MOST_READ ? "" : " or more")
+                    .append(" others: ")
+                    .append(rest)
+                    .append(" bytes charged\n");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+package allocator.resource;
+
+import allocator.conformance.AllocatorConformance;
+import allocator.cpu.reference.CpuReferenceFactory;
+import allocator.spi.EpFactory;
+import allocator.testkit.DecoratedFactory;
+
+/** A provider's allocator below every decorator keeps the whole contract. */
+class DeepStackConformanceTest extends AllocatorConformance {
+    @Override
+    protected EpFactory factory() {
+        return new DecoratedFactory(
+                new CpuReferenceFactory(),
+                allocator -> ResourceAllocator.of(EveryDecorator.over(new AllocatorResource(allocator))));
+    }
+}

@@ -1,0 +1,12 @@
+package allocator.resource;
+
+import allocator.conformance.AllocatorConformance;
+import allocator.spi.EpFactory;
+
+/** A resource that is no provider's allocator keeps the whole contract. */
+class HostResourceConformanceTest extends AllocatorConformance {
+    @Override
+    protected EpFactory factory() {
+        return new HostResourceFactory(StatisticsResource::new);
+    }
+}

@@ -1,0 +1,15 @@
+package allocator.resource;
+
+import allocator.conformance.AllocatorConformance;
+import allocator.cpu.reference.CpuReferenceFactory;
+import allocator.spi.EpFactory;
+import allocator.testkit.DecoratedFactory;
+
+/** A provider's allocator, taken as a resource and given back as an allocator, keeps the whole contract. */
+class ResourceAllocatorConformanceTest extends AllocatorConformance {
+    @Override
+    protected EpFactory factory() {
+        return new DecoratedFactory(
+                new CpuReferenceFactory(), allocator -> ResourceAllocator.of(new AllocatorResource(allocator)));
+    }
+}
