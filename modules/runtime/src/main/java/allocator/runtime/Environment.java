@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.StackReserve;
 import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.LoadedFactory;
@@ -22,11 +23,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -41,17 +39,18 @@ import org.jspecify.annotations.Nullable;
  * <p>Operations that change the environment take one lock, and hold it while they call a provider. Allocating, freeing,
  * looking up an allocator and running a session do not take it.
  */
+// One class, since most of it documents one public type.
 public final class Environment implements AutoCloseable {
-    private final ReentrantLock lock = new ReentrantLock();
+    private final Object lock = new Object();
+    private final AllocatorInstances instances = new AllocatorInstances();
     private final SharedAllocators shared;
     private final ProviderRegistry registry;
     private final SessionPlanner planner;
-    private final Set<Session> sessions = ConcurrentHashMap.newKeySet();
+    private final OpenSessions sessions = new OpenSessions();
     private final AtomicLong lastSession = new AtomicLong();
     private boolean isClosed;
 
     Environment(Map<String, String> settings) {
-        final AllocatorInstances instances = new AllocatorInstances();
         shared = new SharedAllocators(instances);
         registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);
@@ -141,7 +140,7 @@ public final class Environment implements AutoCloseable {
      * @throws IllegalArgumentException if no provider of that name is registered
      * @throws StillInUseException if sessions, streams or memory depend on it; nothing changes
      * @throws ProviderException if the provider failed to close; it stays registered, with new shared allocators
-     *     created from the environment's settings
+     *     created from the environment's settings if it can create them
      */
     public void unregister(String provider) {
         locked(() -> {
@@ -154,40 +153,64 @@ public final class Environment implements AutoCloseable {
     }
 
     private void unregister(RegisteredProvider provider) {
+        final Cleanup cleanup = new Cleanup();
         settle();
-        final List<ManagedAllocator> ending = endable(
+        end(
                 allocator -> allocator.reference().provider().equals(provider.name()),
                 session -> session.uses(provider.name()),
-                "provider " + provider.name() + " cannot be unregistered");
-        final Cleanup cleanup = new Cleanup();
-        shared.end(ending, cleanup);
+                "provider " + provider.name() + " cannot be unregistered",
+                cleanup);
+        instances.returnAll(cleanup);
         registry.close(provider, cleanup);
         cleanup.throwIfAny();
     }
 
     /**
-     * Returns the environment's allocators of some kind, which reject allocations from here on.
+     * Ends allocators of the environment: removes them from their slots and closes them.
      *
-     * @throws StillInUseException if a session or a block depends on them; they accept allocations again
+     * @param cleanup receives the failures of providers; the allocators are removed nevertheless
+     * @throws StillInUseException if a session or a block depends on them. If this method throws anything, the
+     *     allocators accept allocations again and nothing has changed
      */
-    private List<ManagedAllocator> endable(
-            Predicate<ManagedAllocator> which, Predicate<Session> dependent, String what) {
+    private void end(Predicate<ManagedAllocator> which, Predicate<Session> dependent, String what, Cleanup cleanup) {
         final List<ManagedAllocator> ending =
                 shared.unreleased().stream().filter(which).toList();
-        ending.forEach(allocator -> allocator.lease().rejectAllocations());
-        final List<String> users = new ArrayList<>();
-        sessions.stream().filter(dependent).map(Session::describe).sorted().forEach(users::add);
-        users.addAll(shared.liveBlocks(which));
-        if (!users.isEmpty()) {
-            ending.forEach(allocator -> allocator.lease().acceptAllocations());
-            throw new StillInUseException(what, users);
+        boolean isRemoved = false;
+        try {
+            ending.forEach(allocator -> allocator.lease().rejectAllocations());
+            final List<String> users = new ArrayList<>();
+            sessions.all().stream()
+                    .filter(dependent)
+                    .map(Session::describe)
+                    .sorted()
+                    .forEach(users::add);
+            users.addAll(shared.liveBlocks(which));
+            if (!users.isEmpty()) {
+                throw new StillInUseException(what, users);
+            }
+            shared.remove(ending);
+            isRemoved = true;
+        } finally {
+            if (!isRemoved) {
+                for (int i = 0; i < ending.size(); i++) {
+                    ending.get(i).lease().acceptAllocations();
+                }
+            }
         }
-        return ending;
+        SharedAllocators.close(ending, cleanup);
     }
 
+    /** Does what earlier calls have missed, and what blocks freed through other owners allow. Failures are logged. */
     private void settle() {
-        sessions.forEach(Session::settle);
-        shared.settle();
+        final Cleanup cleanup = new Cleanup();
+        sessions.all().forEach(session -> session.settle(cleanup));
+        shared.settle(cleanup);
+        instances.returnAll(cleanup);
+        try {
+            cleanup.throwIfAny();
+        } catch (Throwable e) {
+            Log.failed("release", "what was closed before", e);
+        }
     }
 
     /**
@@ -336,7 +359,7 @@ public final class Environment implements AutoCloseable {
         });
         try {
             session.open(options.decorator());
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             sessions.remove(session);
             throw e;
         }
@@ -348,6 +371,7 @@ public final class Environment implements AutoCloseable {
         final String name = options.name().isEmpty() ? "session-" + lastSession.incrementAndGet() : options.name();
         final Session session = new Session(this, name, plan, options.reservesInitializers());
         sessions.add(session);
+        session.hold();
         return session;
     }
 
@@ -357,26 +381,26 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Releases the shared allocators and closes the providers. A second call does nothing.
+     * Releases the shared allocators and closes the providers. A second call tries again what failed, and otherwise
+     * does nothing.
      *
      * @throws StillInUseException if sessions are open or blocks are live; the exception lists them, and nothing
      *     changes
      * @throws allocator.spi.AllocatorException if a provider failed to release an allocator or to close; the
-     *     environment is closed nevertheless
+     *     environment is closed nevertheless, and {@link #providers} still reports those that are not closed
      */
     @Override
     public void close() {
         locked(() -> {
+            final Cleanup cleanup = new Cleanup();
+            settle();
             if (!isClosed) {
-                settle();
-                final List<ManagedAllocator> ending =
-                        endable(allocator -> true, session -> true, "the environment cannot be closed");
+                end(allocator -> true, session -> true, "the environment cannot be closed", cleanup);
                 isClosed = true;
-                final Cleanup cleanup = new Cleanup();
-                shared.end(ending, cleanup);
-                registry.closeAll(cleanup);
-                cleanup.throwIfAny();
             }
+            instances.returnAll(cleanup);
+            registry.closeAll(cleanup);
+            cleanup.throwIfAny();
             return null;
         });
     }
@@ -388,11 +412,9 @@ public final class Environment implements AutoCloseable {
     }
 
     private <T extends @Nullable Object> T locked(Supplier<T> operation) {
-        lock.lock();
-        try {
+        StackReserve.touch();
+        synchronized (lock) {
             return operation.get();
-        } finally {
-            lock.unlock();
         }
     }
 }

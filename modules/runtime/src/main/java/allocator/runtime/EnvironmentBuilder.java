@@ -60,10 +60,15 @@ public final class EnvironmentBuilder {
     }
 
     /**
-     * Adds to the list of providers that may load. Classes of other providers are not initialized. Without a call all
-     * providers may load.
+     * Adds to the list of providers that may load. No code of other providers runs: their classes are not initialized.
+     * Without a call all providers may load.
      *
-     * @param modulesOrClasses names of modules, or of factory classes, since those of the class path have no module
+     * <p>The module that provides a factory decides, not that of the factory's class. If modules on the module path
+     * cannot be told apart, since they declare one type and only some of them may load, those whose package is exported
+     * are constructed, and the others are reported and not used.
+     *
+     * @param modulesOrClasses names of modules, or of classes as {@code provides ... with} and
+     *     {@code META-INF/services} name them, since those of the class path have no module
      * @return this builder
      */
     public EnvironmentBuilder allowModules(String... modulesOrClasses) {
@@ -74,7 +79,7 @@ public final class EnvironmentBuilder {
     /**
      * Excludes providers, for instance one of two that have the same name.
      *
-     * @param modulesOrClasses names of modules, or of factory classes
+     * @param modulesOrClasses names of modules, of factory classes, or of classes as {@link #allowModules} takes them
      * @return this builder
      */
     public EnvironmentBuilder exclude(String... modulesOrClasses) {

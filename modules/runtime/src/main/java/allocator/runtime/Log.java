@@ -1,26 +1,44 @@
 package allocator.runtime;
 
+import allocator.runtime.discovery.Causes;
 import java.lang.System.Logger.Level;
 
-/** The module's one logger, {@code allocator.runtime}. */
+/** The module's one logger, {@code allocator.runtime}. A log that fails, for lack of heap or stack, is ignored. */
 final class Log {
     private static final System.Logger LOGGER = System.getLogger("allocator.runtime");
 
     private Log() {}
 
     static void info(String message) {
-        LOGGER.log(Level.INFO, message);
+        log(Level.INFO, message);
     }
 
     static void debug(String message) {
-        LOGGER.log(Level.DEBUG, message);
+        log(Level.DEBUG, message);
     }
 
     static void warning(String message) {
-        LOGGER.log(Level.WARNING, message);
+        log(Level.WARNING, message);
     }
 
-    static void warning(String message, Throwable thrown) {
-        LOGGER.log(Level.WARNING, message, thrown);
+    /**
+     * Logs that an operation failed, in one line; the stack trace, which may have a thousand, goes to {@code DEBUG}.
+     */
+    static void failed(String operation, Object what, Throwable thrown) {
+        try {
+            final String message = operation + " of " + what + " failed";
+            LOGGER.log(Level.WARNING, message + ": " + Causes.describe(thrown));
+            LOGGER.log(Level.DEBUG, message, thrown);
+        } catch (Throwable e) {
+            // As below.
+        }
+    }
+
+    private static void log(Level level, String message) {
+        try {
+            LOGGER.log(level, message);
+        } catch (Throwable e) {
+            // A log that fails does not fail what is logged.
+        }
     }
 }

@@ -2,6 +2,7 @@ package allocator.runtime;
 
 import allocator.runtime.AllocatorReport.Setting;
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.discovery.Causes;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Lease;
 import allocator.spi.Allocator;
@@ -34,6 +35,7 @@ import org.jspecify.annotations.Nullable;
  * <p>When the owner is closed, allocations throw {@link AllocatorClosedException}; {@link #free} works on, and the last
  * free releases the provider's allocator.
  */
+// One class, since its calls share the protocol of counting a block before or after the provider's call.
 public final class ManagedAllocator implements Allocator {
     private final Allocator target;
     private final @Nullable StreamAwareAllocator streamAware;
@@ -92,6 +94,9 @@ public final class ManagedAllocator implements Allocator {
         try {
             address = target.alloc(byteSize);
         } catch (Throwable e) {
+            synchronized (lease) {
+                lease.uncounted++;
+            }
             throw failed("alloc", e);
         }
         return address != 0 ? address : rejectNull("alloc", byteSize);
@@ -120,11 +125,15 @@ public final class ManagedAllocator implements Allocator {
         final long address;
         try {
             address = aware.allocOnStream(byteSize, stream);
-        } catch (IllegalArgumentException | IllegalStateException e) {
-            leave();
-            throw e;
         } catch (Throwable e) {
-            throw failed("allocOnStream", e);
+            synchronized (lease) {
+                lease.uncounted++;
+            }
+            settle();
+            if (e instanceof IllegalArgumentException || e instanceof IllegalStateException) {
+                throw e;
+            }
+            throw ProviderCalls.translate(reference.provider(), "allocOnStream", e);
         }
         return address != 0 ? address : rejectNull("allocOnStream", byteSize);
     }
@@ -143,6 +152,9 @@ public final class ManagedAllocator implements Allocator {
         try {
             address = target.reserve(byteSize);
         } catch (Throwable e) {
+            synchronized (lease) {
+                lease.uncounted++;
+            }
             throw failed("reserve", e);
         }
         return address != 0 ? address : rejectNull("reserve", byteSize);
@@ -153,53 +165,71 @@ public final class ManagedAllocator implements Allocator {
         if (address == 0) {
             return;
         }
-        if (lease.isReleased()) {
+        final Lease used = lease; // read once: the target's synchronization would make the compiler read it again
+        if (used.isReleased()) {
             throw closedException();
         }
         try {
             target.free(address);
+        } catch (DeviceException e) {
+            // The block is dead, and the caller has to learn it: nothing else may be thrown where the stack ends.
+            synchronized (used) {
+                used.uncounted++;
+            }
+            try {
+                settle();
+            } catch (Throwable missed) {
+                // A release that was missed is made up for when the owner is closed or settled.
+            }
+            throw e;
         } catch (Throwable e) {
-            throw freeFailed(e);
+            throw failed("free", e);
         }
-        leave();
+        boolean isUncounted = false;
+        try {
+            final boolean isDraining = used.leave();
+            isUncounted = true;
+            if (isDraining) {
+                settle();
+            }
+        } catch (Throwable e) {
+            // The free has succeeded. A release that was missed is made up for when the owner is closed or settled.
+            if (!isUncounted) {
+                synchronized (used) {
+                    used.uncounted++;
+                }
+            }
+        }
     }
 
     private void enter() {
         if (!lease.enter()) {
-            leave();
-            throw closedException();
-        }
-    }
-
-    private void leave() {
-        if (lease.leave()) {
+            synchronized (lease) {
+                lease.uncounted++;
+            }
             settle();
+            throw closedException();
         }
     }
 
     private void settle() {
         try {
             lease.settle();
-        } catch (RuntimeException e) {
-            Log.warning("release of " + this + " failed", e);
+        } catch (Throwable e) {
+            Log.failed("release", this, e);
         }
     }
 
     private RuntimeException failed(String operation, Throwable thrown) {
-        leave();
+        settle();
         return ProviderCalls.translate(reference.provider(), operation, thrown);
     }
 
-    /** After a device failure the block is dead; after any other failure it is still live. */
-    private RuntimeException freeFailed(Throwable thrown) {
-        if (thrown instanceof DeviceException) {
-            leave();
-        }
-        return ProviderCalls.translate(reference.provider(), "free", thrown);
-    }
-
     private long rejectNull(String operation, long byteSize) {
-        leave();
+        synchronized (lease) {
+            lease.uncounted++;
+        }
+        settle();
         throw new ProviderException(
                 reference.provider(), "returned address 0 from " + operation + "(" + byteSize + ")", null);
     }
@@ -370,7 +400,10 @@ public final class ManagedAllocator implements Allocator {
     /**
      * Releases the provider's allocator: now if no block is live, otherwise with the last free.
      *
-     * @throws RuntimeException what the provider threw if it was released now; it counts as released
+     * <p>A further call tries again what failed before the release.
+     *
+     * @throws RuntimeException what the provider threw if it was released now; see
+     *     {@link allocator.runtime.lifetime.AllocatorReference#release}
      */
     void close() {
         lease.close();
@@ -385,8 +418,8 @@ public final class ManagedAllocator implements Allocator {
         String bytes = "";
         try {
             bytes = " (" + stats().bytesInUse() + " bytes in use in its allocator)";
-        } catch (RuntimeException e) {
-            Log.debug("no statistics of " + this + ": " + e);
+        } catch (Throwable e) {
+            Log.debug("no statistics of " + this + ": " + Causes.describe(e));
         }
         return Optional.of(owner + " has " + live + " live blocks in " + info + bytes);
     }

@@ -25,6 +25,20 @@ final class ProviderCalls {
         return result;
     }
 
+    /**
+     * Reads a property of a provider, which must not throw: any exception becomes a {@link ProviderException}, those of
+     * the contract too. Rejects a result of {@code null}.
+     */
+    static <T> T read(String provider, String operation, Supplier<T> call) {
+        try {
+            return call(provider, operation, call);
+        } catch (ProviderException e) {
+            throw e;
+        } catch (AllocatorException e) {
+            throw thrown(provider, operation, e);
+        }
+    }
+
     /** Calls. */
     static void run(String provider, String operation, Runnable call) {
         try {
@@ -42,8 +56,12 @@ final class ProviderCalls {
         if (thrown instanceof AllocatorException known) {
             return known;
         }
+        return thrown(provider, operation, thrown);
+    }
+
+    private static ProviderException thrown(String provider, String operation, Throwable thrown) {
         // Only the cause of a linkage error says which initializer failed.
-        final String what = thrown instanceof LinkageError ? Causes.describe(thrown) : thrown.toString();
+        final String what = thrown instanceof LinkageError ? Causes.describe(thrown) : Causes.describeOne(thrown);
         return new ProviderException(provider, "threw from " + operation + ": " + what, thrown);
     }
 }

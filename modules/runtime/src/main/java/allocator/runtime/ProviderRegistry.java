@@ -9,13 +9,13 @@ import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.OptionPlace;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
+import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -40,6 +40,9 @@ final class ProviderRegistry {
     private final Map<String, RegisteredProvider> providers = new LinkedHashMap<>();
     private final List<ProviderReport> failures = new ArrayList<>();
     private List<String> searched = List.of();
+
+    /** The factories that were not registered and failed to close. */
+    private final List<EpFactory> unclosed = new ArrayList<>();
 
     /**
      * Makes a registry without providers.
@@ -96,8 +99,16 @@ final class ProviderRegistry {
     ProviderReport register(Candidate candidate) {
         providers.values().forEach(present -> present.requireDistinctFrom(candidate));
         final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
-        shared.share(provider);
         providers.put(provider.name(), provider);
+        boolean isShared = false;
+        try {
+            shared.share(provider);
+            isShared = true;
+        } finally {
+            if (!isShared) {
+                providers.remove(provider.name());
+            }
+        }
         Log.info("registered " + provider.name() + " with " + provider.devices().size() + " devices");
         return provider.report();
     }
@@ -116,7 +127,7 @@ final class ProviderRegistry {
         final List<Candidate> candidates = withoutAmbiguity(named(found.factories()));
         try {
             candidates.forEach(this::registerFound);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             abandon(candidates, e);
             throw e;
         }
@@ -130,12 +141,23 @@ final class ProviderRegistry {
         for (final LoadedFactory factory : factories) {
             try {
                 candidates.add(Candidate.of(factory));
-            } catch (ProviderException e) {
+            } catch (Throwable e) {
                 failures.add(ProviderReport.failed(
                         factory.className(), factory.module(), factory.origin(), Causes.describe(e)));
+                close(factory);
             }
         }
         return candidates;
+    }
+
+    /** Closes a factory that is not registered. A failure is logged, and tried again by {@link #closeAll}. */
+    private void close(LoadedFactory factory) {
+        try {
+            factory.factory().close();
+        } catch (Throwable e) {
+            unclosed.add(factory.factory());
+            Log.failed("close", factory.describe(), e);
+        }
     }
 
     /** Drops all providers whose names could be meant by the same option key. */
@@ -155,12 +177,8 @@ final class ProviderRegistry {
         return clear;
     }
 
-    private static ProviderReport dropAmbiguous(Candidate candidate, List<Candidate> same) {
-        try {
-            candidate.close();
-        } catch (RuntimeException e) {
-            Log.warning("close of " + candidate.loaded().describe() + " failed", e);
-        }
+    private ProviderReport dropAmbiguous(Candidate candidate, List<Candidate> same) {
+        close(candidate.loaded());
         return candidate.failed("several providers have this name, exclude all modules but one: "
                 + same.stream().map(other -> other.loaded().describe()).collect(Collectors.joining(", ")));
     }
@@ -174,57 +192,70 @@ final class ProviderRegistry {
                 throw e;
             }
             fail(candidate, e);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             fail(candidate, e);
         }
     }
 
-    private void fail(Candidate candidate, RuntimeException e) {
-        final Cleanup cleanup = new Cleanup();
-        cleanup.add(e);
-        cleanup.attempt(candidate::close);
-        Log.warning("registration of " + candidate.name() + " failed", e);
-        failures.add(candidate.failed(Objects.requireNonNullElse(e.getMessage(), e.toString())));
+    private void fail(Candidate candidate, Throwable e) {
+        close(candidate.loaded());
+        failures.add(candidate.failed(Causes.reason(e)));
     }
 
     /** Closes the providers that were registered, and then the others. */
-    private void abandon(List<Candidate> candidates, RuntimeException cause) {
+    private void abandon(List<Candidate> candidates, Throwable cause) {
         final Cleanup cleanup = new Cleanup();
-        cleanup.add(cause);
         final Set<String> registered = Set.copyOf(names());
-        shared.end(shared.unreleased(), cleanup);
+        SharedAllocators.close(shared.unreleased(), cleanup);
+        instances.returnAll(cleanup);
         closeAll(cleanup);
         candidates.stream()
                 .filter(candidate -> !registered.contains(candidate.name()))
                 .forEach(candidate -> cleanup.attempt(candidate::close));
+        cleanup.suppressIn(cause);
     }
 
     /**
-     * Closes a provider and removes it. If it fails to close it stays registered, with new shared allocators; if those
-     * cannot be made either, it is removed.
+     * Closes a provider and removes it. If it fails to close it stays registered, with new shared allocators if they
+     * can be created.
      */
     void close(RegisteredProvider provider, Cleanup cleanup) {
+        provider.closeStreams(cleanup);
         try {
             provider.close();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             cleanup.add(e);
             try {
                 shared.share(provider);
-                return;
-            } catch (RuntimeException again) {
+            } catch (Throwable again) {
                 cleanup.add(again);
-                providers.remove(provider.name());
-                return;
             }
+            return;
         }
         providers.remove(provider.name());
         Log.info("unregistered " + provider.name());
     }
 
-    /** Closes and removes all providers, last one first. */
+    /** Closes all providers, last one first, and removes those that were closed. A further call does the others. */
     void closeAll(Cleanup cleanup) {
-        new ArrayList<>(providers.values()).reversed().forEach(provider -> cleanup.attempt(provider::close));
-        providers.clear();
+        for (final RegisteredProvider provider : new ArrayList<>(providers.values()).reversed()) {
+            provider.closeStreams(cleanup);
+            try {
+                provider.close();
+                providers.remove(provider.name());
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
+        }
+        unclosed.removeIf(factory -> {
+            try {
+                factory.close();
+                return true;
+            } catch (Throwable e) {
+                Log.failed("close", factory.getClass().getName(), e);
+                return false;
+            }
+        });
     }
 
     /** Describes each setting of the environment that belongs to no registered provider. */

@@ -3,11 +3,13 @@ package allocator.runtime;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
+import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.OptionPlace;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceDiscovery;
+import allocator.spi.DeviceException;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
@@ -22,6 +24,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A factory whose results were checked. All calls of the factory go through this class, which names the provider if it
@@ -42,7 +45,7 @@ final class RegisteredProvider {
          */
         static Candidate of(LoadedFactory loaded) {
             final String className = loaded.className();
-            final String name = ProviderCalls.call(className, "name", loaded.factory()::name);
+            final String name = ProviderCalls.read(className, "name", loaded.factory()::name);
             if (name.isEmpty() || name.chars().anyMatch(Character::isWhitespace)) {
                 throw new ProviderException(
                         className, "is named '" + name + "': a name has no blanks and is not empty", null);
@@ -73,6 +76,10 @@ final class RegisteredProvider {
     private final List<String> notes;
     private final List<OptionKey<?>> keys;
     private final AllocatorOptions options;
+    private final Object unclosedLock = new Object();
+
+    /** The streams that may not be closed, although their sessions have no more use of them, linked. */
+    private SessionStreams.@Nullable Place unclosed;
 
     /**
      * Reads and checks the properties of a factory.
@@ -85,12 +92,12 @@ final class RegisteredProvider {
         this.candidate = candidate;
         this.instances = instances;
         factory = candidate.loaded().factory();
-        vendor = ProviderCalls.call(name(), "vendor", factory::vendor);
-        version = ProviderCalls.call(name(), "version", factory::version);
-        keys = ProviderCalls.call(name(), "optionKeys", () -> List.<OptionKey<?>>copyOf(factory.optionKeys()));
+        vendor = ProviderCalls.read(name(), "vendor", factory::vendor);
+        version = ProviderCalls.read(name(), "version", factory::version);
+        keys = ProviderCalls.read(name(), "optionKeys", () -> List.<OptionKey<?>>copyOf(factory.optionKeys()));
         requireDistinctKeys();
         options = OptionPlace.ENVIRONMENT.select(environmentSettings, name(), keys);
-        final DeviceDiscovery discovery = ProviderCalls.call(name(), "discoverDevices", factory::discoverDevices);
+        final DeviceDiscovery discovery = ProviderCalls.read(name(), "discoverDevices", factory::discoverDevices);
         devices = discovery.devices();
         notes = new ArrayList<>(discovery.notes());
         requireDistinctMemories();
@@ -190,26 +197,26 @@ final class RegisteredProvider {
     /** Creates an allocator and checks it; returns it to the provider at once if it breaks the contract. */
     AllocatorReference create(MemoryInfo info, AllocatorOptions wanted) {
         final String operation = "createAllocator(" + info + ")";
-        final Allocator allocator = ProviderCalls.call(name(), operation, () -> factory.createAllocator(info, wanted));
-        final AllocatorInstances.Instance instance = instances.acquire(allocator);
+        final AllocatorReference reference = AllocatorReference.create(
+                instances,
+                name(),
+                keys,
+                () -> ProviderCalls.call(name(), operation, () -> factory.createAllocator(info, wanted)),
+                this::giveBack);
         try {
-            requireAsRequested(allocator, info, operation);
-            if (isExclusive(wanted) && instances.references(instance) > 1) {
+            requireAsRequested(reference.allocator(), info, operation);
+            if (isExclusive(wanted) && instances.references(reference.instance()) > 1) {
                 throw new ProviderException(
                         name(),
                         "returned an instance that is in use from " + operation + ", although "
                                 + OptionKey.EXCLUSIVE.name() + "=1 requests one of its own",
                         null);
             }
-        } catch (RuntimeException e) {
-            try {
-                giveBack(allocator);
-            } catch (RuntimeException suppressed) {
-                e.addSuppressed(suppressed);
-            }
+        } catch (Throwable e) {
+            reference.releaseAfter(e);
             throw e;
         }
-        return new AllocatorReference(allocator, name(), keys, instance, () -> giveBack(allocator));
+        return reference;
     }
 
     private void requireAsRequested(Allocator allocator, MemoryInfo requested, String operation) {
@@ -254,11 +261,7 @@ final class RegisteredProvider {
     }
 
     private void giveBack(Allocator allocator) {
-        try {
-            ProviderCalls.run(name(), "releaseAllocator", () -> factory.releaseAllocator(allocator));
-        } finally {
-            instances.drop(allocator);
-        }
+        ProviderCalls.run(name(), "releaseAllocator", () -> factory.releaseAllocator(allocator));
     }
 
     boolean hasStreams(MemoryInfo info) {
@@ -267,6 +270,47 @@ final class RegisteredProvider {
 
     SyncStream createStream(MemoryInfo info) {
         return ProviderCalls.call(name(), "createSyncStream(" + info + ")", () -> factory.createSyncStream(info));
+    }
+
+    /**
+     * Closes a stream. After a {@link DeviceException} the stream is closed, by the contract; after any other failure
+     * it may not be, and {@link #closeStreams} closes it again, which does nothing to a closed one.
+     */
+    void closeStream(SessionStreams.Place place) {
+        boolean isClosed = false;
+        try {
+            final SyncStream stream = place.stream();
+            ProviderCalls.run(name(), "close of " + stream, stream::close);
+            isClosed = true;
+        } catch (DeviceException e) {
+            isClosed = true;
+            throw e;
+        } finally {
+            if (!isClosed) {
+                synchronized (unclosedLock) {
+                    place.next = unclosed;
+                    unclosed = place;
+                }
+            }
+        }
+    }
+
+    /** Tries again to close the streams that could not be closed. */
+    void closeStreams(Cleanup cleanup) {
+        SessionStreams.Place next;
+        synchronized (unclosedLock) {
+            next = unclosed;
+            unclosed = null;
+        }
+        while (next != null) {
+            final SessionStreams.Place place = next;
+            next = place.next;
+            try {
+                closeStream(place);
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
+        }
     }
 
     void close() {

@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.StackReserve;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
@@ -10,7 +11,6 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,13 +18,31 @@ import org.jspecify.annotations.Nullable;
  * run; its streams must not be used after it.
  */
 public final class Run {
+    private static final @Nullable SyncStream[] NO_STREAMS = new SyncStream[0];
+
     private final Session session;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Map<SessionStreams, TreeMap<Integer, SyncStream>> used = new LinkedHashMap<>();
+    /** A stream of this run, in its place from before it is taken. */
+    private static final class Slot {
+        private final SessionStreams owner;
+        private final @Nullable Slot previous;
+        private SessionStreams.@Nullable Place place;
+
+        Slot(SessionStreams owner, @Nullable Slot previous) {
+            this.owner = owner;
+            this.previous = previous;
+        }
+    }
+
+    private final Object lock = new Object();
+    private final Map<SessionStreams, TreeMap<Integer, Slot>> used = new LinkedHashMap<>();
+
+    /** All slots, linked, so that the end of the run needs no iterator. */
+    private @Nullable Slot last;
+
     private boolean isOver;
 
     /** The streams of the default device by index, to return one again without a lock. */
-    private volatile @Nullable SyncStream[] defaultStreams = new SyncStream[0];
+    private volatile @Nullable SyncStream[] defaultStreams = NO_STREAMS;
 
     Run(Session session) {
         this.session = session;
@@ -114,70 +132,95 @@ public final class Run {
         if (index < 0) {
             throw new IndexOutOfBoundsException("stream " + index);
         }
-        lock.lock();
-        try {
+        StackReserve.touch();
+        synchronized (lock) {
             if (isOver) {
                 throw new IllegalStateException("the run of " + session + " is over");
             }
-            final TreeMap<Integer, SyncStream> streams = used.computeIfAbsent(owner, ignored -> new TreeMap<>());
-            SyncStream stream = streams.get(index);
-            if (stream == null) {
-                stream = owner.take();
-                streams.put(index, stream);
-                rememberDefault(owner, index, stream);
+            final TreeMap<Integer, Slot> slots = used.computeIfAbsent(owner, ignored -> new TreeMap<>());
+            Slot slot = slots.get(index);
+            if (slot == null) {
+                slot = new Slot(owner, last);
+                slots.put(index, slot);
+                last = slot;
             }
-            return stream;
-        } finally {
-            lock.unlock();
+            SessionStreams.Place place = slot.place;
+            if (place == null) {
+                final @Nullable SyncStream[] remembered = roomForDefault(owner, index);
+                place = owner.take();
+                slot.place = place;
+                if (remembered != null) {
+                    remembered[index] = place.stream();
+                    defaultStreams = remembered;
+                }
+            }
+            return place.stream();
         }
     }
 
-    private void rememberDefault(SessionStreams owner, int index, SyncStream stream) {
+    /** Returns a copy of the default device's streams with room for another; {@code null} if it is not remembered. */
+    private @Nullable SyncStream @Nullable [] roomForDefault(SessionStreams owner, int index) {
         final int remembered = 64;
-        if (index < remembered && session.streams().filter(owner::equals).isPresent()) {
-            final @Nullable SyncStream[] grown =
-                    Arrays.copyOf(defaultStreams, Math.max(defaultStreams.length, index + 1));
-            grown[index] = stream;
-            defaultStreams = grown;
-        }
+        return index < remembered && session.streams().filter(owner::equals).isPresent()
+                ? Arrays.copyOf(defaultStreams, Math.max(defaultStreams.length, index + 1))
+                : null;
     }
 
     /**
      * Ends the run's use of its streams: synchronizes them if requested, and gives them back. A stream that fails to
-     * synchronize is closed, so that no later run gets it.
+     * synchronize is closed, so that no later run gets it. Never throws.
      *
+     * @param cleanup receives the failures
      * @return the number of streams
      */
     int end(boolean synchronize, Cleanup cleanup) {
-        lock.lock();
-        try {
+        synchronized (lock) {
             isOver = true;
-            defaultStreams = new SyncStream[0];
-        } finally {
-            lock.unlock();
+            defaultStreams = NO_STREAMS;
         }
         int count = 0;
-        for (final Map.Entry<SessionStreams, TreeMap<Integer, SyncStream>> entry : used.entrySet()) {
-            final SessionStreams owner = entry.getKey();
-            // Backwards, so that the next run finds the first stream on top.
-            for (final SyncStream stream : entry.getValue().descendingMap().values()) {
-                count++;
-                endStream(owner, stream, synchronize, cleanup);
+        try {
+            for (final TreeMap<Integer, Slot> slots : used.values()) {
+                // Backwards, so that the next run finds the first stream on top.
+                for (final Slot slot : slots.descendingMap().values()) {
+                    count += endStream(slot, synchronize, cleanup);
+                }
             }
+        } catch (Throwable e) {
+            // Only an iterator fails, for lack of heap.
+            cleanup.add(e);
+        }
+        for (Slot slot = last; slot != null; slot = slot.previous) {
+            count += endStream(slot, synchronize, cleanup);
         }
         return count;
     }
 
-    private static void endStream(SessionStreams owner, SyncStream stream, boolean synchronize, Cleanup cleanup) {
+    /** Ends the use of a stream, if there is one. Returns how many there were. */
+    private static int endStream(Slot slot, boolean synchronize, Cleanup cleanup) {
+        final SessionStreams.Place place = slot.place;
+        if (place == null) {
+            return 0;
+        }
+        slot.place = null;
+        boolean isUsable = !synchronize;
         try {
             if (synchronize) {
-                owner.end(stream);
+                slot.owner.end(place);
+                isUsable = true;
             }
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             cleanup.add(e);
-            cleanup.attempt(() -> owner.discard(stream));
-            return;
         }
-        cleanup.attempt(() -> owner.giveBack(stream));
+        try {
+            if (isUsable) {
+                slot.owner.giveBack(place);
+            } else {
+                slot.owner.discard(place);
+            }
+        } catch (Throwable e) {
+            cleanup.add(e);
+        }
+        return 1;
     }
 }

@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.StackReserve;
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.lifetime.AllocatorReference;
@@ -14,9 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The allocators of one workload, and its runs. Opened by {@link Environment#openSession}.
@@ -28,15 +28,25 @@ import java.util.function.UnaryOperator;
  * stay and frees work; the last run or free releases the provider's allocators. Until then the environment cannot be
  * closed and the providers cannot be unregistered.
  */
+// One class, since its methods share the state that decides when a session is over.
 public final class Session implements AutoCloseable {
     private final Environment environment;
     private final String name;
     private final Plan plan;
     private final boolean reservesInitializers;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final AtomicInteger unreleased = new AtomicInteger(1);
+    private final SessionStreams[] streams;
+    private final Object lock = new Object();
     private int activeRuns;
     private boolean isClosed;
+
+    /** The neighbours among the environment's sessions. Like {@link #isListed}, guarded by {@link OpenSessions}. */
+    @Nullable
+    Session previous;
+
+    @Nullable
+    Session next;
+
+    boolean isListed;
 
     private volatile SessionAllocators allocators = SessionAllocators.NONE;
 
@@ -46,9 +56,15 @@ public final class Session implements AutoCloseable {
         this.name = name;
         this.plan = plan;
         this.reservesInitializers = reservesInitializers;
+        streams = plan.streams().values().toArray(new SessionStreams[0]);
     }
 
-    /** Opens the allocators, all or none. */
+    /** Takes hold of what the plan needs. Called once the session is registered; allocates nothing. */
+    void hold() {
+        plan.hold();
+    }
+
+    /** Opens the allocators, all or none. If this method throws, what {@link #hold} took is released. */
     void open(UnaryOperator<Allocator> decorator) {
         allocators = SessionAllocators.open(plan, part -> open(part, decorator));
     }
@@ -60,36 +76,47 @@ public final class Session implements AutoCloseable {
     void logReport() {
         try {
             report().log();
-        } catch (RuntimeException e) {
-            final Cleanup cleanup = new Cleanup();
-            cleanup.onUndo(this::close);
-            throw cleanup.undo(e);
+        } catch (Throwable e) {
+            try {
+                close();
+            } catch (Throwable again) {
+                Cleanup.suppress(e, again);
+            }
+            throw e;
         }
     }
 
     private ManagedAllocator open(Part part, UnaryOperator<Allocator> decorator) {
         final AllocatorReference reference = part.acquire();
-        final Cleanup cleanup = new Cleanup();
-        cleanup.onUndo(reference::release);
         try {
             final Allocator target = decorator.apply(reference.allocator());
             if (!target.info().equals(reference.allocator().info())) {
                 throw new IllegalArgumentException("the decorator of " + name + " returned an allocator of "
                         + target.info() + " for " + reference.allocator().info());
             }
-            final ManagedAllocator allocator =
-                    new ManagedAllocator(reference, target, name, part.source(), part.requested(), this::onReleased);
-            unreleased.incrementAndGet();
-            return allocator;
-        } catch (RuntimeException e) {
-            throw cleanup.undo(e);
+            return new ManagedAllocator(
+                    reference, target, name, part.source(), part.requested(), this::leaveIfFinished);
+        } catch (Throwable e) {
+            reference.releaseAfter(e);
+            throw e;
         }
     }
 
-    private void onReleased() {
-        if (unreleased.decrementAndGet() == 0) {
+    /** Leaves the environment if nothing of this session remains. What is missed here is done by {@link #settle}. */
+    private void leaveIfFinished() {
+        if (isFinished()) {
             environment.forget(this);
         }
+    }
+
+    /** Returns whether the session is closed, no run is in progress, and every allocator is released. */
+    private boolean isFinished() {
+        synchronized (lock) {
+            if (!isClosed || activeRuns > 0) {
+                return false;
+            }
+        }
+        return allocators.isFinished();
     }
 
     /**
@@ -193,29 +220,27 @@ public final class Session implements AutoCloseable {
         Objects.requireNonNull(work, "work");
         requireOpen();
         final List<ManagedArena> toShrink = allocators.arenasToShrink(options);
-        final Run run = begin();
+        final List<RunReport.Shrunk> shrunk = new ArrayList<>(toShrink.size());
+        final Cleanup cleanup = new Cleanup();
+        final Run run = new Run(this);
+        StackReserve.touch();
+        begin();
         try {
             work.execute(run);
         } catch (Throwable thrown) {
-            final Cleanup cleanup = new Cleanup();
-            end(run, options, toShrink, cleanup);
+            end(run, options, toShrink, shrunk, cleanup);
             cleanup.suppressIn(thrown);
             throw thrown;
         }
-        final Cleanup cleanup = new Cleanup();
-        final RunReport report = end(run, options, toShrink, cleanup);
+        final int used = end(run, options, toShrink, shrunk, cleanup);
         cleanup.throwIfAny();
-        return report;
+        return new RunReport(used, shrunk);
     }
 
-    private Run begin() {
-        lock.lock();
-        try {
+    private void begin() {
+        synchronized (lock) {
             requireOpen();
             activeRuns++;
-            return new Run(this);
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -225,14 +250,21 @@ public final class Session implements AutoCloseable {
         }
     }
 
-    private RunReport end(Run run, RunOptions options, List<ManagedArena> toShrink, Cleanup cleanup) {
-        final int streams = run.end(options.isSynchronized(), cleanup);
-        final List<RunReport.Shrunk> shrunk = new ArrayList<>();
-        toShrink.forEach(arena -> shrunk.add(shrink(arena)));
-        if (isLastRunOfClosed()) {
-            cleanup.attempt(this::finish);
+    /** Ends a run, whatever fails of it. Never throws; returns the number of streams. */
+    private int end(
+            Run run, RunOptions options, List<ManagedArena> toShrink, List<RunReport.Shrunk> shrunk, Cleanup cleanup) {
+        final int used = run.end(options.isSynchronized(), cleanup);
+        for (int i = 0; i < toShrink.size(); i++) {
+            try {
+                shrunk.add(shrink(toShrink.get(i)));
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
         }
-        return new RunReport(streams, shrunk);
+        if (isLastRunOfClosed()) {
+            finish(cleanup);
+        }
+        return used;
     }
 
     private static RunReport.Shrunk shrink(ManagedArena arena) {
@@ -245,12 +277,9 @@ public final class Session implements AutoCloseable {
     }
 
     private boolean isLastRunOfClosed() {
-        lock.lock();
-        try {
+        synchronized (lock) {
             activeRuns--;
             return isClosed && activeRuns == 0;
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -308,53 +337,63 @@ public final class Session implements AutoCloseable {
      * @return whether {@link #close} was called
      */
     public boolean isClosed() {
-        lock.lock();
-        try {
+        synchronized (lock) {
             return isClosed;
-        } finally {
-            lock.unlock();
         }
     }
 
     /**
      * Closes the session: from here on, allocations and new runs are rejected. The providers' allocators are released
      * at once if no run is in progress and no block is live, otherwise by the last run or free. May block on the device
-     * to close streams and return memory. A second call does nothing.
+     * to close streams and return memory. A second call tries again what failed, and otherwise does nothing.
      *
      * @throws AllocatorException if a provider failed to close a stream or to release memory; the session is closed
-     *     nevertheless
+     *     nevertheless. What may not have been closed or released is tried again by {@link Environment#close} at the
+     *     latest
      */
     @Override
     public void close() {
+        final Cleanup cleanup = new Cleanup();
+        StackReserve.touch();
         final boolean isIdle;
-        lock.lock();
-        try {
-            if (isClosed) {
-                return;
-            }
+        synchronized (lock) {
             isClosed = true;
             isIdle = activeRuns == 0;
-        } finally {
-            lock.unlock();
         }
-        allocators.all().forEach(allocator -> allocator.lease().rejectAllocations());
+        allocators.rejectAllocations();
         if (isIdle) {
-            finish();
+            finish(cleanup);
         }
-    }
-
-    /** Closes the streams first: closing one may still return memory to the arena to which it is bound. */
-    private void finish() {
-        final Cleanup cleanup = new Cleanup();
-        new ArrayList<>(plan.streams().values()).reversed().forEach(idle -> cleanup.attempt(idle::close));
-        allocators.all().toList().reversed().forEach(allocator -> cleanup.attempt(allocator::close));
-        onReleased();
         cleanup.throwIfAny();
     }
 
-    /** Releases allocators whose blocks were freed through other owners. */
-    void settle() {
-        allocators.all().forEach(allocator -> allocator.lease().settleIfInstanceIdle());
+    /**
+     * Closes the streams first: closing one may still return memory to the arena to which it is bound. Whatever fails,
+     * the rest is attempted; a further call does what is left. Never throws.
+     */
+    private void finish(Cleanup cleanup) {
+        for (int i = streams.length - 1; i >= 0; i--) {
+            streams[i].close(cleanup);
+        }
+        allocators.close(cleanup);
+        try {
+            leaveIfFinished();
+        } catch (Throwable e) {
+            cleanup.add(e);
+        }
+    }
+
+    /** Releases allocators whose blocks were freed through other owners, and what an earlier attempt has missed. */
+    void settle(Cleanup cleanup) {
+        final boolean isEnding;
+        synchronized (lock) {
+            isEnding = isClosed && activeRuns == 0;
+        }
+        if (isEnding) {
+            finish(cleanup);
+        } else {
+            allocators.settle(cleanup);
+        }
     }
 
     /** Returns whether this session depends on a provider. */
@@ -365,14 +404,11 @@ public final class Session implements AutoCloseable {
     /** Describes what keeps the session from being released, for a message. */
     String describe() {
         final List<String> parts = new ArrayList<>();
-        lock.lock();
-        try {
+        synchronized (lock) {
             if (activeRuns > 0) {
                 parts.add(activeRuns + " runs in progress");
             }
             parts.addFirst(name + (isClosed ? " is closed" : " is open"));
-        } finally {
-            lock.unlock();
         }
         allocators
                 .all()

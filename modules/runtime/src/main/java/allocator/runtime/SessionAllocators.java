@@ -4,9 +4,9 @@ import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.ShrinkTarget;
 import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,18 +18,19 @@ import org.jspecify.annotations.Nullable;
 
 /** The allocators of a session: one for each memory, those of read-only memory apart. Immutable. */
 final class SessionAllocators {
-    static final SessionAllocators NONE = new SessionAllocators(Map.of(), Map.of(), List.of());
+    static final SessionAllocators NONE = new SessionAllocators(new ManagedAllocator[0], List.of(), List.of());
 
-    private final Map<MemoryLocation, ManagedAllocator> byLocation;
-    private final Map<MemoryLocation, ManagedAllocator> readOnly;
+    private final Map<MemoryLocation, ManagedAllocator> byLocation = new LinkedHashMap<>();
+    private final Map<MemoryLocation, ManagedAllocator> readOnly = new LinkedHashMap<>();
+    private final ManagedAllocator[] opened;
     private final @Nullable ManagedAllocator defaultAllocator;
 
-    private SessionAllocators(
-            Map<MemoryLocation, ManagedAllocator> byLocation,
-            Map<MemoryLocation, ManagedAllocator> readOnly,
-            List<ProviderDevice> devices) {
-        this.byLocation = Collections.unmodifiableMap(byLocation);
-        this.readOnly = Collections.unmodifiableMap(readOnly);
+    private SessionAllocators(ManagedAllocator[] opened, List<Part> parts, List<ProviderDevice> devices) {
+        this.opened = opened;
+        for (int i = 0; i < opened.length; i++) {
+            final MemoryInfo info = parts.get(i).info();
+            (info.isReadOnly() ? readOnly : byLocation).put(info.location(), opened[i]);
+        }
         defaultAllocator = devices.stream()
                 .flatMap(device -> device.device().memoryInfos().stream())
                 .filter(info -> !info.isReadOnly())
@@ -45,25 +46,76 @@ final class SessionAllocators {
      * @param opener opens one allocator; releases its part if it throws
      */
     static SessionAllocators open(SessionPlanner.Plan plan, Function<Part, ManagedAllocator> opener) {
-        final Cleanup cleanup = new Cleanup();
-        final Map<MemoryLocation, ManagedAllocator> opened = new LinkedHashMap<>();
-        final Map<MemoryLocation, ManagedAllocator> openedReadOnly = new LinkedHashMap<>();
         final List<Part> parts = plan.parts();
+        @Nullable ManagedAllocator[] opened = null;
         int next = 0;
         try {
+            opened = new ManagedAllocator[parts.size()];
             while (next < parts.size()) {
-                final Part part = parts.get(next);
+                final int i = next;
                 next++;
-                final ManagedAllocator allocator = opener.apply(part);
-                cleanup.onUndo(allocator::close);
-                (part.info().isReadOnly() ? openedReadOnly : opened)
-                        .put(part.info().location(), allocator);
+                opened[i] = opener.apply(parts.get(i));
             }
-        } catch (RuntimeException e) {
-            parts.subList(next, parts.size()).forEach(part -> cleanup.onUndo(part::abandon));
-            throw cleanup.undo(e);
+            return new SessionAllocators(opened, parts, plan.devices());
+        } catch (Throwable e) {
+            undo(opened, parts, next, e);
+            throw e;
         }
-        return new SessionAllocators(opened, openedReadOnly, plan.devices());
+    }
+
+    /** Abandons the parts that were not opened, and closes the others, last one first. Allocates nothing. */
+    private static void undo(
+            @Nullable ManagedAllocator @Nullable [] opened, List<Part> parts, int next, Throwable cause) {
+        for (int i = parts.size() - 1; i >= 0; i--) {
+            try {
+                if (i >= next) {
+                    parts.get(i).abandon();
+                } else if (opened != null && opened[i] != null) {
+                    opened[i].close();
+                }
+            } catch (Throwable e) {
+                Cleanup.suppress(cause, e);
+            }
+        }
+    }
+
+    /** Rejects allocations from here on. Allocates nothing. */
+    void rejectAllocations() {
+        for (final ManagedAllocator allocator : opened) {
+            allocator.lease().rejectAllocations();
+        }
+    }
+
+    /** Closes the allocators, last one first; a further call tries again what failed. Allocates nothing itself. */
+    void close(Cleanup cleanup) {
+        for (int i = opened.length - 1; i >= 0; i--) {
+            try {
+                opened[i].close();
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
+        }
+    }
+
+    /** Releases allocators whose blocks were freed through other owners. */
+    void settle(Cleanup cleanup) {
+        for (final ManagedAllocator allocator : opened) {
+            try {
+                allocator.lease().settleIfInstanceIdle();
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
+        }
+    }
+
+    /** Returns whether every allocator is released, and none is just being returned to its provider. */
+    boolean isFinished() {
+        for (final ManagedAllocator allocator : opened) {
+            if (!allocator.lease().isFinished()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Returns the allocator of the first memory of the first device that has one, or {@code null}. */

@@ -35,6 +35,9 @@ final class SessionPlanner {
 
         String providerName();
 
+        /** Takes hold of what exists already, until {@link #acquire} or {@link #abandon}. Allocates nothing. */
+        void hold();
+
         /** Returns the reference, created if it does not exist yet. The caller releases it. */
         AllocatorReference acquire();
 
@@ -44,13 +47,18 @@ final class SessionPlanner {
         /**
          * An allocator of the environment.
          *
-         * @param reference the reference to it, with this part as a user
+         * @param reference the reference to it, with this part as a user once it is held
          */
         record Existing(MemoryInfo info, Source source, AllocatorOptions requested, AllocatorReference reference)
                 implements Part {
             @Override
             public String providerName() {
                 return reference.provider();
+            }
+
+            @Override
+            public void hold() {
+                reference.retain();
             }
 
             @Override
@@ -75,6 +83,9 @@ final class SessionPlanner {
             public String providerName() {
                 return provider.name();
             }
+
+            @Override
+            public void hold() {}
 
             @Override
             public AllocatorReference acquire() {
@@ -108,6 +119,13 @@ final class SessionPlanner {
             streams = Collections.unmodifiableMap(streams);
             notes = List.copyOf(notes);
         }
+
+        /** Takes hold of every part; from here on, each is acquired or abandoned by the caller. Allocates nothing. */
+        void hold() {
+            for (int i = 0; i < parts.size(); i++) {
+                parts.get(i).hold();
+            }
+        }
     }
 
     private final ProviderRegistry registry;
@@ -121,7 +139,7 @@ final class SessionPlanner {
     /**
      * Plans a session.
      *
-     * @return the plan; every part is acquired or abandoned by the caller
+     * @return the plan, which holds nothing yet
      * @throws allocator.spi.InvalidOptionException if a setting is not understood
      * @throws IllegalArgumentException if a requested device does not exist
      * @throws IllegalStateException if there is no device
@@ -195,7 +213,7 @@ final class SessionPlanner {
                 allocator.info(),
                 allocator.source() == Source.REGISTERED ? Source.REGISTERED : Source.ENVIRONMENT,
                 allocator.requested().overriddenBy(own),
-                allocator.reference().retain());
+                allocator.reference());
     }
 
     private List<ProviderDevice> choose(List<RequestedDevice> requested) {

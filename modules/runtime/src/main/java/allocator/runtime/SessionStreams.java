@@ -3,22 +3,36 @@ package allocator.runtime;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
-import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The idle streams of a session on one device. They belong to the session, not to threads, so a run on another thread
  * gets the same streams and the memory bound to them.
+ *
+ * <p>A stream has its place in the lists from before it is created until it is closed, so that taking and giving back
+ * allocate nothing.
  */
 final class SessionStreams {
+    /** The place of a stream: with a run, among the idle ones, or among those that its provider could not close. */
+    static final class Place {
+        private @Nullable SyncStream stream;
+
+        /** The next place of the list that this one is in. */
+        @Nullable
+        Place next;
+
+        SyncStream stream() {
+            return Objects.requireNonNull(stream);
+        }
+    }
+
     private final RegisteredProvider provider;
     private final MemoryInfo memory;
-    private final ReentrantLock lock = new ReentrantLock();
-    private final Deque<SyncStream> idle = new ArrayDeque<>();
+
+    /** The idle streams, linked; the one on top was given back last. Guarded by this object, as is what follows. */
+    private @Nullable Place idle;
+
     private boolean isClosed;
 
     SessionStreams(RegisteredProvider provider, MemoryInfo memory) {
@@ -30,58 +44,62 @@ final class SessionStreams {
         return provider.hasStreams(memory);
     }
 
-    /** Returns the stream that was given back last, or a new one. */
-    SyncStream take() {
-        final SyncStream stream = poll();
-        return stream == null ? provider.createStream(memory) : stream;
+    /** Returns the stream that was given back last, or a new one. Once the provider has made one, nothing fails. */
+    Place take() {
+        Place place = poll();
+        if (place == null) {
+            place = new Place();
+            place.stream = provider.createStream(memory);
+        }
+        return place;
     }
 
-    private @Nullable SyncStream poll() {
-        lock.lock();
-        try {
-            return idle.poll();
-        } finally {
-            lock.unlock();
+    private synchronized @Nullable Place poll() {
+        final Place top = idle;
+        if (top != null) {
+            idle = top.next;
+            top.next = null;
         }
+        return top;
     }
 
     /** Synchronizes a stream at the end of a run. */
-    void end(SyncStream stream) {
+    void end(Place place) {
+        final SyncStream stream = place.stream();
         ProviderCalls.run(provider.name(), "onSessionRunEnd of " + stream, stream::onSessionRunEnd);
     }
 
     /** Takes a stream back; closes it if the session is closed. */
-    void giveBack(SyncStream stream) {
-        lock.lock();
-        try {
+    void giveBack(Place place) {
+        final boolean isDiscarded;
+        synchronized (this) {
+            isDiscarded = isClosed;
             if (!isClosed) {
-                idle.push(stream);
-                return;
+                place.next = idle;
+                idle = place;
             }
-        } finally {
-            lock.unlock();
         }
-        discard(stream);
+        if (isDiscarded) {
+            discard(place);
+        }
     }
 
     /** Closes a stream that must not be used again. */
-    void discard(SyncStream stream) {
-        ProviderCalls.run(provider.name(), "close of " + stream, stream::close);
+    void discard(Place place) {
+        provider.closeStream(place);
     }
 
-    /** Closes the idle streams now, and every other one when it is given back. */
-    void close() {
-        final List<SyncStream> streams;
-        lock.lock();
-        try {
+    /** Closes the idle streams now, and every other one when it is given back. A further call does nothing. */
+    void close(Cleanup cleanup) {
+        synchronized (this) {
             isClosed = true;
-            streams = new ArrayList<>(idle);
-            idle.clear();
-        } finally {
-            lock.unlock();
         }
-        final Cleanup cleanup = new Cleanup();
-        streams.forEach(stream -> cleanup.attempt(() -> discard(stream)));
-        cleanup.throwIfAny();
+        for (Place place = poll(); place != null; place = poll()) {
+            try {
+                discard(place);
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
+        }
     }
 }

@@ -12,7 +12,6 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.SpiLevel;
 import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Changed under the environment's lock; looked up without it.
  */
+// One class, since each change of a slot retires what was there.
 final class SharedAllocators {
     /**
      * A provider's allocator in its slot.
@@ -59,14 +59,19 @@ final class SharedAllocators {
         return slots.getOrDefault(location, EMPTY);
     }
 
-    private void put(MemoryLocation location, Slot slot) {
+    /** Returns the slots with one changed; to be stored in {@link #slots} once nothing else can fail. */
+    private Map<MemoryLocation, Slot> with(MemoryLocation location, Slot slot) {
         final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
+        put(changed, location, slot);
+        return changed;
+    }
+
+    private static void put(Map<MemoryLocation, Slot> slots, MemoryLocation location, Slot slot) {
         if (slot.visible().isPresent()) {
-            changed.put(location, slot);
+            slots.put(location, slot);
         } else {
-            changed.remove(location);
+            slots.remove(location);
         }
-        slots = changed;
     }
 
     Optional<ManagedAllocator> find(MemoryLocation location) {
@@ -91,33 +96,50 @@ final class SharedAllocators {
                                         Optional.ofNullable(slot.registered()).stream())),
                         retired.stream())
                 .filter(allocator -> !allocator.lease().isReleased())
+                .distinct()
                 .toList();
     }
 
     /** Creates the shared allocators of a provider, all or none, where no other provider has one. */
     void share(RegisteredProvider provider) {
-        final List<ManagedAllocator> created = new ArrayList<>();
+        final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
+        final List<MemoryInfo> memories = provider.devices().stream()
+                .flatMap(device -> device.memoryInfos().stream())
+                .filter(info -> !info.isReadOnly())
+                .toList();
+        final ManagedAllocator[] created = new ManagedAllocator[memories.size()];
         try {
-            provider.devices().stream()
-                    .flatMap(device -> device.memoryInfos().stream())
-                    .filter(info -> !info.isReadOnly())
-                    .forEach(info -> share(provider, info, created));
-        } catch (RuntimeException e) {
-            final Cleanup cleanup = new Cleanup();
-            cleanup.add(e);
-            end(created, cleanup);
+            for (int i = 0; i < created.length; i++) {
+                final MemoryInfo info = memories.get(i);
+                final Slot slot = changed.getOrDefault(info.location(), EMPTY);
+                if (slot.owned() != null) {
+                    provider.addNote("A shared allocator is already registered for " + info + ", that of "
+                            + slot.owned().provider() + ": none is made");
+                } else {
+                    created[i] = create(provider, info, provider.options(), changed);
+                    changed.put(
+                            info.location(),
+                            new Slot(new Owned(provider.name(), info, created[i], false), slot.registered()));
+                }
+            }
+            slots = changed;
+        } catch (Throwable e) {
+            for (int i = created.length - 1; i >= 0; i--) {
+                closeAfter(e, created[i]);
+            }
             throw e;
         }
     }
 
-    private void share(RegisteredProvider provider, MemoryInfo info, List<ManagedAllocator> created) {
-        final Optional<Owned> present = owned(info.location());
-        if (present.isPresent()) {
-            provider.addNote("A shared allocator is already registered for " + info + ", that of "
-                    + present.get().provider() + ": none is made");
-            return;
+    /** Closes an allocator, if there is one, after a failure, in which it suppresses another. */
+    private static void closeAfter(Throwable failure, @Nullable ManagedAllocator allocator) {
+        try {
+            if (allocator != null) {
+                allocator.close();
+            }
+        } catch (Throwable again) {
+            Cleanup.suppress(failure, again);
         }
-        created.add(put(provider, info, provider.options(), false));
     }
 
     /**
@@ -145,11 +167,28 @@ final class SharedAllocators {
         }
         final Owned old = slot(info.location()).owned();
         final AllocatorOptions requested = provider.exclusive(provider.options().overriddenBy(explicit));
-        final ManagedAllocator created = put(provider, info, requested, true);
+        final ManagedAllocator created = create(provider, info, requested, slots);
+        try {
+            final Owned owned = new Owned(provider.name(), info, created, true);
+            replace(
+                    old,
+                    with(info.location(), new Slot(owned, slot(info.location()).registered())));
+        } catch (Throwable e) {
+            closeAfter(e, created);
+            throw e;
+        }
         if (old != null) {
             retire(old.allocator());
         }
         return created;
+    }
+
+    /** Stores slots in which a provider's allocator is no more; the caller {@linkplain #retire retires} it. */
+    private void replace(@Nullable Owned old, Map<MemoryLocation, Slot> changed) {
+        if (old != null) {
+            retired.add(old.allocator());
+        }
+        slots = changed;
     }
 
     private static void logSettings(String provider, AllocatorReport report) {
@@ -165,26 +204,34 @@ final class SharedAllocators {
                         + " is not effective: " + setting.why()));
     }
 
-    private ManagedAllocator put(
-            RegisteredProvider provider, MemoryInfo info, AllocatorOptions requested, boolean isExplicit) {
+    /**
+     * Creates a provider's allocator and checks it. If this method throws, there is none.
+     *
+     * @param others the slots that the new allocator will be among
+     */
+    private ManagedAllocator create(
+            RegisteredProvider provider,
+            MemoryInfo info,
+            AllocatorOptions requested,
+            Map<MemoryLocation, Slot> others) {
         final AllocatorReference reference = provider.create(info, requested);
         final ManagedAllocator allocator = manage(reference, Source.CREATED, requested);
         try {
-            requireNotElsewhere(provider, info, reference.instance());
+            requireNotElsewhere(provider, info, reference.instance(), others);
             logSettings(provider.name(), allocator.report());
-        } catch (RuntimeException e) {
-            final Cleanup cleanup = new Cleanup();
-            cleanup.onUndo(allocator::close);
-            throw cleanup.undo(e);
+        } catch (Throwable e) {
+            closeAfter(e, allocator);
+            throw e;
         }
-        final ManagedAllocator registered = slot(info.location()).registered();
-        put(info.location(), new Slot(new Owned(provider.name(), info, allocator, isExplicit), registered));
         return allocator;
     }
 
-    private void requireNotElsewhere(
-            RegisteredProvider provider, MemoryInfo info, AllocatorInstances.Instance instance) {
-        slots.forEach((location, slot) -> {
+    private static void requireNotElsewhere(
+            RegisteredProvider provider,
+            MemoryInfo info,
+            AllocatorInstances.Instance instance,
+            Map<MemoryLocation, Slot> others) {
+        others.forEach((location, slot) -> {
             final Owned other = slot.owned();
             if (!location.equals(info.location())
                     && other != null
@@ -198,25 +245,33 @@ final class SharedAllocators {
         });
     }
 
+    /** Takes over a use of a reference, also if this method throws. */
     private ManagedAllocator manage(AllocatorReference reference, Source source, AllocatorOptions requested) {
-        final ManagedAllocator[] self = new ManagedAllocator[1];
-        self[0] = new ManagedAllocator(
-                reference,
-                reference.allocator(),
-                AllocatorReport.ENVIRONMENT,
-                source,
-                requested,
-                () -> retired.remove(self[0]));
-        return self[0];
+        try {
+            final ManagedAllocator[] self = new ManagedAllocator[1];
+            self[0] = new ManagedAllocator(
+                    reference,
+                    reference.allocator(),
+                    AllocatorReport.ENVIRONMENT,
+                    source,
+                    requested,
+                    () -> retired.remove(self[0]));
+            return self[0];
+        } catch (Throwable e) {
+            reference.releaseAfter(e);
+            throw e;
+        }
     }
 
-    /** Closes an allocator that is no longer in a slot. A failure of the provider to release it is logged. */
-    private void retire(ManagedAllocator allocator) {
-        retired.add(allocator);
+    /**
+     * Closes a retired allocator. A failure of the provider to release it is logged, and tried again by
+     * {@link #settle}.
+     */
+    private static void retire(ManagedAllocator allocator) {
         try {
             allocator.close();
-        } catch (RuntimeException e) {
-            Log.warning("release of " + allocator + ", which was replaced or released, failed", e);
+        } catch (Throwable e) {
+            Log.failed("release", allocator, e);
         }
     }
 
@@ -227,7 +282,7 @@ final class SharedAllocators {
             throw new IllegalStateException(
                     "No allocator for this device has been registered for sharing: " + location);
         }
-        put(location, new Slot(null, slot(location).registered()));
+        replace(owned, with(location, new Slot(null, slot(location).registered())));
         retire(owned.allocator());
     }
 
@@ -247,18 +302,22 @@ final class SharedAllocators {
         if (level < SpiLevel.MINIMUM) {
             throw new IllegalArgumentException("the allocator of " + info + " has the SPI level " + level);
         }
-        final Slot slot = slot(info.location());
-        final ManagedAllocator old = slot.registered();
-        if (old != null) {
-            endRegistered(old, "replaced");
-        }
-        final AllocatorInstances.Instance instance = instances.acquire(allocator);
         final ManagedAllocator managed = manage(
-                new AllocatorReference(
-                        allocator, AllocatorReport.APPLICATION, List.of(), instance, () -> instances.drop(allocator)),
+                AllocatorReference.create(
+                        instances, AllocatorReport.APPLICATION, List.of(), () -> allocator, returned -> {}),
                 Source.REGISTERED,
                 AllocatorOptions.EMPTY);
-        put(info.location(), new Slot(slot.owned(), managed));
+        try {
+            final Slot slot = slot(info.location());
+            final Map<MemoryLocation, Slot> changed = with(info.location(), new Slot(slot.owned(), managed));
+            if (slot.registered() != null) {
+                endRegistered(slot.registered(), "replaced");
+            }
+            slots = changed;
+        } catch (Throwable e) {
+            closeAfter(e, managed);
+            throw e;
+        }
         Log.info("the application registered an allocator for " + info);
         return managed;
     }
@@ -272,24 +331,32 @@ final class SharedAllocators {
                     "No allocator for this device has been registered for sharing: the application registered none for "
                             + location);
         }
+        final Map<MemoryLocation, Slot> changed = with(location, new Slot(slot.owned(), null));
         endRegistered(registered, "unregistered");
-        put(location, new Slot(slot.owned(), null));
+        slots = changed;
     }
 
     /** Requires that nothing uses the allocator, since the application may destroy it afterwards. */
     private static void endRegistered(ManagedAllocator allocator, String what) {
+        boolean isEnded = false;
         allocator.lease().rejectAllocations();
-        final List<String> users = new ArrayList<>();
-        allocator.describeLiveBlocks().ifPresent(users::add);
-        if (allocator.reference().users() > 1) {
-            users.add("sessions use it");
+        try {
+            final List<String> users = new ArrayList<>();
+            allocator.describeLiveBlocks().ifPresent(users::add);
+            if (allocator.reference().users() > 1) {
+                users.add("sessions use it");
+            }
+            if (!users.isEmpty()) {
+                throw new StillInUseException(
+                        "the registered allocator of " + allocator.info() + " cannot be " + what, users);
+            }
+            allocator.close();
+            isEnded = true;
+        } finally {
+            if (!isEnded) {
+                allocator.lease().acceptAllocations();
+            }
         }
-        if (!users.isEmpty()) {
-            allocator.lease().acceptAllocations();
-            throw new StillInUseException(
-                    "the registered allocator of " + allocator.info() + " cannot be " + what, users);
-        }
-        allocator.close();
     }
 
     /** Describes the live blocks of allocators of the environment. */
@@ -300,23 +367,53 @@ final class SharedAllocators {
                 .toList();
     }
 
-    /** Empties the slots of allocators that nothing uses, and closes them, last one first. */
-    void end(Collection<ManagedAllocator> ending, Cleanup cleanup) {
-        final List<ManagedAllocator> lastFirst = new ArrayList<>(ending).reversed();
-        for (final ManagedAllocator allocator : lastFirst) {
-            final Slot slot = slot(allocator.info().location());
+    /** Empties the slots of allocators that nothing uses and that the caller then {@linkplain #close closes}. */
+    void remove(List<ManagedAllocator> ending) {
+        final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
+        for (final ManagedAllocator allocator : ending) {
+            final MemoryLocation location = allocator.info().location();
+            final Slot slot = changed.getOrDefault(location, EMPTY);
             final Owned owned = slot.owned();
             put(
-                    allocator.info().location(),
+                    changed,
+                    location,
                     new Slot(
                             owned != null && owned.allocator() == allocator ? null : owned,
                             slot.registered() == allocator ? null : slot.registered()));
-            cleanup.attempt(allocator::close);
+        }
+        retired.addAll(ending);
+        slots = changed;
+    }
+
+    /** Closes allocators, last one first. Allocates nothing itself, and never throws. */
+    static void close(List<ManagedAllocator> ending, Cleanup cleanup) {
+        for (int i = ending.size() - 1; i >= 0; i--) {
+            try {
+                ending.get(i).close();
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
         }
     }
 
-    /** Releases retired allocators whose blocks were freed through other owners. */
-    void settle() {
-        retired.forEach(allocator -> allocator.lease().settleIfInstanceIdle());
+    /** Releases retired allocators whose blocks were freed through other owners, and what a failure has left. */
+    void settle(Cleanup cleanup) {
+        // One that is still in a slot was to be removed from it, which failed.
+        slots.values().forEach(slot -> {
+            if (slot.owned() != null) {
+                retired.remove(slot.owned().allocator());
+            }
+            if (slot.registered() != null) {
+                retired.remove(slot.registered());
+            }
+        });
+        retired.removeIf(allocator -> {
+            try {
+                allocator.close();
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
+            return allocator.lease().isReleased();
+        });
     }
 }

@@ -246,7 +246,9 @@ class EnvironmentTest {
             second.before(Faults.on("close", new DeviceException("cuCtxDestroy", null)));
             assertThatThrownBy(environment::close).isInstanceOf(DeviceException.class);
             assertThat(gpu.isClosed()).isTrue();
+            second.before(Faults.NONE);
             environment.close();
+            assertThat(second.isClosed()).as("closed by the second attempt").isTrue();
         }
 
         @Test

@@ -43,10 +43,9 @@ class ManagedAllocatorTest {
     private final AllocatorInstances instances = new AllocatorInstances();
 
     private ManagedAllocator manage(Allocator target) {
-        final AllocatorReference reference =
-                new AllocatorReference(target, "Fake", List.of(), instances.acquire(target), releases::incrementAndGet);
-        return new ManagedAllocator(
-                reference, target, "test", Source.CREATED, AllocatorOptions.EMPTY, () -> instances.drop(target));
+        final AllocatorReference reference = AllocatorReference.create(
+                instances, "Fake", List.of(), () -> target, returned -> releases.incrementAndGet());
+        return new ManagedAllocator(reference, target, "test", Source.CREATED, AllocatorOptions.EMPTY, () -> {});
     }
 
     /** The cases of ONNX Runtime's allocator_test on its arena wrapper. */

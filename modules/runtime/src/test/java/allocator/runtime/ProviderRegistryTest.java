@@ -5,6 +5,8 @@ import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.runtime.discovery.LoadedFactory;
+import allocator.runtime.discovery.SearchResult;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
@@ -27,6 +29,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Path 1: what happens when a provider is registered. */
@@ -35,6 +38,14 @@ class ProviderRegistryTest {
     private static final MemoryLocation PINNED = new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.HOST_ACCESSIBLE);
 
     private Environment environment = Environments.empty();
+
+    private void use(String key, String value) {
+        environment.close();
+        environment = Environment.builder()
+                .modulePathProviders(false)
+                .option(key, value)
+                .build();
+    }
 
     @AfterEach
     void close() {
@@ -366,6 +377,106 @@ class ProviderRegistryTest {
         }
     }
 
+    /** Providers that a search finds. One that is broken is one line of the report, and costs no other. */
+    @Nested
+    class Found {
+        private final FakeFactory good = FakeFactory.cpu("Good");
+
+        private static List<Throwable> thrown() {
+            return List.of(
+                    new DeviceException("device", null),
+                    new InvalidOptionException("ep_factory.Good.arena.max_mem", "1", "to be accepted", "a test"),
+                    new IllegalStateException("odd\nin two lines"),
+                    new AssertionError("error"),
+                    new NoClassDefFoundError("a/Missing"),
+                    new OutOfMemoryError("heap"),
+                    new StackOverflowError());
+        }
+
+        private void find(FakeFactory... bad) {
+            final List<LoadedFactory> found = new ArrayList<>();
+            for (final FakeFactory one : bad) {
+                found.add(new LoadedFactory(one, "bad.module", "bad.jar"));
+            }
+            found.add(new LoadedFactory(good, "good.module", "good.jar"));
+            environment.registerFound(new SearchResult(List.of("a test"), found, List.of()));
+        }
+
+        private void assertOneFailure() {
+            assertThat(environment.providers()).hasSize(2);
+            assertThat(environment.providers().getFirst().name()).isEqualTo("Good");
+            assertThat(environment.providers().getFirst().isRegistered()).isTrue();
+            assertThat(environment.providers().getLast().failure().orElseThrow())
+                    .isNotEmpty()
+                    .doesNotContain("\n");
+            assertThat(environment.providers().getLast().module()).isEqualTo("bad.module");
+        }
+
+        @ParameterizedTest
+        @MethodSource("thrown")
+        void aNameThatThrowsIsReported(Throwable thrown) {
+            use("ep_factory.Good.arena.max_mem", "4096");
+            final FakeFactory bad = FakeFactory.cpu("Bad").before(Faults.on("name", thrown));
+            find(bad);
+            assertOneFailure();
+            assertThat(environment.providers().getLast().failure().orElseThrow())
+                    .contains(thrown.getClass().getSimpleName());
+            assertThat(bad.isClosed()).isTrue();
+        }
+
+        @ParameterizedTest
+        @MethodSource("thrown")
+        void aDiscoveryThatThrowsIsReported(Throwable thrown) {
+            use("ep_factory.Bad.arena.max_mem", "4096");
+            final FakeFactory bad = FakeFactory.gpu("Bad").before(Faults.on("discoverDevices", thrown));
+            find(bad);
+            assertOneFailure();
+            assertThat(bad.isClosed()).isTrue();
+        }
+
+        @ParameterizedTest
+        @MethodSource("thrown")
+        void aCreateThatThrowsIsReported(Throwable thrown) {
+            final FakeFactory bad = FakeFactory.gpu("Bad").before(Faults.on("create CudaPinned", thrown));
+            find(bad);
+            assertOneFailure();
+            assertThat(bad.references()).isZero();
+            assertThat(bad.isClosed()).isTrue();
+        }
+
+        @ParameterizedTest
+        @MethodSource("thrown")
+        void aCloseThatThrowsAsWellIsTriedAgainWithTheEnvironment(Throwable thrown) {
+            final FakeFactory bad = FakeFactory.gpu("Bad")
+                    .before(Faults.on("discoverDevices", thrown).andThen(Faults.on("close", thrown)));
+            find(bad);
+            assertOneFailure();
+            assertThat(bad.isClosed()).isFalse();
+            bad.before(Faults.NONE);
+            environment.close();
+            assertThat(bad.isClosed()).isTrue();
+            assertThat(good.isClosed()).isTrue();
+        }
+
+        @Test
+        void anExceptionThatCannotDescribeItselfIsReported() {
+            find(FakeFactory.cpu("Bad").before(Faults.on("name", new RuntimeException() {
+                private static final long serialVersionUID = 1L;
+
+                @Override
+                public String getMessage() {
+                    throw new StackOverflowError();
+                }
+
+                @Override
+                public synchronized Throwable getCause() {
+                    throw new IllegalStateException();
+                }
+            })));
+            assertOneFailure();
+        }
+    }
+
     @Nested
     class EnvironmentSettings {
         @Test
@@ -428,14 +539,6 @@ class ProviderRegistryTest {
             assertThatThrownBy(() -> builder.option("arena.max_mem", "1"))
                     .isInstanceOf(InvalidOptionException.class)
                     .hasMessageContaining("ep_factory.<provider name>.<key>");
-        }
-
-        private void use(String key, String value) {
-            environment.close();
-            environment = Environment.builder()
-                    .modulePathProviders(false)
-                    .option(key, value)
-                    .build();
         }
     }
 

@@ -1,26 +1,76 @@
 package allocator.runtime.discovery;
 
-import java.util.Objects;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Describes exceptions in one line. */
 public final class Causes {
     /** Causes may form a cycle. */
     private static final int MAX_CAUSES = 16;
 
+    private static final int MAX_LENGTH = 2000;
+
     private Causes() {}
 
     /**
-     * Describes an exception and its causes.
+     * Describes an exception and its causes. What the exception's own methods throw is caught.
      *
      * @param thrown the exception
-     * @return one line, unless a message has several
+     * @return one line
      */
     public static String describe(Throwable thrown) {
-        return Stream.iterate(thrown, Objects::nonNull, Throwable::getCause)
-                .limit(MAX_CAUSES)
-                .map(Throwable::toString)
-                .collect(Collectors.joining("; caused by "));
+        final StringBuilder text = new StringBuilder();
+        @Nullable Throwable at = thrown;
+        for (int i = 0; at != null && i < MAX_CAUSES && text.length() < MAX_LENGTH; i++) {
+            text.append(i == 0 ? "" : "; caused by ").append(describeOne(at));
+            at = causeOf(at);
+        }
+        return text.toString();
+    }
+
+    /**
+     * Returns why something failed: the message of an exception that has one, otherwise a description of what was
+     * thrown.
+     *
+     * @param thrown the exception
+     * @return one line
+     */
+    public static String reason(Throwable thrown) {
+        try {
+            final String message = thrown.getMessage();
+            if (thrown instanceof RuntimeException && message != null) {
+                return oneLine(message);
+            }
+        } catch (Throwable e) {
+            // Described below.
+        }
+        return describe(thrown);
+    }
+
+    /**
+     * Describes an exception without its causes. What its own methods throw is caught.
+     *
+     * @param thrown the exception
+     * @return one line
+     */
+    public static String describeOne(Throwable thrown) {
+        try {
+            return oneLine(String.valueOf(thrown));
+        } catch (Throwable e) {
+            return thrown.getClass().getName();
+        }
+    }
+
+    private static @Nullable Throwable causeOf(Throwable thrown) {
+        try {
+            return thrown.getCause();
+        } catch (Throwable e) {
+            return null;
+        }
+    }
+
+    /** Joins the lines of a text, and ends it after some thousand characters. */
+    private static String oneLine(String text) {
+        final String joined = text.strip().replaceAll("\\s*\\R\\s*", "; ");
+        return joined.length() <= MAX_LENGTH ? joined : joined.substring(0, MAX_LENGTH) + "...";
     }
 }

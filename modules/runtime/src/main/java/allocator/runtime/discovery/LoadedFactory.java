@@ -6,7 +6,7 @@ import allocator.spi.EpFactory;
  * A factory that was constructed. None of its methods has been called.
  *
  * @param factory the factory
- * @param module the name of its module, empty if it has none
+ * @param module the name of the module that provides it, empty if none does
  * @param origin where it was found: the location of its jar, or {@link #APPLICATION}
  */
 public record LoadedFactory(EpFactory factory, String module, String origin) {
@@ -20,12 +20,8 @@ public record LoadedFactory(EpFactory factory, String module, String origin) {
      * @return the factory with the origin {@link #APPLICATION}
      */
     public static LoadedFactory ofApplication(EpFactory factory) {
-        return of(factory, APPLICATION);
-    }
-
-    static LoadedFactory of(EpFactory factory, String origin) {
         final String module = factory.getClass().getModule().getName();
-        return new LoadedFactory(factory, module == null ? "" : module, origin);
+        return new LoadedFactory(factory, module == null ? "" : module, APPLICATION);
     }
 
     /**

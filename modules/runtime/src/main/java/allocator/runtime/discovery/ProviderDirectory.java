@@ -2,23 +2,20 @@ package allocator.runtime.discovery;
 
 import allocator.spi.EpFactory;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.module.Configuration;
 import java.lang.module.FindException;
-import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleFinder;
 import java.lang.module.ModuleReference;
 import java.lang.module.ResolutionException;
 import java.lang.module.ResolvedModule;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.ServiceConfigurationError;
-import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.stream.Stream;
 
@@ -52,7 +49,7 @@ final class ProviderDirectory {
         final int failuresBefore = search.skippedCount();
         readJars();
         final Set<String> providers = new LinkedHashSet<>();
-        modules.forEach((name, module) -> providedClasses(module)
+        modules.forEach((name, module) -> Declaration.classNames(module.descriptor())
                 .forEach(className -> search.rejection(name, className)
                         .ifPresentOrElse(why -> fail(className, name, why), () -> providers.add(name))));
         if (!providers.isEmpty()) {
@@ -66,14 +63,6 @@ final class ProviderDirectory {
         search.skip(directory.toString(), "", directory.toString(), "the directory " + why);
     }
 
-    private static List<String> providedClasses(ModuleReference module) {
-        return module.descriptor().provides().stream()
-                .filter(provides -> provides.service().equals(EpFactory.class.getName()))
-                .map(ModuleDescriptor.Provides::providers)
-                .flatMap(List::stream)
-                .toList();
-    }
-
     /** Reads each jar by itself, since a finder over the directory fails as a whole if one jar is broken. */
     private void readJars() {
         final List<Path> jars;
@@ -81,7 +70,7 @@ final class ProviderDirectory {
             jars = files.filter(file -> file.getFileName().toString().endsWith(".jar"))
                     .sorted()
                     .toList();
-        } catch (IOException e) {
+        } catch (IOException | UncheckedIOException e) {
             failDirectory("cannot be read: " + e);
             return;
         }
@@ -89,7 +78,7 @@ final class ProviderDirectory {
         for (final Path jar : jars) {
             try {
                 ModuleFinder.of(jar).findAll().forEach(module -> add(module, jar, doubled));
-            } catch (FindException e) {
+            } catch (Throwable e) {
                 failJar(jar, "", Causes.describe(e));
             }
         }
@@ -102,7 +91,7 @@ final class ProviderDirectory {
                 parent.configuration().findModule(name).map(ResolvedModule::reference);
         if (running.isPresent()) {
             // The application's own copy is used, so that types are the same on both sides.
-            if (!providedClasses(module).isEmpty()) {
+            if (!Declaration.classNames(module.descriptor()).isEmpty()) {
                 failJar(jar, name, "module " + name + " is loaded already, from " + origin(running.get()));
             }
             return;
@@ -147,13 +136,16 @@ final class ProviderDirectory {
                 define(finder, resolvable);
             } catch (FindException | ResolutionException | LayerInstantiationException e) {
                 resolvable.remove(provider);
-                fail(classOf(provider), provider, Causes.describe(e));
+                classNames(provider).forEach(className -> fail(className, provider, Causes.describe(e)));
             }
         }
         if (!resolvable.isEmpty()) {
             final ModuleLayer.Controller controller = define(finder, resolvable);
             enableNativeAccess(controller);
-            construct(controller.layer(), resolvable);
+            for (final String provider : resolvable) {
+                final Module module = controller.layer().findModule(provider).orElseThrow();
+                classNames(provider).forEach(className -> construct(controller, module, className));
+            }
         }
     }
 
@@ -192,54 +184,32 @@ final class ProviderDirectory {
         }
     }
 
-    private String classOf(String module) {
+    private List<String> classNames(String module) {
         return Optional.ofNullable(modules.get(module))
-                .map(reference -> providedClasses(reference).getFirst())
-                .orElse(module);
+                .map(reference -> Declaration.classNames(reference.descriptor()))
+                .orElse(List.of());
     }
 
     /**
-     * Constructs the factories. The loader yields those of the layer first, each either as a provider or as an error,
-     * and then those of the layers below, which belong to the application.
+     * Constructs a factory of a module that may load. It is made here rather than by a service loader, which does not
+     * tell which module provides what: the layer's controller opens the class to this module.
      */
-    private void construct(ModuleLayer layer, Set<String> roots) {
-        final Iterator<ServiceLoader.Provider<EpFactory>> providers =
-                ServiceLoader.load(layer, EpFactory.class).stream().iterator();
-        final Map<String, String> expected = new LinkedHashMap<>();
-        layer.modules()
-                .forEach(module -> Optional.ofNullable(modules.get(module.getName()))
-                        .ifPresent(reference ->
-                                providedClasses(reference).forEach(name -> expected.put(name, module.getName()))));
-        final Set<String> seen = new LinkedHashSet<>();
-        for (int i = 0; i < expected.size(); i++) {
-            try {
-                if (!providers.hasNext()) {
-                    break;
-                }
-                final ServiceLoader.Provider<EpFactory> provider = providers.next();
-                final Module module = provider.type().getModule();
-                if (layer.equals(module.getLayer())) {
-                    seen.add(provider.type().getName());
-                    if (search.rejection(module.getName(), provider.type().getName())
-                            .isEmpty()) {
-                        search.construct(provider, module.getName(), origin(module.getName()));
-                    }
-                }
-            } catch (ServiceConfigurationError | LinkageError e) {
-                final String message = String.valueOf(e.getMessage());
-                expected.keySet().stream()
-                        .filter(name -> !seen.contains(name) && message.contains(name))
-                        .findFirst()
-                        .ifPresent(name -> {
-                            seen.add(name);
-                            fail(name, String.valueOf(expected.get(name)), Causes.describe(e));
-                        });
-            }
+    private void construct(ModuleLayer.Controller controller, Module module, String className) {
+        if (search.rejection(module.getName(), className).isPresent()) {
+            // Reported already; another class of the module may load.
+            return;
         }
-        expected.forEach((name, module) -> {
-            if (!seen.contains(name) && roots.contains(module)) {
-                fail(name, module, "the class could not be loaded as a provider");
+        try {
+            final Declaration declaration = Declaration.load(module, className);
+            final String type = declaration.type().getName();
+            if (search.isExcluded(type)) {
+                fail(className, module.getName(), type + " is excluded");
+                return;
             }
-        });
+            controller.addOpens(module, declaration.packageName(), ProviderDirectory.class.getModule());
+            search.add(declaration.construct(), module.getName(), origin(module.getName()));
+        } catch (Throwable e) {
+            fail(className, module.getName(), Causes.describe(e));
+        }
     }
 }

@@ -8,7 +8,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -89,6 +88,16 @@ public final class ProviderSearch {
         return Optional.empty();
     }
 
+    /** Returns whether there is a list of what may load or what may not. */
+    boolean isRestricted() {
+        return allowed != null || !excluded.isEmpty();
+    }
+
+    /** Returns whether a module or class is excluded by its name. */
+    boolean isExcluded(String moduleOrClass) {
+        return excluded.contains(moduleOrClass);
+    }
+
     /**
      * Searches every place and constructs the factories found. Each call searches again.
      *
@@ -100,8 +109,10 @@ public final class ProviderSearch {
         final List<String> searched = new ArrayList<>();
         if (isSearchingModulePath) {
             searched.add("the module path and the class path");
-            scan(ServiceLoader.load(EpFactory.class, ProviderSearch.class.getClassLoader()).stream()
-                    .iterator());
+            scan(
+                    ServiceLoader.load(EpFactory.class, ProviderSearch.class.getClassLoader()).stream()
+                            .iterator(),
+                    ProviderSearch.class.getModule().getLayer());
         }
         for (final Path directory : directories) {
             searched.add("directory " + directory);
@@ -115,19 +126,27 @@ public final class ProviderSearch {
         return new SearchResult(List.copyOf(searched), List.copyOf(factories), List.copyOf(skipped));
     }
 
-    /** Constructs the factories of an iterator, and steps over any that cannot be loaded. */
-    void scan(Iterator<ServiceLoader.Provider<EpFactory>> providers) {
+    /**
+     * Constructs the factories of an iterator that may load, and steps over any that cannot be loaded.
+     *
+     * @param layer the layer from which the iterator comes, {@code null} on the class path
+     */
+    void scan(Iterator<ServiceLoader.Provider<EpFactory>> providers, @Nullable ModuleLayer layer) {
+        new PathProviders(this, layer).construct(collect(providers));
+    }
+
+    /** Returns the providers that a service loader finds. None of their code runs. */
+    private List<ServiceLoader.Provider<EpFactory>> collect(Iterator<ServiceLoader.Provider<EpFactory>> providers) {
+        final List<ServiceLoader.Provider<EpFactory>> found = new ArrayList<>();
         int failuresInARow = 0;
         while (failuresInARow < MAX_FAILURES_IN_A_ROW) {
             try {
                 if (!providers.hasNext()) {
-                    return;
+                    return found;
                 }
-                final ServiceLoader.Provider<EpFactory> provider = providers.next();
-                final Module module = provider.type().getModule();
-                construct(provider, module.isNamed() ? module.getName() : "", origin(module));
+                found.add(providers.next());
                 failuresInARow = 0;
-            } catch (ServiceConfigurationError | LinkageError e) {
+            } catch (Throwable e) {
                 failuresInARow++;
                 skip(brokenName(e), "", path(), Causes.describe(e));
             }
@@ -135,6 +154,7 @@ public final class ProviderSearch {
         LOGGER.log(
                 System.Logger.Level.WARNING,
                 "search for providers on the " + path() + " given up after " + failuresInARow + " failures in a row");
+        return found;
     }
 
     /** Returns where the application's own providers are. */
@@ -142,19 +162,9 @@ public final class ProviderSearch {
         return ProviderSearch.class.getModule().isNamed() ? "module path" : "class path";
     }
 
-    /** Constructs a factory if its module may load. */
-    void construct(ServiceLoader.Provider<EpFactory> provider, String module, String origin) {
-        final String className = provider.type().getName();
-        final Optional<String> rejection = rejection(module, className);
-        if (rejection.isPresent()) {
-            skip(className, module, origin, rejection.get());
-            return;
-        }
-        try {
-            factories.add(LoadedFactory.of(provider.get(), origin));
-        } catch (ServiceConfigurationError | LinkageError e) {
-            skip(className, module, origin, Causes.describe(e));
-        }
+    /** Adds a factory that was constructed. */
+    void add(EpFactory factory, String module, String origin) {
+        factories.add(new LoadedFactory(factory, module, origin));
     }
 
     /** Reports a provider, jar or directory that is not used. */
@@ -165,18 +175,6 @@ public final class ProviderSearch {
     /** Returns how many providers, jars and directories were reported so far. */
     int skippedCount() {
         return skipped.size();
-    }
-
-    private static String origin(Module module) {
-        final ModuleLayer layer = module.getLayer();
-        if (layer == null) {
-            return "class path";
-        }
-        return layer.configuration()
-                .findModule(module.getName())
-                .flatMap(resolved -> resolved.reference().location())
-                .map(Object::toString)
-                .orElse("module path");
     }
 
     /** Returns the class that a service loader complains about; its message is the only source. */

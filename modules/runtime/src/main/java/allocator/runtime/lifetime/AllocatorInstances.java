@@ -2,85 +2,174 @@ package allocator.runtime.lifetime;
 
 import allocator.spi.Allocator;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The allocator instances to which an environment holds references. A provider may return one instance many times; this
- * class knows all users of it.
+ * class knows all users of it. It also knows the references that are on their way back to their provider, so that a
+ * return that failed is tried again.
+ *
+ * <p>Its monitor guards the counts of all references, instances and leases.
  */
 public final class AllocatorInstances {
-    private final ReentrantLock lock = new ReentrantLock();
-    private final IdentityHashMap<Allocator, Instance> byIdentity = new IdentityHashMap<>();
+    /** For so many instances, and users of one, a table always may have room. */
+    private static final int LEAST_PLACES = 64;
+
+    /** By allocator. A {@linkplain #reserve reserved} entry is its own key, until its allocator is known. */
+    private IdentityHashMap<Object, Instance> byIdentity = new IdentityHashMap<>();
+
+    /** The references without users that no provider has taken back yet, linked. */
+    private @Nullable AllocatorReference unreturned;
+
+    /** The most instances since the map was made: its size, as such a map does not shrink. */
+    private int mostInstances;
 
     /** Starts without instances. */
     public AllocatorInstances() {}
 
-    /**
-     * Counts a further reference to an instance.
-     *
-     * @param allocator the instance
-     * @return its entry
-     */
-    public Instance acquire(Allocator allocator) {
-        lock.lock();
-        try {
-            final Instance instance = byIdentity.computeIfAbsent(allocator, ignored -> new Instance());
-            instance.references++;
-            return instance;
-        } finally {
-            lock.unlock();
-        }
+    /** Makes room for an instance, so that {@link #commit} allocates nothing. */
+    synchronized Instance reserve() {
+        final Instance fresh = new Instance();
+        byIdentity.put(fresh, fresh);
+        mostInstances = Math.max(mostInstances, byIdentity.size());
+        return fresh;
+    }
+
+    /** Gives up a reserved entry. */
+    synchronized void cancel(Instance reserved) {
+        byIdentity.remove(reserved);
     }
 
     /**
-     * Uncounts a reference, after the provider has it back.
+     * Counts a reference to an instance, in place of a reserved entry. Allocates nothing: the map has as many entries
+     * afterwards as before, or one less.
      *
-     * @param allocator the instance
+     * @return its entry: the reserved one if the instance is new
      */
-    public void drop(Allocator allocator) {
-        lock.lock();
-        try {
-            final Instance instance = byIdentity.get(allocator);
-            if (instance != null && --instance.references == 0) {
-                byIdentity.remove(allocator);
+    synchronized Instance commit(Instance reserved, Allocator allocator) {
+        byIdentity.remove(reserved);
+        final Instance known = byIdentity.get(allocator);
+        final Instance instance = known == null ? reserved : known;
+        if (known == null) {
+            byIdentity.put(allocator, instance);
+        }
+        instance.references++;
+        instance.held++;
+        return instance;
+    }
+
+    /** Adds a reference that nobody uses any more, in plain stores. Called under this monitor. */
+    void addUnreturned(AllocatorReference reference) {
+        reference.next = unreturned;
+        unreturned = reference;
+    }
+
+    /** Uncounts a reference that its provider has taken back. Needs no Java heap; called under this monitor. */
+    void removeReturned(AllocatorReference reference, Allocator allocator, Instance instance) {
+        AllocatorReference before = null;
+        AllocatorReference at = unreturned;
+        while (at != null && at != reference) {
+            before = at;
+            at = at.next;
+        }
+        if (at != null) {
+            if (before == null) {
+                unreturned = at.next;
+            } else {
+                before.next = at.next;
             }
-        } finally {
-            lock.unlock();
+            if (--instance.references == 0) {
+                byIdentity.remove(allocator);
+                if (mostInstances > LEAST_PLACES && byIdentity.size() < mostInstances / 8) {
+                    shrink();
+                }
+            }
+        }
+    }
+
+    private void shrink() {
+        try {
+            byIdentity = new IdentityHashMap<>(byIdentity);
+            mostInstances = byIdentity.size();
+        } catch (OutOfMemoryError e) {
+            // The map stays as large as it is.
+        }
+    }
+
+    /** Returns for how many instances there has been room since the map was last made. */
+    synchronized int mostInstances() {
+        return mostInstances;
+    }
+
+    /**
+     * Tries again to return the references that their providers did not take back.
+     *
+     * @param cleanup receives the failures; what failed stays here for another attempt
+     */
+    public void returnAll(Cleanup cleanup) {
+        final List<AllocatorReference> waiting = new ArrayList<>();
+        synchronized (this) {
+            for (AllocatorReference at = unreturned; at != null; at = at.next) {
+                waiting.add(at);
+            }
+        }
+        for (int i = 0; i < waiting.size(); i++) {
+            try {
+                waiting.get(i).tryAgain();
+            } catch (Throwable e) {
+                cleanup.add(e);
+            }
         }
     }
 
     /**
-     * Returns how many references to an instance are held.
+     * Returns how many references to an instance are held, or not returned yet.
      *
      * @param instance its entry
      * @return the count
      */
-    public int references(Instance instance) {
-        lock.lock();
-        try {
-            return instance.references;
-        } finally {
-            lock.unlock();
-        }
+    public synchronized int references(Instance instance) {
+        return instance.references;
     }
 
-    /** One instance and the block counts of all its users. */
-    public static final class Instance {
-        private final ReentrantLock lock = new ReentrantLock();
-        private final List<LiveBlocks> users = new ArrayList<>();
+    /** One instance and the block counts of all its users. Guarded by the monitor of the instances. */
+    public final class Instance {
+        private @Nullable Lease[] users = new @Nullable Lease[2];
+        private int userCount;
         private long carried;
         private int references;
 
+        /** The references that have users, or whose first return is in progress. */
+        private int held;
+
         private Instance() {}
 
-        void add(LiveBlocks blocks) {
-            lock.lock();
-            try {
-                users.add(blocks);
-            } finally {
-                lock.unlock();
+        private Lease user(int i) {
+            return Objects.requireNonNull(users[i]);
+        }
+
+        /** Returns whether a reference to this instance has users or is returned for the first time. */
+        boolean isHeld() {
+            return held > 0;
+        }
+
+        /** Ends the first return of a reference. Called under this monitor. */
+        void endHold() {
+            held--;
+        }
+
+        void add(Lease lease) {
+            synchronized (AllocatorInstances.this) {
+                if (userCount == users.length) {
+                    users = Arrays.copyOf(users, 2 * userCount);
+                }
+                users[userCount] = lease;
+                lease.place = userCount;
+                userCount++;
             }
         }
 
@@ -88,20 +177,65 @@ public final class AllocatorInstances {
          * Removes a user that rejects allocations and seems to have no live blocks. The last user is removed only if no
          * user's blocks are live: users may have freed one another's blocks, so a single count can mislead.
          *
-         * @return whether the user was removed
+         * @return whether the user was removed; nothing changes otherwise
          */
-        boolean remove(LiveBlocks blocks) {
-            lock.lock();
-            try {
-                if (users.size() == 1 && !isIdle()) {
+        boolean remove(Lease lease) {
+            synchronized (AllocatorInstances.this) {
+                if (userCount == 1 && !isIdle()) {
                     return false;
                 }
-                users.remove(blocks);
-                carried += blocks.count();
+                lease.carried = lease.count();
+                carried += lease.carried;
+                userCount--;
+                final Lease last = user(userCount);
+                users[lease.place] = last;
+                last.place = lease.place;
+                users[userCount] = null;
+                if (users.length > LEAST_PLACES && userCount < users.length / 8) {
+                    shrink();
+                }
                 return true;
-            } finally {
-                lock.unlock();
             }
+        }
+
+        private void shrink() {
+            try {
+                users = Arrays.copyOf(users, users.length / 4);
+            } catch (OutOfMemoryError e) {
+                // The table stays as large as it is.
+            }
+        }
+
+        /** Returns for how many users there is room. */
+        int places() {
+            synchronized (AllocatorInstances.this) {
+                return users.length;
+            }
+        }
+
+        /** Corrects the count carried over from a user that was removed. */
+        void carryOver(Lease removed) {
+            synchronized (AllocatorInstances.this) {
+                final long now = removed.count();
+                carried += now - removed.carried;
+                removed.carried = now;
+            }
+        }
+
+        /** Returns the users that wait until no block is live; none if a block is live. */
+        List<Lease> drained() {
+            final List<Lease> draining = new ArrayList<>();
+            synchronized (AllocatorInstances.this) {
+                if (!isIdle()) {
+                    return draining;
+                }
+                for (int i = 0; i < userCount; i++) {
+                    if (user(i).isDraining()) {
+                        draining.add(user(i));
+                    }
+                }
+            }
+            return draining;
         }
 
         /**
@@ -110,13 +244,15 @@ public final class AllocatorInstances {
          * @return whether the counts of all users add up to zero
          */
         public boolean isIdle() {
-            lock.lock();
-            try {
-                final long ended = users.stream().mapToLong(LiveBlocks::ended).sum();
-                final long begun = users.stream().mapToLong(LiveBlocks::begun).sum();
-                return begun - ended + carried == 0;
-            } finally {
-                lock.unlock();
+            synchronized (AllocatorInstances.this) {
+                long live = carried;
+                for (int i = 0; i < userCount; i++) {
+                    live -= user(i).ended();
+                }
+                for (int i = 0; i < userCount; i++) {
+                    live += user(i).begun();
+                }
+                return live == 0;
             }
         }
     }

@@ -1,18 +1,15 @@
 package allocator.runtime.lifetime;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Steps that are all attempted although some fail. The first failure is the one to throw; the others are suppressed in
- * it. Not for use by several threads.
+ * The failures of steps that are all attempted although some fail. The first failure is the one to throw; the others
+ * are suppressed in it. Not for use by several threads.
  */
 public final class Cleanup {
-    private final Deque<Runnable> undo = new ArrayDeque<>();
-    private @Nullable RuntimeException first;
+    private @Nullable Throwable first;
 
-    /** Starts without steps and failures. */
+    /** Starts without failures. */
     public Cleanup() {}
 
     /**
@@ -23,60 +20,63 @@ public final class Cleanup {
     public void attempt(Runnable step) {
         try {
             step.run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             add(e);
         }
     }
 
     /**
-     * Records a failure.
+     * Records a failure. Never throws.
      *
      * @param failure the failure
      */
-    public void add(RuntimeException failure) {
+    public void add(Throwable failure) {
         if (first == null) {
             first = failure;
-        } else if (!first.equals(failure)) {
-            first.addSuppressed(failure);
+        } else {
+            suppress(first, failure);
         }
-    }
-
-    /**
-     * Adds a step that undoes what was just done.
-     *
-     * @param step run by {@link #undo}
-     */
-    public void onUndo(Runnable step) {
-        undo.push(step);
-    }
-
-    /**
-     * Runs the undo steps, last one first.
-     *
-     * @param cause why
-     * @return {@code cause}, with the failures of the steps suppressed in it
-     */
-    public RuntimeException undo(RuntimeException cause) {
-        add(cause);
-        undo.forEach(this::attempt);
-        return cause;
     }
 
     /** Throws the first failure, if there was one. */
     public void throwIfAny() {
         if (first != null) {
-            throw first;
+            throwUnchecked(first);
         }
     }
 
     /**
-     * Adds the failures to an exception that is about to be thrown.
+     * Adds the failures to an exception that is about to be thrown. Never throws.
      *
      * @param thrown the exception
      */
     public void suppressIn(Throwable thrown) {
-        if (first != null && !first.equals(thrown)) {
-            thrown.addSuppressed(first);
+        if (first != null) {
+            suppress(thrown, first);
         }
+    }
+
+    /**
+     * Suppresses a failure in an exception that is about to be thrown. Never throws.
+     *
+     * @param thrown the exception
+     * @param failure the failure; nothing happens if it is the exception itself
+     */
+    @SuppressWarnings("ReferenceEquality") // an exception may be thrown twice, but not be suppressed by itself
+    public static void suppress(Throwable thrown, Throwable failure) {
+        if (thrown == failure) {
+            return;
+        }
+        try {
+            thrown.addSuppressed(failure);
+        } catch (Throwable e) {
+            // There is no room for it; the first failure is the one to report.
+        }
+    }
+
+    /** Throws what a provider threw, whether its methods declare it or not. */
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> void throwUnchecked(Throwable failure) throws T {
+        throw (T) failure;
     }
 }

@@ -1,6 +1,6 @@
 package allocator.runtime.lifetime;
 
-import java.util.concurrent.locks.ReentrantReadWriteLock;
+import allocator.provider.support.StackReserve;
 
 /**
  * One owner's use of a provider's allocator: counts the owner's live blocks, and releases the allocator when the owner
@@ -10,12 +10,16 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  */
 public final class Lease extends LiveBlocks {
     /*
-     * States: OPEN -> CLOSED (rejects allocations) -> DRAINING (released by the last free) -> RELEASED (the provider
-     * has the allocator back).
+     * States: OPEN -> CLOSED (rejects allocations) -> DRAINING (released by the last free) -> RELEASED (the reference
+     * has one user less, the last of which returns it to the provider).
      *
      * An allocation counts itself first and reads the state afterwards; closing sets the state first and reads the
      * count afterwards. So either the allocation sees the close and undoes its count, or the close sees the block. A
      * free uncounts after the provider has freed the block; in state DRAINING it then checks whether it was the last.
+     *
+     * The state and the number of holds change under the monitor of the lease. The last change is one step together
+     * with those of the instance and of the reference: a stack that ends, ends before it. Whatever is missed of the
+     * rest is done by the next settle.
      *
      * Cost over the provider's own: one uncontended atomic addition and one volatile read for each operation; no Java
      * object.
@@ -29,14 +33,18 @@ public final class Lease extends LiveBlocks {
     private final AllocatorReference reference;
     private final Runnable onReleased;
 
-    /** Held for reading while the allocator is used outside the hot path, for writing while the state changes. */
-    private final ReentrantReadWriteLock releasing = new ReentrantReadWriteLock();
+    /** The calls outside the hot path that use the allocator now; it is not released during them. */
+    private int holds;
+
+    /** Where the instance lists this lease. Guarded by the monitor of the instances. */
+    int place;
 
     /**
      * Takes over a use of a reference.
      *
-     * @param reference the reference, which counts the new lease as a user
-     * @param onReleased run after the release
+     * @param reference the reference, which counts the new lease as a user; if this constructor throws, the caller is
+     *     still that user
+     * @param onReleased run after the release; best effort, it may be missed where the stack or the heap ends
      */
     @SuppressWarnings("this-escape") // only counted here; the class is final
     public Lease(AllocatorReference reference, Runnable onReleased) {
@@ -46,9 +54,10 @@ public final class Lease extends LiveBlocks {
     }
 
     /**
-     * Counts a block to be allocated.
+     * Counts a block to be allocated. If this method throws, nothing is counted.
      *
-     * @return whether it may be allocated; if not, the caller calls {@link #leave} and fails
+     * @return whether it may be allocated; if not, the caller raises {@link #uncounted}, calls {@link #settle} and
+     *     fails
      */
     public boolean enter() {
         begin();
@@ -56,13 +65,13 @@ public final class Lease extends LiveBlocks {
     }
 
     /**
-     * Uncounts a block that was freed or not allocated.
+     * Uncounts a block that was freed. If this method throws, it is still counted.
      *
-     * @return whether the lease is draining, so that the caller calls {@link #settle}
+     * @return whether the lease is draining or released, so that the caller calls {@link #settle}
      */
     public boolean leave() {
         end();
-        return state == DRAINING;
+        return state >= DRAINING;
     }
 
     /**
@@ -75,31 +84,48 @@ public final class Lease extends LiveBlocks {
     }
 
     /**
-     * Returns whether the provider has its allocator back.
+     * Returns whether the owner has no more use of the allocator.
      *
-     * @return whether the reference was released
+     * @return whether the lease was released
      */
     public boolean isReleased() {
         return state == RELEASED;
     }
 
     /**
-     * Prevents the release until {@link #endHold}, unless it has happened. May block on a release in progress.
+     * Returns whether the lease was released, and the provider is not just taking its reference back.
+     *
+     * @return whether nothing of this lease is in progress or to come
+     */
+    public boolean isFinished() {
+        return state == RELEASED && !reference.isReturning();
+    }
+
+    /**
+     * Prevents the release until {@link #endHold}, unless it has happened.
      *
      * @return whether the allocator is held; if not, {@link #endHold} must not be called
+     * @throws StackOverflowError if the thread has so little stack left that {@link #endHold} might fail
      */
     public boolean tryHold() {
-        releasing.readLock().lock();
-        if (state == RELEASED) {
-            releasing.readLock().unlock();
-            return false;
+        StackReserve.touch();
+        synchronized (this) {
+            if (state == RELEASED) {
+                return false;
+            }
+            holds++;
+            return true;
         }
-        return true;
     }
 
     /** Ends {@link #tryHold}. */
     public void endHold() {
-        releasing.readLock().unlock();
+        synchronized (this) {
+            holds--;
+            if (holds == 0) {
+                notifyAll();
+            }
+        }
     }
 
     /** Rejects allocations from here on. */
@@ -113,42 +139,56 @@ public final class Lease extends LiveBlocks {
     }
 
     private void advance(int from, int to) {
-        releasing.writeLock().lock();
-        try {
+        synchronized (this) {
             if (state == from) {
                 state = to;
             }
-        } finally {
-            releasing.writeLock().unlock();
         }
     }
 
     /**
-     * Releases the reference: now if no block is live, otherwise with the last free.
+     * Releases the reference: now if no block is live, otherwise with the last free. A further call tries again what
+     * failed before the release; after it, it does nothing.
      *
-     * @throws RuntimeException what the provider threw if the reference was released now; it counts as released
+     * @throws RuntimeException what the provider threw if the reference was returned now; see
+     *     {@link AllocatorReference#release}
      */
     public void close() {
-        releasing.writeLock().lock();
-        try {
+        StackReserve.touch();
+        synchronized (this) {
             if (state < DRAINING) {
                 state = DRAINING;
             }
-        } finally {
-            releasing.writeLock().unlock();
         }
         settle();
         settleIfInstanceIdle();
+        settleOthers();
     }
 
     /**
-     * Releases the reference if the lease is draining and no block is live.
+     * Releases the reference if the lease is draining and no block is live. After the release, corrects what the
+     * instance has carried over from this lease, since a thread that was between two steps then may have changed the
+     * count, and releases the other leases that waited for it.
      *
-     * @throws RuntimeException what the provider threw; the reference counts as released
+     * @throws RuntimeException as {@link #close}
      */
     public void settle() {
-        if (isNone() && isReleasedByThisCall()) {
+        if (state == RELEASED) {
+            reference.instance().carryOver(this);
+            settleOthers();
+        } else if (state == DRAINING && isNone()) {
             release();
+        }
+    }
+
+    boolean isDraining() {
+        return state == DRAINING;
+    }
+
+    /** Releases the draining leases whose blocks were freed through this one. */
+    private void settleOthers() {
+        if (state == RELEASED) {
+            reference.instance().drained().forEach(Lease::settleIfInstanceIdle);
         }
     }
 
@@ -156,32 +196,46 @@ public final class Lease extends LiveBlocks {
      * Releases the reference if the lease is draining and all its blocks were freed through other owners of the same
      * instance, although they count as live here.
      *
-     * @throws RuntimeException what the provider threw; the reference counts as released
+     * @throws RuntimeException as {@link #close}
      */
     public void settleIfInstanceIdle() {
-        if (state == DRAINING && reference.instance().isIdle() && isReleasedByThisCall()) {
+        if (state == DRAINING && reference.instance().isIdle()) {
             release();
         }
     }
 
-    private boolean isReleasedByThisCall() {
-        releasing.writeLock().lock();
-        try {
-            final boolean won = state == DRAINING && reference.instance().remove(this);
-            if (won) {
-                state = RELEASED;
-            }
-            return won;
-        } finally {
-            releasing.writeLock().unlock();
-        }
-    }
-
     private void release() {
+        StackReserve.touch();
+        boolean isInterrupted = false;
+        boolean isReleasedHere = false;
+        boolean isLastUser = false;
+        synchronized (this) {
+            while (state == DRAINING && holds > 0) {
+                try {
+                    wait();
+                } catch (InterruptedException e) {
+                    isInterrupted = true;
+                }
+            }
+            synchronized (reference.instances()) {
+                if (state == DRAINING && reference.instance().remove(this)) {
+                    isLastUser = reference.removeUser();
+                    state = RELEASED;
+                    isReleasedHere = true;
+                }
+            }
+        }
         try {
-            reference.release();
+            if (isLastUser) {
+                reference.giveBack();
+            }
         } finally {
-            onReleased.run();
+            if (isReleasedHere) {
+                onReleased.run();
+            }
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

@@ -10,18 +10,27 @@ import java.util.concurrent.atomic.LongAdder;
  * wrongly {@code true}. A single striped counter could read as zero while one thread allocates and another frees.
  */
 public class LiveBlocks {
+    /**
+     * The blocks that failed calls uncount, in addition to {@link #end}. Raised under the monitor of this object by a
+     * plain store: unlike a call, it fails neither where the stack ends nor where the Java heap does.
+     */
+    public volatile long uncounted;
+
+    /** What the instance has carried over of this user, who is removed. Guarded by the monitor of the instances. */
+    long carried;
+
     private final LongAdder begun = new LongAdder();
     private final LongAdder ended = new LongAdder();
 
     /** Starts at zero. */
     public LiveBlocks() {}
 
-    /** Counts a block, before it is allocated. */
+    /** Counts a block, before it is allocated. If this method throws, the block is not counted. */
     public final void begin() {
         begun.increment();
     }
 
-    /** Uncounts a block, after it was freed or its allocation failed. */
+    /** Uncounts a block, after it was freed. If this method throws, the block is still counted. */
     public final void end() {
         ended.increment();
     }
@@ -31,7 +40,7 @@ public class LiveBlocks {
     }
 
     long ended() {
-        return ended.sum();
+        return ended.sum() + uncounted;
     }
 
     /**

@@ -2,6 +2,7 @@ package allocator.runtime.discovery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import allocator.runtime.Environment;
 import allocator.runtime.EnvironmentBuilder;
@@ -12,6 +13,7 @@ import allocator.spi.InvalidOptionException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -252,6 +254,98 @@ class ProviderDirectoryTest {
         assertThat(failure("rogue.Factory").failure().orElseThrow())
                 .isEqualTo("module rogue is not on the allow-list [good]");
         assertThat(System.getProperty("allocator.test.rogue")).isNull();
+    }
+
+    /** A module whose provider method makes a factory of another module, or of no named type. */
+    private ProviderJar withMethod(String module, String requires, String type, String made) throws IOException {
+        return ProviderJar.good(module, module)
+                .source("module-info.java", """
+                        module %1$s {
+                            requires java.allocator.spi;
+                            %2$s
+                            exports %1$s;
+                            provides allocator.spi.EpFactory with %1$s.Entry;
+                        }
+                        """.formatted(module, requires))
+                .source(module + "/Entry.java", """
+                        package %1$s;
+
+                        public class Entry {
+                            public static %2$s provider() {
+                                System.setProperty("allocator.test.%1$s", "ran");
+                                return new %3$s();
+                            }
+                        }
+                        """.formatted(module, type, made));
+    }
+
+    @Test
+    void aProviderMethodThatDeclaresTheServiceItselfIsLoaded() throws IOException {
+        packGood();
+        pack(withMethod("plain", "", "allocator.spi.EpFactory", "Factory"), "plain.jar");
+        environment = builder().allowModules("good", "plain").build();
+        assertThat(environment.providers())
+                .extracting(ProviderReport::name, ProviderReport::module)
+                .containsExactly(tuple("Good", "good"), tuple("plain", "plain"));
+        assertThat(environment.providers().getLast().origin()).endsWith("plain.jar");
+    }
+
+    @Test
+    void aProviderMethodThatDeclaresTheServiceItselfIsExcludedByModuleAndByClass() throws IOException {
+        packGood();
+        pack(withMethod("barred", "", "allocator.spi.EpFactory", "Factory"), "barred.jar");
+        for (final String name : List.of("barred", "barred.Entry")) {
+            environment = builder().exclude(name).build();
+            assertGoodOneWorks();
+            assertThat(failure("barred.Entry").failure()).contains(name + " is excluded");
+            environment.close();
+        }
+        assertThat(System.getProperty("allocator.test.barred")).isNull();
+    }
+
+    /** The module that provides decides, not the module of the class that its method returns. */
+    @Test
+    void aModuleThatIsNotAllowedDoesNotRunThroughAnAllowedType() throws IOException {
+        packGood();
+        final Path maker = directory.resolve("maker.jar");
+        withMethod("maker", "", "Factory", "Factory").pack(work, maker);
+        final Path thief = directory.resolve("thief.jar");
+        withMethod("thief", "requires maker;", "maker.Factory", "maker.Factory")
+                .requiring(maker)
+                .pack(work, thief);
+        // The thief is in the layer, since an allowed module requires it.
+        final ProviderJar needy =
+                withMethod("needy", "requires thief;", "Factory", "Factory").requiring(maker);
+        pack(needy.requiring(thief), "needy.jar");
+        environment = builder().allowModules("good", "maker", "needy").build();
+        assertThat(System.getProperty("allocator.test.thief")).isNull();
+        assertThat(environment.providers())
+                .filteredOn(ProviderReport::isRegistered)
+                .extracting(ProviderReport::module)
+                .containsExactly("good", "maker", "needy");
+        assertThat(failure("thief.Entry").failure())
+                .contains("module thief is not on the allow-list [good, maker, needy]");
+    }
+
+    @Test
+    void aNameThatOverflowsTheStackCostsNoOther() throws IOException {
+        packGood();
+        pack(
+                ProviderJar.good("deep", "Deep")
+                        .source("deep/Endless.java", """
+                        package deep;
+
+                        public class Endless extends Factory {
+                            public String name() { return name() + "."; }
+                        }
+                        """)
+                        .source(
+                                "module-info.java",
+                                "module deep { requires java.allocator.spi; provides allocator.spi.EpFactory with "
+                                        + "deep.Endless; }"),
+                "deep.jar");
+        open();
+        assertThat(failure("deep.Endless").failure().orElseThrow()).isEqualTo("java.lang.StackOverflowError");
     }
 
     @Test

@@ -59,18 +59,20 @@ class ProviderSearchTest {
     void brokenProvidersAreSkippedWhereverTheLoaderThrows() {
         for (final boolean fromHasNext : List.of(false, true)) {
             final ProviderSearch search = new ProviderSearch();
-            search.scan(iterator(
-                    List.of(
-                            () -> provider(() -> FakeFactory.cpu("First")),
-                            () -> {
-                                throw new ServiceConfigurationError(
-                                        "allocator.spi.EpFactory: Provider a.Missing not found");
-                            },
-                            () -> {
-                                throw new NoClassDefFoundError("a/Base");
-                            },
-                            () -> provider(() -> FakeFactory.cpu("Last"))),
-                    fromHasNext));
+            search.scan(
+                    iterator(
+                            List.of(
+                                    () -> provider(() -> FakeFactory.cpu("First")),
+                                    () -> {
+                                        throw new ServiceConfigurationError(
+                                                "allocator.spi.EpFactory: Provider a.Missing not found");
+                                    },
+                                    () -> {
+                                        throw new NoClassDefFoundError("a/Base");
+                                    },
+                                    () -> provider(() -> FakeFactory.cpu("Last"))),
+                            fromHasNext),
+                    null);
             final SearchResult found = search.result(List.of());
             assertThat(found.factories())
                     .extracting(loaded -> loaded.factory().name())
@@ -83,11 +85,14 @@ class ProviderSearchTest {
 
     @Test
     void aFactoryThatCannotBeConstructedIsReportedByItsClass() {
-        search.scan(iterator(
-                List.of(() -> provider(() -> {
-                    throw new ServiceConfigurationError("could not be instantiated", new UnsatisfiedLinkError("x"));
-                })),
-                false));
+        search.scan(
+                iterator(
+                        List.of(() -> provider(() -> {
+                            throw new ServiceConfigurationError(
+                                    "could not be instantiated", new UnsatisfiedLinkError("x"));
+                        })),
+                        false),
+                null);
         assertThat(search.result(List.of()).skipped()).singleElement().satisfies(skipped -> {
             assertThat(skipped.name()).isEqualTo(FakeFactory.class.getName());
             assertThat(skipped.reason())
@@ -98,18 +103,20 @@ class ProviderSearchTest {
     @Test
     void aLoaderThatNeverAdvancesIsGivenUp() {
         final AtomicInteger calls = new AtomicInteger();
-        search.scan(new Iterator<>() {
-            @Override
-            public boolean hasNext() {
-                calls.incrementAndGet();
-                throw new ServiceConfigurationError("cannot read");
-            }
+        search.scan(
+                new Iterator<>() {
+                    @Override
+                    public boolean hasNext() {
+                        calls.incrementAndGet();
+                        throw new ServiceConfigurationError("cannot read");
+                    }
 
-            @Override
-            public ServiceLoader.Provider<EpFactory> next() {
-                throw new AssertionError();
-            }
-        });
+                    @Override
+                    public ServiceLoader.Provider<EpFactory> next() {
+                        throw new AssertionError();
+                    }
+                },
+                null);
         assertThat(calls.get()).isLessThan(1000);
         assertThat(search.skippedCount()).isPositive();
     }

@@ -1,0 +1,13 @@
+package allocator.runtime;
+
+import allocator.conformance.AllocatorConformance;
+import allocator.cpu.reference.CpuReferenceFactory;
+import allocator.spi.EpFactory;
+
+/** What a session gets keeps the contract that its provider keeps. */
+class ManagedAllocatorConformanceTest extends AllocatorConformance {
+    @Override
+    protected EpFactory factory() {
+        return new SessionFactory(new CpuReferenceFactory());
+    }
+}

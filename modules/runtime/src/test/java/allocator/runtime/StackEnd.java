@@ -1,0 +1,251 @@
+package allocator.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.provider.support.StackReserve;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.MemoryInfo;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import allocator.testkit.FakeFactory;
+import allocator.testkit.ForwardingFactory;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * A program that calls at every distance from the end of a thread's stack. A call that overflows has changed nothing or
+ * is made up for when the session is closed; blocks are counted right, no lock stays locked, and nothing stays
+ * registered.
+ */
+final class StackEnd {
+    private static final long STACK_BYTES = 256 << 10;
+    private static final int OPERATIONS = 3000;
+
+    /** An allocator whose calls call nothing, so that each fails as a whole or not at all. */
+    private static final class Flat implements StreamAwareAllocator {
+        private final MemoryInfo info;
+        private long live;
+
+        Flat(MemoryInfo info) {
+            this.info = info;
+        }
+
+        @Override
+        public long alloc(long byteSize) {
+            live++;
+            return 4096;
+        }
+
+        @Override
+        public long reserve(long byteSize) {
+            live++;
+            return 4096;
+        }
+
+        @Override
+        public long allocOnStream(long byteSize, SyncStream stream) {
+            live++;
+            return 4096;
+        }
+
+        @Override
+        public void free(long address) {
+            live--;
+        }
+
+        @Override
+        public MemoryInfo info() {
+            return info;
+        }
+
+        @Override
+        public int spiLevel() {
+            return SpiLevel.CURRENT;
+        }
+    }
+
+    /** A provider whose calls fail before they do anything. */
+    private static final class Atomic extends ForwardingFactory {
+        private final List<Flat> created = new ArrayList<>();
+
+        Atomic(FakeFactory factory) {
+            super(factory);
+            factory.returned(allocator -> {
+                final Flat flat = new Flat(allocator.info());
+                created.add(flat);
+                return flat;
+            });
+        }
+
+        @Override
+        public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
+            StackReserve.touch();
+            return super.createAllocator(info, options);
+        }
+
+        @Override
+        public void releaseAllocator(Allocator allocator) {
+            StackReserve.touch();
+            super.releaseAllocator(allocator);
+        }
+
+        @Override
+        public SyncStream createSyncStream(MemoryInfo info) {
+            StackReserve.touch();
+            return super.createSyncStream(info);
+        }
+
+        long live() {
+            return created.stream().mapToLong(flat -> flat.live).sum();
+        }
+    }
+
+    private final FakeFactory fake = FakeFactory.gpu("Cuda");
+    private final Atomic provider = new Atomic(fake);
+    private final Environment environment = Environments.empty();
+    private final Random random = new Random(3);
+    private int overflows;
+    private int completed;
+    private int lastDeepest;
+
+    public static void main(String[] args) throws InterruptedException {
+        new StackEnd().blocksAreCountedRight();
+        new StackEnd().sessionsLeaveNothingBehind();
+    }
+
+    private StackEnd() {
+        environment.register(provider);
+    }
+
+    /** Runs an operation so deep in the stack that less than some thousand bytes of it are left. */
+    private void callDeep(int deepest, Runnable operation) {
+        final int depth = Math.max(0, deepest + 2 - random.nextInt(1 << random.nextInt(2, 15)));
+        try {
+            descend(depth, operation);
+            completed++;
+        } catch (StackOverflowError e) {
+            overflows++;
+        } catch (AllocatorClosedException | IllegalStateException e) {
+            // Closed by an earlier operation.
+        }
+    }
+
+    private void descend(int depth, Runnable operation) {
+        if (depth == 0) {
+            operation.run();
+        } else {
+            descend(depth - 1, operation);
+        }
+    }
+
+    /** Returns the greatest depth at which an empty operation returns. */
+    private int deepest() {
+        int low = 0;
+        int high = 1 << 16;
+        while (low < high - 1) {
+            final int middle = (low + high) / 2;
+            try {
+                descend(middle, () -> {});
+                low = middle;
+            } catch (StackOverflowError e) {
+                high = middle;
+            }
+        }
+        return low;
+    }
+
+    /** Initializes the classes that the operations use. */
+    private void warmUp() {
+        try (Session session = environment.openSession(SessionOptions.DEFAULT)) {
+            session.allocator().free(session.allocator().alloc(1));
+            session.allocator().stats();
+            session.run(RunOptions.DEFAULT, run -> run.stream(0));
+        }
+    }
+
+    private void onSmallStack(Runnable work) throws InterruptedException {
+        warmUp();
+        final AtomicReference<Throwable> failure = new AtomicReference<>();
+        final Thread thread = new Thread(null, work, "small stack", STACK_BYTES);
+        thread.setUncaughtExceptionHandler((ignored, e) -> failure.set(e));
+        thread.start();
+        thread.join();
+        if (failure.get() != null) {
+            throw new AssertionError(failure.get());
+        }
+        assertThat(overflows).isGreaterThan(50);
+        assertThat(completed).isGreaterThan(50);
+        environment.close();
+        assertThat(fake.references()).isZero();
+        assertThat(fake.openStreams()).isZero();
+        assertThat(fake.isClosed()).isTrue();
+    }
+
+    private void blocksAreCountedRight() throws InterruptedException {
+        onSmallStack(() -> {
+            final Session session = environment.openSession(SessionOptions.DEFAULT);
+            final ManagedAllocator allocator = session.allocator();
+            final SyncStream stream = fake.createSyncStream(allocator.info());
+            for (int i = 0; i < OPERATIONS; i++) {
+                if (i % 100 == 0) {
+                    lastDeepest = deepest();
+                }
+                final boolean isFree = provider.live() > 0 && random.nextBoolean();
+                final int kind = random.nextInt(3);
+                callDeep(lastDeepest, () -> {
+                    if (isFree) {
+                        allocator.free(4096);
+                    } else if (kind == 0) {
+                        allocator.alloc(8);
+                    } else if (kind == 1) {
+                        allocator.reserve(8);
+                    } else {
+                        allocator.allocOnStream(8, stream);
+                    }
+                });
+                assertThat(session.liveBlocks()).as("operation " + i).isEqualTo(provider.live());
+            }
+            session.close();
+            while (provider.live() > 0) {
+                final long before = provider.live();
+                callDeep(lastDeepest, () -> allocator.free(4096));
+                if (provider.live() == before) {
+                    allocator.free(4096);
+                }
+            }
+            stream.close();
+        });
+    }
+
+    private void sessionsLeaveNothingBehind() throws InterruptedException {
+        onSmallStack(() -> {
+            final List<Session> sessions = new ArrayList<>();
+            for (int i = 0; i < OPERATIONS; i++) {
+                if (i % 100 == 0) {
+                    lastDeepest = deepest();
+                }
+                final int kind = sessions.isEmpty() ? 0 : random.nextInt(4);
+                callDeep(lastDeepest, () -> {
+                    switch (kind) {
+                        case 0 -> sessions.add(environment.openSession(SessionOptions.DEFAULT));
+                        case 1 -> sessions.getLast().run(RunOptions.DEFAULT, run -> run.stream(random.nextInt(2)));
+                        case 2 -> sessions.getLast().allocator().stats();
+                        default -> sessions.getFirst().close();
+                    }
+                });
+                if (kind == 3) {
+                    sessions.removeFirst().close();
+                }
+                while (sessions.size() > 5) {
+                    sessions.removeFirst().close();
+                }
+            }
+            sessions.forEach(Session::close);
+        });
+    }
+}

@@ -1,0 +1,65 @@
+package allocator.runtime.lifetime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.spi.Allocator;
+import allocator.testkit.FakeDevice;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class AllocatorInstancesTest {
+    private static final int USERS = 10_000;
+
+    private final AllocatorInstances instances = new AllocatorInstances();
+    private final List<Lease> leases = new ArrayList<>();
+
+    private Lease lease(Allocator allocator) {
+        final Lease lease = new Lease(
+                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {}), () -> {});
+        leases.add(lease);
+        return lease;
+    }
+
+    @Test
+    void theTableOfUsersShrinks() {
+        final Allocator allocator = new FakeDevice();
+        final AllocatorReference kept =
+                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {});
+        for (int i = 0; i < USERS; i++) {
+            lease(allocator);
+        }
+        assertThat(kept.instance().places()).isGreaterThanOrEqualTo(USERS);
+        leases.forEach(Lease::close);
+        assertThat(leases).allMatch(Lease::isReleased);
+        assertThat(kept.instance().places()).isLessThanOrEqualTo(64);
+        assertThat(instances.references(kept.instance())).isEqualTo(1);
+    }
+
+    @Test
+    void theTableOfInstancesShrinks() {
+        for (int i = 0; i < USERS; i++) {
+            lease(new FakeDevice());
+        }
+        assertThat(instances.mostInstances()).isGreaterThanOrEqualTo(USERS);
+        leases.forEach(Lease::close);
+        assertThat(instances.mostInstances()).isLessThanOrEqualTo(64);
+    }
+
+    @Test
+    void aUserThatIsRemovedLeavesTheCountsOfTheOthers() {
+        final Allocator allocator = new FakeDevice();
+        for (int i = 0; i < 4; i++) {
+            lease(allocator);
+        }
+        assertThat(leases.get(3).enter()).isTrue();
+        leases.get(0).close();
+        leases.get(3).close();
+        leases.get(1).close();
+        assertThat(leases).extracting(Lease::isReleased).containsExactly(true, true, false, false);
+        assertThat(leases.get(3).leave()).isTrue();
+        leases.get(3).settle();
+        leases.get(2).close();
+        assertThat(leases).allMatch(Lease::isReleased);
+    }
+}

@@ -1,0 +1,117 @@
+package allocator.runtime.lifetime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import allocator.spi.Allocator;
+import allocator.spi.UnknownAllocatorException;
+import allocator.testkit.FakeDevice;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+class AllocatorReferenceTest {
+    private final AllocatorInstances instances = new AllocatorInstances();
+    private final Allocator allocator = new FakeDevice();
+
+    /** The returns that the provider was asked for, by the name of the reference. */
+    private final List<String> asked = new ArrayList<>();
+
+    /** The references that the provider counts. */
+    private int counted;
+
+    private AllocatorReference create(String name, Consumer<Integer> giveBack) {
+        final int[] calls = {0};
+        return AllocatorReference.create(
+                instances,
+                "fake",
+                List.of(),
+                () -> {
+                    counted++;
+                    return allocator;
+                },
+                released -> {
+                    asked.add(name);
+                    calls[0]++;
+                    giveBack.accept(calls[0]);
+                });
+    }
+
+    private void takeBack() {
+        if (counted == 0) {
+            throw new UnknownAllocatorException("no reference is out");
+        }
+        counted--;
+    }
+
+    /** A reference whose first return fails before it has an effect. */
+    private AllocatorReference createFailingOnce(String name) {
+        return create(name, call -> {
+            if (call == 1) {
+                throw new IllegalStateException(name + " fails");
+            }
+            takeBack();
+        });
+    }
+
+    private void returnAll() {
+        final Cleanup cleanup = new Cleanup();
+        instances.returnAll(cleanup);
+        cleanup.throwIfAny();
+    }
+
+    /** What another thread does during a return is done by the provider here. */
+    @Nested
+    class OtherThreads {
+        @Test
+        void aReferenceThatAnotherThreadReturnedIsNotReturnedAgain() {
+            final AllocatorReference first = createFailingOnce("first");
+            final AllocatorReference second = create("second", call -> {
+                if (call == 1) {
+                    throw new IllegalStateException("second fails");
+                }
+                returnAll(); // returns the first one, which the outer call has found as well
+                takeBack();
+            });
+            final AllocatorReference ofAnotherUser = create("third", call -> takeBack());
+            ofAnotherUser.retain();
+            assertThatThrownBy(first::release).hasMessage("first fails");
+            assertThatThrownBy(second::release).hasMessage("second fails");
+            ofAnotherUser.release();
+            assertThat(asked).containsExactly("first", "second");
+            ofAnotherUser.release();
+            assertThat(asked).containsExactly("first", "second", "third");
+
+            returnAll();
+
+            assertThat(asked).containsExactly("first", "second", "third", "second", "first");
+            assertThat(counted).isZero();
+        }
+
+        @Test
+        void noReturnIsRepeatedWhileAnotherReferenceIsOnItsWay() {
+            final AllocatorReference unsure = create("unsure", call -> {
+                takeBack();
+                if (call == 1) {
+                    throw new IllegalStateException("failed after its effect");
+                }
+            });
+            final AllocatorReference other = create("other", call -> {
+                returnAll();
+                takeBack();
+            });
+            assertThatThrownBy(unsure::release).hasMessage("failed after its effect");
+
+            other.release();
+            assertThat(asked).containsExactly("unsure", "other");
+            assertThat(counted).isZero();
+
+            returnAll();
+            assertThat(asked).containsExactly("unsure", "other", "unsure");
+            returnAll();
+            assertThat(asked).containsExactly("unsure", "other", "unsure");
+        }
+    }
+}
