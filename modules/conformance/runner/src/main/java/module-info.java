@@ -10,6 +10,7 @@ import org.jspecify.annotations.NullMarked;
  * @uses allocator.spi.EpFactory the providers that the runner can prove
  */
 @NullMarked
+@SuppressWarnings("module") // the command is built later
 module java.allocator.conformance.runner {
     requires info.picocli;
     requires transitive java.allocator.conformance;
@@ -17,6 +18,8 @@ module java.allocator.conformance.runner {
     requires org.junit.platform.launcher;
 
     exports allocator.conformance.runner;
+    exports allocator.conformance.runner.output to
+            java.allocator.cli;
 
     opens allocator.conformance.runner to
             info.picocli,

@@ -96,6 +96,7 @@ abstract class DeviceCommand implements Callable<Integer> {
 
     /** Searches for providers. */
     Environment openEnvironment() {
+        requireNames();
         final EnvironmentBuilder builder = Environment.builder();
         for (final Path folder : providerFolders) {
             if (!Files.isDirectory(folder)) {
@@ -107,6 +108,31 @@ abstract class DeviceCommand implements Callable<Integer> {
         // Read when the first logger is created, which is now.
         System.setProperty(LOG_LEVEL, verbose ? "info" : logLevel());
         return builder.build();
+    }
+
+    /** Rejects empty names, which would mean the current directory, or all. */
+    private void requireNames() {
+        if (providerFolders.stream().anyMatch(folder -> folder.toString().isEmpty())) {
+            throw new UsageException("--providers-dir: the name is empty");
+        }
+        if (provider != null && provider.isEmpty()) {
+            throw new UsageException("--provider: the name is empty");
+        }
+        if (device != null && device.isEmpty()) {
+            throw new UsageException("--device: the name is empty");
+        }
+    }
+
+    /** Closes the environment. A provider that fails to close is reported, and does not cost the result. */
+    void close(Environment environment) {
+        try {
+            environment.close();
+        } catch (Throwable e) {
+            terminal.err().println("allocator: warning: a provider failed to close: " + ErrorLine.text(e));
+            if (verbose) {
+                e.printStackTrace(terminal.err());
+            }
+        }
     }
 
     /** Returns the device that the options select. */

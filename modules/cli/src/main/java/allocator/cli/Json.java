@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 
-/** Writes indented JSON. */
+/** Writes indented JSON of ASCII characters. */
 final class Json {
     /** Writes one value. */
     @FunctionalInterface
@@ -24,6 +24,8 @@ final class Json {
         try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
             json.setPrettyPrinter(
                     new DefaultPrettyPrinter().withObjectIndenter(indenter).withArrayIndenter(indenter));
+            // Some characters beyond ASCII control a terminal.
+            json.setHighestNonEscapedChar('~');
             content.write(json);
         } catch (IOException e) {
             throw new UncheckedIOException(e);

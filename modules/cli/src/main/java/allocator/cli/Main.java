@@ -1,15 +1,19 @@
 package allocator.cli;
 
 import allocator.conformance.runner.ConformanceCommand;
+import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.PicocliException;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.UnmatchedArgumentException;
 
@@ -52,25 +56,54 @@ public final class Main {
      * @param args the arguments
      */
     public static void main(String[] args) {
-        System.exit(run(Terminal.ofProcess(), args));
+        int exitCode = 1;
+        try {
+            final Terminal terminal = Terminal.ofProcess();
+            Thread.setDefaultUncaughtExceptionHandler((thread, e) -> reportThread(terminal, thread, e, args));
+            exitCode = run(terminal, args);
+        } catch (Throwable e) {
+            // Not even a line could be made.
+            System.err.println("allocator: failed");
+        }
+        System.exit(exitCode);
     }
 
-    /** Runs the command; returns its exit code. */
+    /** Runs the command; returns its exit code. Whatever is thrown is one line on standard error. */
     static int run(Terminal terminal, String... args) {
-        final CommandLine commandLine = new CommandLine(new Main(), new Commands(terminal))
-                .setOut(terminal.out())
+        int exitCode;
+        try {
+            exitCode = commandLine(terminal).execute(withCommand(args));
+        } catch (Throwable e) {
+            exitCode = fail(terminal, e, isVerbose(args));
+        }
+        final Optional<String> lost = terminal.flush();
+        if (lost.isPresent()) {
+            terminal.err().println("allocator: standard output cannot be written: " + lost.get());
+            return exitCode == 0 ? 1 : exitCode;
+        }
+        return exitCode;
+    }
+
+    private static CommandLine commandLine(Terminal terminal) {
+        return new CommandLine(new Main(), new Commands(terminal))
+                .setOut(terminal.rawOut())
                 .setErr(terminal.err())
                 .setUsageHelpAutoWidth(false)
                 .setColorScheme(CommandLine.Help.defaultColorScheme(
                         terminal.hasColour() ? CommandLine.Help.Ansi.ON : CommandLine.Help.Ansi.OFF))
-                .setExecutionStrategy(new CommandLine.RunLast())
+                .setExecutionStrategy(Main::execute)
                 .setParameterExceptionHandler(Main::refuse)
-                .setExecutionExceptionHandler(Main::fail);
+                .setExecutionExceptionHandler((e, command, _) -> fail(terminal, e, isVerbose(command)));
+    }
+
+    /** Executes the command. Picocli prints the stack trace of whatever a strategy throws that is not its own. */
+    private static int execute(ParseResult arguments) {
         try {
-            return commandLine.execute(withCommand(args));
-        } finally {
-            terminal.out().flush();
-            terminal.err().flush();
+            return new CommandLine.RunLast().execute(arguments);
+        } catch (PicocliException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new ExecutionException(arguments.commandSpec().commandLine(), "failed", e);
         }
     }
 
@@ -87,40 +120,42 @@ public final class Main {
 
     private static int refuse(ParameterException e, String... args) {
         final CommandLine command = e.getCommandLine();
-        if (e instanceof UnmatchedArgumentException unmatched && command.getParent() == null) {
-            return report(
-                    command,
-                    e,
-                    "no command '" + unmatched.getUnmatched().getFirst() + "', there are "
-                            + String.join(", ", command.getSubcommands().keySet()) + " (see allocator --help)",
-                    2);
-        }
-        return report(
-                command, e, oneLine(e) + " (see " + command.getCommandSpec().qualifiedName() + " --help)", 2);
+        final String message = e instanceof UnmatchedArgumentException unmatched && command.getParent() == null
+                ? "no command '" + unmatched.getUnmatched().getFirst() + "', there are "
+                        + String.join(", ", command.getSubcommands().keySet()) + " (see allocator --help)"
+                : ErrorLine.of(e) + " (see " + command.getCommandSpec().qualifiedName() + " --help)";
+        report(command.getErr(), e, message, isVerbose(command));
+        return 2;
     }
 
-    private static int fail(Exception e, CommandLine command, ParseResult arguments) {
-        if (e instanceof CommandException failure) {
-            return report(command, e, oneLine(e), failure.exitCode());
-        }
-        final String kind = e.getMessage() == null ? "" : e.getClass().getSimpleName() + ": ";
-        return report(command, e, kind + oneLine(e), 1);
+    private static int fail(Terminal terminal, Throwable e, boolean isVerbose) {
+        report(terminal.err(), e, ErrorLine.of(e), isVerbose);
+        return e instanceof CommandException failure ? failure.exitCode() : 1;
     }
 
-    private static int report(CommandLine command, Exception e, String message, int exitCode) {
-        command.getErr().println("allocator: " + message);
-        if (isVerbose(command)) {
-            e.printStackTrace(command.getErr());
+    /** Reports a thread that ended early, in place of the JVM, which prints a stack trace. */
+    private static void reportThread(Terminal terminal, Thread thread, Throwable e, String... args) {
+        final String message = "warning: thread " + thread.getName() + " ended early: " + ErrorLine.of(e);
+        report(terminal.err(), e, message, isVerbose(args));
+    }
+
+    private static void report(PrintWriter err, Throwable e, String message, boolean isVerbose) {
+        err.println("allocator: " + message.replaceAll("\\s*\\R\\s*", "; "));
+        if (isVerbose) {
+            e.printStackTrace(err);
         }
-        return exitCode;
     }
 
     private static boolean isVerbose(CommandLine command) {
-        return command.getCommand() instanceof DeviceCommand device && device.isVerbose();
+        final Object user = command.getCommand();
+        return switch (user) {
+            case DeviceCommand device -> device.isVerbose();
+            case ConformanceCommand conformance -> conformance.isVerbose();
+            default -> false;
+        };
     }
 
-    private static String oneLine(Exception e) {
-        final String message = e.getMessage() == null ? e.getClass().getName() : e.getMessage();
-        return message.strip().replaceAll("\\s*\\R\\s*", "; ");
+    private static boolean isVerbose(String... args) {
+        return Arrays.asList(args).contains("--verbose") || Arrays.asList(args).contains("-v");
     }
 }

@@ -1,15 +1,15 @@
 package allocator.cli;
 
+import allocator.conformance.runner.output.WholeFile;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileSystemException;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 
 /**
- * A file that a command replaces atomically at its end. The target is checked first, so that a command does not fail
- * only after long work.
+ * A file that a command replaces atomically at its end. It is checked first, by writing a page beside it, so that a
+ * command does not fail only after long work.
  */
 final class OutputFile {
     private final String option;
@@ -19,26 +19,52 @@ final class OutputFile {
     /**
      * Checks a target.
      *
-     * @throws UsageException if no file can be written there
+     * @throws UsageException if it cannot be a file, or may not be written
+     * @throws CommandException if no file can be written there, for instance because the disk is full
      */
     OutputFile(String option, Path given) {
         this.option = option;
         this.given = given;
+        if (given.toString().isEmpty()) {
+            throw new UsageException(option + ": the name is empty");
+        }
         try {
             target = Files.isSymbolicLink(given) && Files.exists(given) ? given.toRealPath() : given.toAbsolutePath();
         } catch (IOException e) {
-            throw new UsageException(option + " " + given + ": " + reason(e), e);
+            throw new UsageException(message(WholeFile.reason(e)), e);
         }
         final Path folder = target.getParent();
         if (Files.isDirectory(target)) {
-            throw new UsageException(option + " " + given + ": is a directory");
+            throw new UsageException(message("is a directory"));
         }
         if (folder == null || !Files.isDirectory(folder)) {
-            throw new UsageException(option + " " + given + ": the folder does not exist");
+            throw new UsageException(message("the folder does not exist"));
         }
         if (!Files.isWritable(Files.exists(target) ? target : folder)) {
-            throw new UsageException(option + " " + given + ": permission denied");
+            throw new UsageException(message("permission denied"));
         }
+        if (isReplaced()) {
+            checkFile();
+        }
+    }
+
+    private void checkFile() {
+        try {
+            WholeFile.check(target);
+        } catch (AccessDeniedException e) {
+            throw new UsageException(message(WholeFile.reason(e)), e);
+        } catch (IOException e) {
+            throw new CommandException(message(WholeFile.reason(e)), e);
+        }
+    }
+
+    /** Returns whether a file is there or nothing. In a pipe or a device there is nothing that could be replaced. */
+    private boolean isReplaced() {
+        return !Files.exists(target) || Files.isRegularFile(target);
+    }
+
+    private String message(String reason) {
+        return option + " " + given + ": " + reason;
     }
 
     /**
@@ -47,38 +73,18 @@ final class OutputFile {
      * @throws CommandException if that fails; the target is unchanged
      */
     void write(String text) {
-        final byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
         try {
-            if (Files.exists(target) && !Files.isRegularFile(target)) {
-                // A pipe or a device: there is nothing that could be replaced.
-                Files.write(target, bytes);
+            if (isReplaced()) {
+                WholeFile.write(target, text);
             } else {
-                replace(bytes);
+                Files.write(target, text.getBytes(StandardCharsets.UTF_8));
             }
         } catch (IOException e) {
-            throw new CommandException(option + " " + given + ": " + reason(e), e);
-        }
-    }
-
-    private void replace(byte[] bytes) throws IOException {
-        final Path part = target.resolveSibling(
-                target.getFileName() + "." + ProcessHandle.current().pid() + ".part");
-        try {
-            Files.write(part, bytes);
-            Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
-        } finally {
-            Files.deleteIfExists(part);
+            throw new CommandException(message(WholeFile.reason(e)), e);
         }
     }
 
     Path path() {
         return given;
-    }
-
-    private static String reason(IOException e) {
-        if (e instanceof FileSystemException file && file.getReason() != null) {
-            return file.getReason();
-        }
-        return "cannot be written (" + e.getClass().getSimpleName() + ")";
     }
 }

@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.conformance.runner.output.PlainWriter;
 import java.io.PrintWriter;
 import java.util.concurrent.TimeUnit;
 
@@ -26,7 +27,7 @@ final class ProgressBar implements AutoCloseable {
 
     ProgressBar(Terminal terminal) {
         isShown = terminal.isErrTerminal();
-        err = terminal.err();
+        err = terminal.rawErr();
         filled = terminal.hasUnicode() ? "█" : "#";
         empty = terminal.hasUnicode() ? "░" : ".";
     }
@@ -43,8 +44,12 @@ final class ProgressBar implements AutoCloseable {
                 + filled.repeat(cells)
                 + empty.repeat(WIDTH - cells)
                 + String.format(" %3.0f %%  ", 100 * Math.clamp(done, 0, 1))
-                + what.substring(0, Math.min(what.length(), TEXT_WIDTH)));
+                + shorten(PlainWriter.oneLine(what)));
         err.flush();
+    }
+
+    private static String shorten(String text) {
+        return text.substring(0, Math.min(text.length(), TEXT_WIDTH));
     }
 
     /** Clears the line. */

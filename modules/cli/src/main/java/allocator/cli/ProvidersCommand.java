@@ -23,12 +23,12 @@ final class ProvidersCommand extends DeviceCommand {
     public Integer call() {
         final OutputFile json = jsonOutput();
         final List<ListedProvider> found;
-        try (Environment environment = openEnvironment()) {
+        final Environment environment = openEnvironment();
+        try {
             requireKnownProvider(environment);
             found = find(environment);
-        }
-        if (json != null) {
-            json.write(ProvidersJson.of(found));
+        } finally {
+            close(environment);
         }
         if (isJsonOnly()) {
             out().print(ProvidersJson.of(found));
@@ -36,6 +36,9 @@ final class ProvidersCommand extends DeviceCommand {
             new ProvidersText(terminal(), isVerbose(), providerName() != null).print(found);
         }
         out().flush();
+        if (json != null) {
+            json.write(ProvidersJson.of(found));
+        }
         if (found.stream().noneMatch(provider -> provider.report().isRegistered())) {
             throw new CommandException("no provider can be used");
         }

@@ -39,14 +39,15 @@ final class ProvidersText {
 
     private void print(ListedProvider provider) {
         final ProviderReport report = provider.report();
-        out.println(terminal.bold(report.name())
-                + (report.version().isEmpty() ? "" : " " + report.version())
-                + (report.vendor().isEmpty() ? "" : " by " + report.vendor()));
+        terminal.printHeading(
+                report.name(),
+                (report.version().isEmpty() ? "" : " " + report.version())
+                        + (report.vendor().isEmpty() ? "" : " by " + report.vendor()));
         if (!report.module().isEmpty()) {
-            out.println(terminal.dim("  module " + report.module()));
+            terminal.printDim("  module " + report.module());
         }
         if (isVerbose && !report.origin().isEmpty()) {
-            out.println(terminal.dim("  from " + report.origin()));
+            terminal.printDim("  from " + report.origin());
         }
         report.failure().ifPresent(failure -> printWrapped("  not used: ", failure));
         if (report.isRegistered() && provider.devices().isEmpty()) {
@@ -92,7 +93,7 @@ final class ProvidersText {
             options.row(key.name(), String.valueOf(effective.value(key.name())), effective.origin(key.name()));
         }
         final List<String> lines = options.lines();
-        out.println(terminal.dim(lines.getFirst()));
+        terminal.printDim(lines.getFirst());
         for (int i = 0; i < provider.keys().size(); i++) {
             out.println(lines.get(i + 1));
             if (isVerbose) {

@@ -59,7 +59,8 @@ final class ReplayCommand extends DeviceCommand {
         final OutputFile json = jsonOutput();
         final List<Trace> loaded = load();
         final List<ReplayResult> results = new ArrayList<>();
-        try (Environment environment = openEnvironment()) {
+        final Environment environment = openEnvironment();
+        try {
             final ProviderDevice device = chooseDevice(environment);
             final Replay replay = new Replay(environment, device, settings(environment, device.provider()));
             try (ProgressBar bar = new ProgressBar(terminal())) {
@@ -67,20 +68,22 @@ final class ReplayCommand extends DeviceCommand {
                     results.add(replay(replay, trace, bar, results.size(), loaded.size()));
                 }
             }
-        }
-        if (json != null) {
-            json.write(ReplayJson.of(results));
+        } finally {
+            close(environment);
         }
         if (isJsonOnly()) {
             out().print(ReplayJson.of(results));
         } else {
             new ReplayText(terminal(), exactBytes).print(results);
-            if (json != null) {
-                out().println();
-                out().println("written: " + json.path());
-            }
         }
+        // Flushed first, so that a file that cannot be written does not cost the text.
         out().flush();
+        if (json != null) {
+            json.write(ReplayJson.of(results));
+            out().println();
+            out().println("written: " + json.path());
+            out().flush();
+        }
         if (strict) {
             requireNoFailure(results);
         }
@@ -102,6 +105,9 @@ final class ReplayCommand extends DeviceCommand {
     }
 
     private static Trace load(String name) throws TraceException {
+        if (name.isEmpty()) {
+            throw new UsageException("the name of a trace is empty");
+        }
         try {
             final Path file = Path.of(name);
             if (!Files.exists(file)) {

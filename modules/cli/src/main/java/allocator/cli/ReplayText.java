@@ -32,8 +32,7 @@ final class ReplayText {
     }
 
     private void printOne(ReplayResult result) {
-        out.println(
-                terminal.bold(result.trace()) + ", " + Sizes.exact(result.events()) + " events on " + where(result));
+        terminal.printHeading(result.trace(), ", " + Sizes.exact(result.events()) + " events on " + where(result));
         out.println();
         final TextTable memory = new TextTable("  ", "lrrl");
         memory.row("memory", "", "bytes", "");
@@ -77,7 +76,7 @@ final class ReplayText {
     }
 
     private void printRows(List<ReplayResult> results) {
-        out.println(terminal.bold(Sizes.exact(results.size()) + " traces") + " on " + where(results.getFirst()));
+        terminal.printHeading(Sizes.exact(results.size()) + " traces", " on " + where(results.getFirst()));
         out.println();
         final boolean hasFailures = results.stream().anyMatch(result -> result.failedAllocations() > 0);
         final TextTable table = new TextTable("  ", "lrrrrrrrr")
@@ -137,7 +136,7 @@ final class ReplayText {
     /** Prints a table with its first line, the headings, dimmed. */
     private void print(TextTable table) {
         final List<String> lines = table.lines();
-        out.println(terminal.dim(lines.getFirst()));
+        terminal.printDim(lines.getFirst());
         lines.subList(1, lines.size()).forEach(out::println);
     }
 }

@@ -1,13 +1,20 @@
 package allocator.cli;
 
+import allocator.conformance.runner.output.PlainWriter;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Where a command writes: results, and progress and errors on standard error.
+ * Where a command writes: results, and progress and errors on standard error. Text of any origin may be printed:
+ * characters that would control the terminal are escaped.
  *
  * <p>Java cannot detect whether standard error is a terminal, so the launcher reports it in the system property
  * {@value #PROPERTY}: {@code out}, {@code err} or {@code out,err}. Without the property neither is a terminal.
@@ -16,15 +23,30 @@ final class Terminal {
     /** The names of the streams that are terminals. */
     static final String PROPERTY = "allocator.terminal";
 
+    /** The streams themselves, for help and for what controls the terminal. */
+    private final PrintWriter rawOut;
+
+    private final PrintWriter rawErr;
+
     private final PrintWriter out;
     private final PrintWriter err;
+    private final @Nullable StandardOutput standardOutput;
     private final boolean hasColour;
     private final boolean isErrTerminal;
     private final boolean hasUnicode;
 
-    private Terminal(PrintWriter out, PrintWriter err, Set<String> terminals, boolean mayColour, Charset charset) {
-        this.out = out;
-        this.err = err;
+    private Terminal(
+            PrintWriter out,
+            PrintWriter err,
+            @Nullable StandardOutput standardOutput,
+            Set<String> terminals,
+            boolean mayColour,
+            Charset charset) {
+        rawOut = out;
+        rawErr = err;
+        this.out = PlainWriter.over(out, false);
+        this.err = PlainWriter.over(err, true);
+        this.standardOutput = standardOutput;
         hasColour = mayColour && terminals.contains("out");
         isErrTerminal = terminals.contains("err");
         final CharsetEncoder encoder = charset.newEncoder();
@@ -34,9 +56,11 @@ final class Terminal {
     /** Returns the streams of the process. */
     static Terminal ofProcess() {
         final String noColour = System.getenv("NO_COLOR");
+        final StandardOutput output = new StandardOutput(new FileOutputStream(FileDescriptor.out));
         return new Terminal(
-                new PrintWriter(System.out, false, System.out.charset()),
+                new PrintWriter(output, false, System.out.charset()),
                 new PrintWriter(System.err, true, System.err.charset()),
+                output,
                 Set.of(System.getProperty(PROPERTY, "").split(",")),
                 (noColour == null || noColour.isEmpty()) && !"dumb".equals(System.getenv("TERM")),
                 System.err.charset());
@@ -44,15 +68,38 @@ final class Terminal {
 
     /** Returns streams of which none is a terminal. */
     static Terminal of(PrintWriter out, PrintWriter err) {
-        return new Terminal(out, err, Set.of(), false, StandardCharsets.UTF_8);
+        return new Terminal(out, err, null, Set.of(), false, StandardCharsets.UTF_8);
     }
 
+    /** Returns the writer of results. It escapes characters that control a terminal. */
     PrintWriter out() {
         return out;
     }
 
+    /** Returns the writer of errors. It escapes characters that control a terminal. */
     PrintWriter err() {
         return err;
+    }
+
+    /** Returns a writer of results that escapes nothing, for text that is the program's own. */
+    PrintWriter rawOut() {
+        return rawOut;
+    }
+
+    /** Returns a writer of errors that escapes nothing, for text that is the program's own. */
+    PrintWriter rawErr() {
+        return rawErr;
+    }
+
+    /** Flushes both streams; returns why results were lost, empty if none were. */
+    Optional<String> flush() {
+        out.flush();
+        err.flush();
+        if (!rawOut.checkError()) {
+            return Optional.empty();
+        }
+        final IOException failure = standardOutput == null ? null : standardOutput.failure();
+        return Optional.of(failure == null || failure.getMessage() == null ? "an error" : failure.getMessage());
     }
 
     boolean hasColour() {
@@ -68,13 +115,19 @@ final class Terminal {
         return hasUnicode;
     }
 
-    /** Returns a text as a heading. */
-    String bold(String text) {
-        return hasColour ? "\u001b[1m" + text + "\u001b[0m" : text;
+    /** Prints a line of results whose first part is a heading. */
+    void printHeading(String heading, String rest) {
+        style("\u001b[1m", PlainWriter.oneLine(heading));
+        out.println(PlainWriter.oneLine(rest));
     }
 
-    /** Returns a text that is less important than its surroundings. */
-    String dim(String text) {
-        return hasColour ? "\u001b[2m" + text + "\u001b[0m" : text;
+    /** Prints a line of results that is less important than its surroundings. */
+    void printDim(String line) {
+        style("\u001b[2m", PlainWriter.oneLine(line));
+        out.println();
+    }
+
+    private void style(String code, String text) {
+        rawOut.print(hasColour ? code + text + "\u001b[0m" : text);
     }
 }

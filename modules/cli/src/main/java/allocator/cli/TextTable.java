@@ -1,9 +1,11 @@
 package allocator.cli;
 
+import allocator.conformance.runner.output.PlainWriter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
-/** Lines of cells in aligned columns, two blanks apart, without blanks at the end of a line. */
+/** Lines of cells in aligned columns, two blanks apart, without blanks at the end of a line. A cell is one line. */
 final class TextTable {
     /** For each column whether it is aligned to the right; {@code l} or {@code r}. */
     private final String alignment;
@@ -17,7 +19,7 @@ final class TextTable {
     }
 
     TextTable row(String... cells) {
-        rows.add(List.of(cells));
+        rows.add(Arrays.stream(cells).map(PlainWriter::oneLine).toList());
         return this;
     }
 

@@ -11,6 +11,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -186,6 +188,73 @@ class BadInputTest {
     @Test
     void aJsonFileThatIsAFolder() {
         assertRejected(Outcome.of("replay", "--json", folder.toString()), 2, "--json " + folder + ": is a directory");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+                    replay,''                       | the name of a trace is empty
+                    replay,--json,''                | --json: the name is empty
+                    providers,--json,''             | --json: the name is empty
+                    replay,--provider,''            | --provider: the name is empty
+                    replay,--device,''              | --device: the name is empty
+                    providers,--providers-dir,''    | --providers-dir: the name is empty
+                    """)
+    void anEmptyName(String arguments, String message) {
+        final String[] split = arguments.replace("''", "").split(",", -1);
+        assertRejected(Outcome.of(split), 2, message);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--report", "--replay", "--providers-dir", "--provider"})
+    void anEmptyNameOfConformance(String option) {
+        final Outcome outcome = Outcome.of("conformance", option, "");
+        assertThat(outcome.err()).isEqualTo("error: " + option + ": the name is empty" + System.lineSeparator());
+        assertThat(outcome.exitCode()).isEqualTo(2);
+    }
+
+    /** The provider is not looked for: the file is checked first. */
+    @ParameterizedTest
+    @ValueSource(strings = {"replay", "providers"})
+    void aJsonFileThatCannotBeWrittenEndsTheCommandBeforeTheWork(String command) {
+        final Path tooLong = folder.resolve("n".repeat(300));
+        assertRejected(
+                Outcome.of(command, "--provider", "nobody", "--json", tooLong.toString()),
+                1,
+                "--json " + tooLong + ": File name too long");
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void aJsonDeviceThatIsFullCostsNotTheText() {
+        final Outcome outcome =
+                Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", "--json", "/dev/full");
+        assertThat(outcome.exitCode()).isEqualTo(1);
+        assertThat(outcome.err())
+                .isEqualTo("allocator: --json /dev/full: it cannot be written: No space left on device"
+                        + System.lineSeparator());
+        assertThat(outcome.out()).startsWith("resnet.csv.gz, ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"\u0661", "+1", "\uff11"})
+    void aNumberHasAsciiDigitsOnly(String number) {
+        for (final String option : List.of("--seed", "--timeout")) {
+            final Outcome outcome = Outcome.of("conformance", option, number);
+            assertThat(outcome.err())
+                    .startsWith("allocator: Invalid value for option '" + option)
+                    .contains("'" + number + "' is not a long")
+                    .hasLineCount(1);
+            assertThat(outcome.exitCode()).isEqualTo(2);
+        }
+        for (final String key : ARENA_NUMBERS) {
+            final Outcome outcome =
+                    Outcome.of("providers", "--provider", "cpu-reference", "--option", key + "=" + number);
+            assertThat(outcome.err())
+                    .startsWith("allocator: option " + key + "='" + number + "' (from --option) is not ")
+                    .hasLineCount(1);
+            assertThat(outcome.exitCode()).isEqualTo(2);
+        }
     }
 
     @Test

@@ -2,6 +2,7 @@ package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.BufferedWriter;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -13,8 +14,13 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The command as a process of its own, on the module path of this test. */
 class ProcessTest {
@@ -22,7 +28,12 @@ class ProcessTest {
     private Path folder;
 
     private Process start(List<String> jvmArguments, String... arguments) throws IOException {
-        final List<String> command = new ArrayList<>();
+        return start(List.of(), jvmArguments, folder.resolve("out"), arguments);
+    }
+
+    private Process start(List<String> before, List<String> jvmArguments, Path out, String... arguments)
+            throws IOException {
+        final List<String> command = new ArrayList<>(before);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(jvmArguments);
         command.add("--enable-native-access=java.allocator.cpu.reference");
@@ -30,7 +41,7 @@ class ProcessTest {
         command.addAll(List.of("--module", "java.allocator.cli/allocator.cli.Main"));
         command.addAll(Arrays.asList(arguments));
         return new ProcessBuilder(command)
-                .redirectOutput(folder.resolve("out").toFile())
+                .redirectOutput(out.toFile())
                 .redirectError(folder.resolve("err").toFile())
                 .start();
     }
@@ -103,5 +114,97 @@ class ProcessTest {
         assertThat(process.exitValue()).isZero();
         assertThat(err()).contains("broken.jar").hasLineCount(1);
         assertThat(out()).startsWith("resnet.csv.gz, 3,966 events");
+    }
+
+    /** The log does not go through the command's own writer. */
+    @Test
+    void escapesNothingIntoATerminalFromTheLog() throws Exception {
+        final Path providers = Files.createDirectory(folder.resolve("providers"));
+        Files.writeString(providers.resolve("x\u001b[2J\u009b2Jy.jar"), "no jar");
+        final Process process = start(
+                List.of("-Dstderr.encoding=UTF-8"),
+                "replay",
+                "--once",
+                "resnet",
+                "--providers-dir",
+                providers.toString());
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        assertThat(err()).contains("y.jar").doesNotContain("\u001b", "\u009b").hasLineCount(1);
+    }
+
+    /** What a full disk or a lost connection does to standard output. */
+    @Nested
+    @EnabledOnOs(OS.LINUX)
+    class FullDisks {
+        @ParameterizedTest
+        @ValueSource(
+                strings = {
+                    "replay --provider cpu-reference --once resnet --json -",
+                    "providers --json -",
+                    "conformance --provider cpu-reference --quick --rules M-02"
+                })
+        void lostOutputExitsWithOneAndOneLine(String arguments) throws Exception {
+            final Process process = start(List.of(), List.of(), Path.of("/dev/full"), arguments.split(" "));
+            assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+            assertThat(err()).isEqualTo("allocator: standard output cannot be written: No space left on device\n");
+            assertThat(process.exitValue()).isEqualTo(1);
+        }
+
+        /** A limit on the size of files takes the part of a disk that fills up; a block is 512 bytes or 1,024. */
+        private Process startWithFilesOf(int blocks, String... arguments) throws IOException {
+            return start(
+                    List.of("sh", "-c", "ulimit -f " + blocks + "; exec \"$@\"", "sh"),
+                    List.of("-XX:-UsePerfData"),
+                    folder.resolve("out"),
+                    arguments);
+        }
+
+        @Test
+        void areFoundBeforeTheWork() throws Exception {
+            final Path results = Files.createDirectory(folder.resolve("results"));
+            final Process process = startWithFilesOf(
+                    2, "providers", "--json", results.resolve("out.json").toString());
+            assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+            assertThat(err()).startsWith("allocator: --json ").hasLineCount(1);
+            assertThat(out()).isEmpty();
+            assertThat(process.exitValue()).isEqualTo(1);
+            assertThat(results).isEmptyDirectory();
+        }
+
+        @Test
+        void leaveNoHalfReport() throws Exception {
+            final Path results = Files.createDirectory(folder.resolve("results"));
+            final Process process = startWithFilesOf(
+                    9,
+                    "conformance",
+                    "--provider",
+                    "cpu-reference",
+                    "--quick",
+                    "--rules",
+                    "M-*",
+                    "--report",
+                    results.toString());
+            assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+            assertThat(err())
+                    .startsWith("error: no report can be written to " + results + ": ")
+                    .hasLineCount(1);
+            assertThat(process.exitValue()).isEqualTo(1);
+            assertThat(results).isEmptyDirectory();
+        }
+    }
+
+    @Test
+    void aJavaHeapThatEndsIsOneLine() throws Exception {
+        final Path trace = folder.resolve("large.csv");
+        try (BufferedWriter out = Files.newBufferedWriter(trace)) {
+            out.write("op,id,bytes,stream\n");
+            for (int id = 0; id < 1_500_000; id++) {
+                out.write("a," + id + ",1,0\n");
+            }
+        }
+        final Process process = start(List.of("-Xmx24m"), "replay", "--once", trace.toString());
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        assertThat(err()).isEqualTo("allocator: the Java heap is too small (JDK_JAVA_OPTIONS=-Xmx8g makes it 8 GiB)\n");
+        assertThat(process.exitValue()).isEqualTo(1);
     }
 }

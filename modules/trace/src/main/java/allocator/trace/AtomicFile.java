@@ -19,6 +19,9 @@ final class AtomicFile {
     private final OutputStream out;
 
     AtomicFile(Path target) throws IOException {
+        if (target.toString().isEmpty()) {
+            throw new FileSystemException("''", null, "the name is empty");
+        }
         this.target = Files.isSymbolicLink(target) ? target.toRealPath() : target.toAbsolutePath();
         if (Files.exists(this.target) && !Files.isRegularFile(this.target)) {
             throw new FileSystemException(target.toString(), null, "is not a regular file");

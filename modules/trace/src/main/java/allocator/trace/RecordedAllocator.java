@@ -49,8 +49,11 @@ class RecordedAllocator implements Allocator {
 
         @Override
         default long allocOnStream(long byteSize, SyncStream stream) {
-            final long address = ((StreamAwareAllocator) recorded().target).allocOnStream(byteSize, stream);
-            return recorded().allocated(address, byteSize, stream.id());
+            // Both before the allocation, after which nothing may fail.
+            final RecordedAllocator recorded = recorded();
+            final long streamId = stream.id();
+            final long address = ((StreamAwareAllocator) recorded.target).allocOnStream(byteSize, stream);
+            return recorded.allocated(address, byteSize, streamId);
         }
 
         @Override
@@ -139,14 +142,23 @@ class RecordedAllocator implements Allocator {
 
     private long allocated(long address, long byteSize, long streamId) {
         if (address != 0) {
-            recorder.allocated(slots, address, byteSize, streamId);
+            try {
+                recorder.allocated(slots, address, byteSize, streamId);
+            } catch (Throwable e) {
+                // The caller must learn the address, even if the heap or the stack ends here.
+                recorder.failure = e;
+            }
         }
         return address;
     }
 
     @Override
     public void free(long address) {
-        recorder.freeing(slots, address);
+        try {
+            recorder.freeing(slots, address);
+        } catch (Throwable e) {
+            recorder.failure = e;
+        }
         target.free(address);
     }
 

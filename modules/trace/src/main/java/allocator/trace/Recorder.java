@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * reserve is recorded as an allocation. A request that fails or has no bytes is not recorded, and neither is the free
  * of a block that was not allocated through the recorder.
  *
- * <p>Recording never fails an allocation or a free. If the file cannot be written, recording stops, and {@link #close}
- * throws.
+ * <p>Recording never fails an allocation or a free. If the file cannot be written, or the Java heap or a thread's stack
+ * ends while an event is recorded, recording stops, and {@link #close} throws.
  *
  * <p>Safe for use by any thread. A free is recorded before the memory can be allocated again, and an allocation after
  * it succeeded, so the order of events in the file can be replayed. Each event is written under one lock, which
@@ -40,7 +40,9 @@ public final class Recorder implements AutoCloseable {
     private final LongIntMap streamNumbers = new LongIntMap();
     private long nextId;
     private boolean isClosed;
-    private @Nullable IOException failure;
+
+    /** What ended the recording. A wrapper sets it without the lock if its thread's stack ends before the lock. */
+    volatile @Nullable Throwable failure;
 
     /**
      * Starts recording.
@@ -69,13 +71,13 @@ public final class Recorder implements AutoCloseable {
             if (!isRecording()) {
                 return;
             }
-            // The address was allocated again, so the block that had it before is gone.
-            free(slots, address);
-            final int slot = blocks.add(nextId++, byteSize, streamNumber(streamId));
-            slots.put(address, slot);
             try {
+                // The address was allocated again, so the block that had it before is gone.
+                free(slots, address);
+                final int slot = blocks.add(nextId++, byteSize, streamNumber(streamId));
+                slots.put(address, slot);
                 writer.allocation(blocks.id(slot), byteSize, blocks.stream(slot));
-            } catch (IOException e) {
+            } catch (Throwable e) {
                 failure = e;
             }
         }
@@ -84,23 +86,24 @@ public final class Recorder implements AutoCloseable {
     /** Records a block that is about to be freed. */
     void freeing(LongIntMap slots, long address) {
         synchronized (lock) {
-            if (isRecording()) {
+            if (!isRecording()) {
+                return;
+            }
+            try {
                 free(slots, address);
+            } catch (Throwable e) {
+                failure = e;
             }
         }
     }
 
-    private void free(LongIntMap slots, long address) {
+    private void free(LongIntMap slots, long address) throws IOException {
         final int slot = slots.remove(address);
         if (slot == LongIntMap.NONE) {
             return;
         }
         blocks.remove(slot);
-        try {
-            writer.free(blocks.id(slot), blocks.byteSize(slot), blocks.stream(slot));
-        } catch (IOException e) {
-            failure = e;
-        }
+        writer.free(blocks.id(slot), blocks.byteSize(slot), blocks.stream(slot));
     }
 
     private boolean isRecording() {
@@ -131,10 +134,17 @@ public final class Recorder implements AutoCloseable {
                 return;
             }
             isClosed = true;
-            writer.close();
-            if (failure != null) {
-                throw failure;
+            final Throwable ended = failure;
+            if (ended == null) {
+                writer.close();
+                return;
             }
+            try {
+                writer.discard();
+            } catch (IOException e) {
+                ended.addSuppressed(e);
+            }
+            throw ended instanceof IOException e ? e : new IOException("the recording ended early: " + ended, ended);
         }
     }
 }

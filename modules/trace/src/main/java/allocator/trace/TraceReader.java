@@ -59,6 +59,9 @@ public final class TraceReader {
      */
     public static void read(Path file, TraceSink sink) throws TraceException {
         final String name = file.toString();
+        if (name.isEmpty()) {
+            throw new TraceException("''", 0, "the name is empty", null);
+        }
         if (Files.isDirectory(file)) {
             throw new TraceException(name, 0, "is a directory, not a trace", null);
         }

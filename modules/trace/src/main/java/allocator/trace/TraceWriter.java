@@ -46,7 +46,7 @@ public final class TraceWriter implements AutoCloseable {
             out = new BufferedOutputStream(sink, 1 << 16);
             out.write(HEADER_LINE);
             isSound = true;
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) {
             this.file.discard();
             throw e;
         }
@@ -127,10 +127,18 @@ public final class TraceWriter implements AutoCloseable {
         }
         try {
             out.close();
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) {
             file.discard();
             throw e;
         }
         file.commit();
+    }
+
+    /** Closes the writer and deletes the unfinished file. */
+    void discard() throws IOException {
+        if (!isClosed) {
+            isClosed = true;
+            file.discard();
+        }
     }
 }

@@ -11,6 +11,7 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import org.junit.jupiter.api.Test;
 
 class LongIntMapTest {
     /** Puts {@code value}, or removes if it is negative. */
@@ -44,5 +45,33 @@ class LongIntMapTest {
                 .as(Step::new)
                 .list()
                 .ofMaxSize(3000);
+    }
+
+    @Test
+    void keysThatCollideUnderAMultiplicationDoNot() {
+        final int count = 100_000;
+        final long inverseOfGoldenRatio = 0xF1DE83E19937733DL;
+        final LongIntMap map = new LongIntMap();
+        for (int i = 0; i < count; i++) {
+            map.put(i * inverseOfGoldenRatio, i);
+        }
+        assertThat(map.mostProbes()).isLessThan(1000);
+        for (int i = 0; i < count; i++) {
+            assertThat(map.get(i * inverseOfGoldenRatio)).isEqualTo(i);
+        }
+    }
+
+    @Test
+    void aTableShrinksWhenItsKeysAreRemoved() {
+        final LongIntMap map = new LongIntMap();
+        final int before = map.cells();
+        for (int i = 0; i < 100_000; i++) {
+            map.put(i, i);
+        }
+        assertThat(map.cells()).isGreaterThan(100_000);
+        for (int i = 0; i < 100_000; i++) {
+            assertThat(map.remove(i)).isEqualTo(i);
+        }
+        assertThat(map.cells()).isEqualTo(before);
     }
 }

@@ -7,8 +7,10 @@ import allocator.runtime.Environment;
 import allocator.runtime.RunOptions;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
+import allocator.spi.Allocator;
 import allocator.spi.DeviceType;
 import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
@@ -200,6 +202,27 @@ class RecorderTest {
             }
         }
         assertThat(file).exists();
+    }
+
+    /** The caller learns each address and each free reaches the allocator, whatever happens to an event. */
+    @Test
+    void anEventThatCannotBeRecordedEndsTheRecordingAndFailsNoCall() throws IOException {
+        final FakeAllocator.Full allocator = new FakeAllocator.Full(FakeDevice.INFO);
+        final Recorder recorder = new Recorder(file);
+        final Allocator recorded = recorder.wrap(allocator);
+        final long first = recorded.alloc(100);
+        final long tooLargeForATrace = recorded.alloc(OptionKey.MAX_SIZE + 1);
+        final long last = recorded.alloc(300);
+        assertThat(allocator.live()).containsOnlyKeys(first, tooLargeForATrace, last);
+        recorded.free(first);
+        recorded.free(tooLargeForATrace);
+        recorded.free(last);
+        assertThat(allocator.live()).isEmpty();
+        assertThatThrownBy(recorder::close)
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("the recording ended early: ")
+                .hasMessageContaining("no event of a trace");
+        assertThat(folder).isEmptyDirectory();
     }
 
     @Test

@@ -249,6 +249,11 @@ class TraceReaderTest {
         }
 
         @Test
+        void withoutAName() {
+            assertThatThrownBy(() -> TraceReader.read(Path.of(""), new Notes())).hasMessage("'': the name is empty");
+        }
+
+        @Test
         void thatAreDirectories() {
             assertThatThrownBy(() -> TraceReader.read(folder, new Notes()))
                     .hasMessage(folder + ": is a directory, not a trace");

@@ -96,6 +96,11 @@ class TraceWriterTest {
         assertThat(folder).isEmptyDirectory();
     }
 
+    @Test
+    void rejectsAnEmptyName() {
+        assertThatThrownBy(() -> new TraceWriter(Path.of(""))).hasMessage("'': the name is empty");
+    }
+
     @Property
     void whatIsWrittenIsReadAgain(@ForAll("programs") List<Event> events, @ForAll boolean isGzip) throws IOException {
         final Path file = Files.createTempFile("trace", isGzip ? ".csv.gz" : ".csv");

@@ -37,6 +37,20 @@ public interface DeviceProbe {
     void failCall(long number);
 
     /**
+     * Makes future calls throw something of the kit's choice before they have any effect, as the binding of a driver
+     * may: a shortage, a failure of its own, or an error of the Java virtual machine.
+     *
+     * @param number the first call to fail is the one that raises {@link #calls} to this number; {@code 0} cancels all
+     *     failures
+     * @param isLasting whether all calls from then on fail, or only that one
+     * @param failure called in place of the device's work, on the thread that makes the call; throws
+     * @return whether the device can do that; by default it cannot
+     */
+    default boolean failCalls(long number, boolean isLasting, Runnable failure) {
+        return false;
+    }
+
+    /**
      * Sets whether streams lag. A lagging stream keeps its work queued until something waits for it, as on a busy
      * device; other streams perform their work at once.
      *

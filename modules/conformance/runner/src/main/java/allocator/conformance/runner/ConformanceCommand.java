@@ -4,6 +4,8 @@ import allocator.conformance.ConformanceSettings;
 import allocator.conformance.program.Program;
 import allocator.conformance.program.ProgramSearch;
 import allocator.conformance.program.RuleViolation;
+import allocator.conformance.runner.output.PlainWriter;
+import allocator.conformance.runner.output.WholeFile;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.spi.MemoryInfo;
@@ -64,13 +66,21 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Option(names = "--rules", paramLabel = "GLOBS", description = "Only these rules, such as A-* or S-0?,T-03.")
     private String rules = "*";
 
-    @Option(names = "--seed", paramLabel = "N", description = "The seed of random programs. Default: 1.")
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            converter = AsciiLong.class,
+            description = "The seed of random programs. Default: 1.")
     private long seed = ConformanceSettings.DEFAULT.seed();
 
     @Option(names = "--quick", description = "A few seconds instead of a minute.")
     private boolean quick;
 
-    @Option(names = "--timeout", paramLabel = "SECONDS", description = "The time limit of a single test. Default: 30.")
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            converter = AsciiLong.class,
+            description = "The time limit of a single test. Default: 30.")
     private long timeout = ConformanceSettings.DEFAULT.timeLimit().toSeconds();
 
     @Option(
@@ -85,15 +95,29 @@ public final class ConformanceCommand implements Callable<Integer> {
             description = "Run one program, as a failure printed it, and print each step.")
     private @Nullable Path replay;
 
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Show the stack trace of an error.")
+    private boolean verbose;
+
     /**
      * Creates the command.
      *
-     * @param out receives results
-     * @param err receives errors
+     * @param out receives results; control characters in them are escaped
+     * @param err receives errors, likewise
      */
     public ConformanceCommand(PrintWriter out, PrintWriter err) {
-        this.out = out;
-        this.err = err;
+        this.out = PlainWriter.over(out, false);
+        this.err = PlainWriter.over(err, true);
+    }
+
+    /**
+     * Returns whether stack traces are wanted.
+     *
+     * @return whether {@code --verbose} was given
+     */
+    public boolean isVerbose() {
+        return verbose;
     }
 
     /**
@@ -114,21 +138,22 @@ public final class ConformanceCommand implements Callable<Integer> {
     int list() {
         return withErrors(() -> {
             final List<LoadedProvider> found = new ArrayList<>(loadDirectories());
-            found.addAll(LoadedProvider.ofApplication());
-            found.forEach(one -> out.println(one.name()));
+            found.addAll(LoadedProvider.ofApplication(this::warn));
+            found.forEach(one -> out.println(PlainWriter.oneLine(one.name())));
             return PASSED;
         });
     }
 
     private int withErrors(Callable<Integer> body) {
         try {
+            requireNames();
             return body.call();
         } catch (IllegalArgumentException e) {
-            err.println("error: " + e.getMessage());
-            return USAGE;
+            return fail(e.getMessage(), e, USAGE);
+        } catch (OutputException e) {
+            return fail(e.getMessage(), e, FAILED);
         } catch (IOException e) {
-            err.println("error: " + reason(e));
-            return USAGE;
+            return fail(reason(e), e, FAILED);
         } catch (RuntimeException e) {
             throw e;
         } catch (Exception e) {
@@ -136,20 +161,56 @@ public final class ConformanceCommand implements Callable<Integer> {
         }
     }
 
+    private int fail(@Nullable String message, Exception failure, int exitCode) {
+        err.println("error: " + line(String.valueOf(message)));
+        if (verbose) {
+            failure.printStackTrace(err);
+        }
+        return exitCode;
+    }
+
+    /** Rejects empty names, which would mean the current directory. */
+    private void requireNames() {
+        if (directories.stream().anyMatch(ConformanceCommand::isEmpty)) {
+            throw new IllegalArgumentException("--providers-dir: the name is empty");
+        }
+        if (isEmpty(report)) {
+            throw new IllegalArgumentException("--report: the name is empty");
+        }
+        if (isEmpty(replay)) {
+            throw new IllegalArgumentException("--replay: the name is empty");
+        }
+        if (provider != null && provider.isEmpty()) {
+            throw new IllegalArgumentException("--provider: the name is empty");
+        }
+    }
+
+    private static boolean isEmpty(@Nullable Path path) {
+        return path != null && path.toString().isEmpty();
+    }
+
     private List<LoadedProvider> load() {
         final List<LoadedProvider> found = new ArrayList<>(loadDirectories());
         // A directory without the name of a provider means the provider in that directory.
         if (directories.isEmpty() || provider != null) {
-            found.addAll(LoadedProvider.ofApplication());
+            found.addAll(LoadedProvider.ofApplication(this::warn));
         }
         return found;
     }
 
     private List<LoadedProvider> loadDirectories() {
         return directories.stream()
-                .map(LoadedProvider::in)
+                .map(directory -> LoadedProvider.in(directory, this::warn))
                 .flatMap(List::stream)
                 .toList();
+    }
+
+    private void warn(String problem) {
+        err.println("warning: " + line(problem));
+    }
+
+    private static String line(String text) {
+        return text.strip().replaceAll("\\s*\\R\\s*", "; ");
     }
 
     private LoadedProvider choose(List<LoadedProvider> found) {
@@ -173,31 +234,45 @@ public final class ConformanceCommand implements Callable<Integer> {
         return chosen.getFirst();
     }
 
-    private int prove(LoadedProvider chosen, ConformanceSettings settings) throws IOException {
+    private int prove(LoadedProvider chosen, ConformanceSettings settings) {
         if (report != null) {
             // Now rather than after a run of a minute.
             requireDirectory(report);
         }
         final ConformanceRunner runner = new ConformanceRunner(chosen.factories(), settings, rules);
-        out.println("Proving " + chosen.name() + " with seed " + settings.seed() + (settings.quick() ? ", quickly" : "")
-                + "; . passed, F failed, s skipped, a advice");
+        out.println("Proving " + PlainWriter.oneLine(chosen.name()) + " with seed " + settings.seed()
+                + (settings.quick() ? ", quickly" : "") + "; . passed, F failed, s skipped, a advice");
         final ConformanceReport result = runner.run(new ProgressLine(out));
         new ReportSummary(out).print(result);
         if (report != null) {
-            ReportFiles.write(result, report);
+            write(result, report);
             out.println("Report: " + report.resolve(ReportFiles.HTML));
         }
         return result.passed() ? PASSED : FAILED;
+    }
+
+    private static void write(ConformanceReport result, Path directory) {
+        try {
+            ReportFiles.write(result, directory);
+        } catch (IOException e) {
+            throw new OutputException("no report can be written to " + directory + ": " + WholeFile.reason(e), e);
+        }
     }
 
     private static void requireDirectory(Path directory) {
         try {
             Files.createDirectories(directory);
         } catch (IOException e) {
-            throw new IllegalArgumentException("no report can be written to " + directory + ": " + reason(e), e);
+            throw new IllegalArgumentException(
+                    "no report can be written to " + directory + ": " + WholeFile.reason(e), e);
         }
         if (!Files.isWritable(directory)) {
             throw new IllegalArgumentException("no report can be written to " + directory + ": it is not writable");
+        }
+        try {
+            WholeFile.check(directory.resolve(ReportFiles.HTML));
+        } catch (IOException e) {
+            throw new OutputException("no report can be written to " + directory + ": " + WholeFile.reason(e), e);
         }
     }
 
@@ -208,7 +283,7 @@ public final class ConformanceCommand implements Callable<Integer> {
         try {
             memories = fixture.memories(settings);
         } catch (Throwable e) {
-            err.println("error: discovery failed: " + Expect.describe(e));
+            err.println("error: discovery failed: " + line(Expect.describe(e)));
             return FAILED;
         }
         final MemoryInfo memory = memories.stream()

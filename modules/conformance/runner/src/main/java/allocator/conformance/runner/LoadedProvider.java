@@ -6,14 +6,17 @@ import allocator.spi.EpFactory;
 import java.lang.module.Configuration;
 import java.lang.module.FindException;
 import java.lang.module.ModuleFinder;
+import java.lang.module.ResolutionException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
-import java.util.ServiceConfigurationError;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -27,18 +30,26 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
     /** The time limit for reading a name; that touches no device (F-01). */
     private static final Duration NAME_LIMIT = Duration.ofSeconds(20);
 
-    /** Returns the providers on the module path and the class path. */
-    static List<LoadedProvider> ofApplication() {
-        return from(ServiceLoader.load(EpFactory.class));
+    /** A service loader that fails this often in a row is assumed not to advance. */
+    private static final int MAX_FAILURES_IN_A_ROW = 64;
+
+    /**
+     * Returns the providers on the module path and the class path.
+     *
+     * @param problems receives a line for each provider that cannot be loaded; the others are not affected
+     */
+    static List<LoadedProvider> ofApplication(Consumer<String> problems) {
+        return from(ServiceLoader.load(EpFactory.class), problems);
     }
 
     /**
      * Loads the providers of a directory in a module layer of their own.
      *
-     * @throws IllegalArgumentException if it is not a directory, its jars cannot be resolved, or the contract is on the
-     *     class path, where their modules cannot read it
+     * @param problems receives a line for each jar and provider that cannot be loaded; the others are not affected
+     * @throws IllegalArgumentException if it is not a directory, holds no module, or the contract is on the class path,
+     *     where the modules cannot read it
      */
-    static List<LoadedProvider> in(Path directory) {
+    static List<LoadedProvider> in(Path directory, Consumer<String> problems) {
         if (!Files.isDirectory(directory)) {
             throw new IllegalArgumentException(directory + " is not a directory");
         }
@@ -49,29 +60,24 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
                     + " module path, or those of the provider on the class path");
         }
         final ModuleLayer boot = ModuleLayer.boot();
+        final JarModules jars = JarModules.in(directory, boot.configuration(), problems);
+        if (jars.names().isEmpty()) {
+            throw new IllegalArgumentException("there is no module in " + directory);
+        }
         try {
-            final ModuleFinder finder = ModuleFinder.of(directory);
-            final Set<String> names = finder.findAll().stream()
-                    .map(reference -> reference.descriptor().name())
-                    .filter(name -> boot.findModule(name).isEmpty())
-                    .collect(Collectors.toSet());
-            if (names.isEmpty()) {
-                throw new IllegalArgumentException("there is no module in " + directory);
-            }
-            final Configuration configuration = boot.configuration().resolveAndBind(ModuleFinder.of(), finder, names);
-            final ModuleLayer.Controller controller = ModuleLayer.defineModulesWithOneLoader(
+            final Configuration configuration =
+                    boot.configuration().resolveAndBind(ModuleFinder.of(), jars, jars.names());
+            final ModuleLayer.Controller controller = ModuleLayer.defineModulesWithManyLoaders(
                     configuration, List.of(boot), LoadedProvider.class.getClassLoader());
             controller.layer().modules().forEach(module -> enableNativeAccess(controller, module));
-            return from(ServiceLoader.load(controller.layer(), EpFactory.class)).stream()
-                    .filter(provider -> !isOfApplication(provider.name()))
+            final Set<String> ofApplication =
+                    ofApplication(_ -> {}).stream().map(LoadedProvider::name).collect(Collectors.toSet());
+            return from(ServiceLoader.load(controller.layer(), EpFactory.class), problems).stream()
+                    .filter(provider -> !ofApplication.contains(provider.name()))
                     .toList();
-        } catch (FindException | LayerInstantiationException e) {
+        } catch (FindException | ResolutionException | LayerInstantiationException e) {
             throw new IllegalArgumentException("the jars of " + directory + " cannot be loaded: " + e.getMessage(), e);
         }
-    }
-
-    private static boolean isOfApplication(String name) {
-        return ofApplication().stream().anyMatch(provider -> provider.name().equals(name));
     }
 
     /** Grants native access to a loaded module, if this module has it to grant. */
@@ -82,25 +88,61 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
         }
     }
 
-    private static List<LoadedProvider> from(ServiceLoader<EpFactory> loader) {
+    private static List<LoadedProvider> from(ServiceLoader<EpFactory> loader, Consumer<String> problems) {
         final List<LoadedProvider> providers = new ArrayList<>();
-        try {
-            loader.stream().forEach(provider -> providers.add(new LoadedProvider(nameOf(provider), provider)));
-        } catch (ServiceConfigurationError e) {
-            throw new IllegalArgumentException("a provider cannot be loaded: " + e.getMessage(), e);
+        final Iterator<ServiceLoader.Provider<EpFactory>> found =
+                loader.stream().iterator();
+        int failuresInARow = 0;
+        while (failuresInARow < MAX_FAILURES_IN_A_ROW) {
+            try {
+                if (!found.hasNext()) {
+                    break;
+                }
+                final ServiceLoader.Provider<EpFactory> provider = found.next();
+                failuresInARow = 0;
+                named(provider, problems).ifPresent(providers::add);
+            } catch (Throwable e) {
+                failuresInARow++;
+                problems.accept("a provider cannot be loaded: " + describe(e));
+            }
         }
         return providers;
     }
 
-    private static String nameOf(Supplier<EpFactory> factories) {
+    private static Optional<LoadedProvider> named(
+            ServiceLoader.Provider<EpFactory> provider, Consumer<String> problems) {
         try {
-            return Watchdog.call("name", NAME_LIMIT, () -> {
-                try (EpFactory factory = factories.get()) {
+            final String name = Watchdog.call("name", NAME_LIMIT, () -> {
+                final EpFactory factory = provider.get();
+                try {
                     return factory.name();
+                } finally {
+                    close(factory, problems);
                 }
             });
+            return Optional.of(new LoadedProvider(name, provider));
         } catch (Throwable e) {
-            throw new IllegalArgumentException("the name of a provider cannot be read: " + Expect.describe(e), e);
+            problems.accept("the name of provider " + provider.type().getName() + " cannot be read: " + describe(e));
+            return Optional.empty();
         }
+    }
+
+    /** Closes a factory of which only the name was read. */
+    private static void close(EpFactory factory, Consumer<String> problems) {
+        try {
+            factory.close();
+        } catch (Throwable e) {
+            problems.accept("provider " + factory.getClass().getName() + " threw from close: " + describe(e));
+        }
+    }
+
+    /** Describes a failure and its cause in one line. */
+    static String describe(Throwable thrown) {
+        final Throwable cause = thrown.getCause();
+        return (Expect.describe(thrown) + (cause == null ? "" : "; caused by " + Expect.describe(cause)))
+                .lines()
+                .map(String::strip)
+                .limit(1)
+                .collect(Collectors.joining());
     }
 }

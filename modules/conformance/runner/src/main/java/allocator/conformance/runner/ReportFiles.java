@@ -3,11 +3,12 @@ package allocator.conformance.runner;
 import allocator.conformance.contract.TestName;
 import allocator.conformance.runner.ConformanceReport.Status;
 import allocator.conformance.runner.ConformanceReport.TestResult;
+import allocator.conformance.runner.output.WholeFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Writes the files of a report to a directory. */
+/** Writes the files of a report to a directory; each of them is whole or not there. */
 final class ReportFiles {
     static final String HTML = "report.html";
     static final String JSON = "report.json";
@@ -18,13 +19,13 @@ final class ReportFiles {
 
     static void write(ConformanceReport report, Path directory) throws IOException {
         Files.createDirectories(directory);
-        Files.writeString(directory.resolve(HTML), new HtmlReport(report).toString());
-        Files.writeString(directory.resolve(JSON), new JsonReport(report).toString());
-        Files.writeString(directory.resolve(XML), new XmlReport(report).toString());
+        WholeFile.write(directory.resolve(HTML), new HtmlReport(report).toString());
+        WholeFile.write(directory.resolve(JSON), new JsonReport(report).toString());
+        WholeFile.write(directory.resolve(XML), new XmlReport(report).toString());
         for (final TestResult test : report.tests()) {
             if (test.status() == Status.FAILED && !test.program().isEmpty()) {
                 Files.createDirectories(directory.resolve(PROGRAMS));
-                Files.writeString(directory.resolve(PROGRAMS).resolve(programName(test)), test.program());
+                WholeFile.write(directory.resolve(PROGRAMS).resolve(programName(test)), test.program());
             }
         }
     }

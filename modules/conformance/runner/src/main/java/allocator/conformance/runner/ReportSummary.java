@@ -3,6 +3,7 @@ package allocator.conformance.runner;
 import allocator.conformance.contract.Contract;
 import allocator.conformance.runner.ConformanceReport.RuleResult;
 import allocator.conformance.runner.ConformanceReport.Status;
+import allocator.conformance.runner.output.PlainWriter;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
@@ -33,8 +34,8 @@ record ReportSummary(PrintWriter out) {
         out.printf(
                 Locale.ROOT,
                 "%s %s: %s; %d rules passed, %d failed, %d skipped, %d untested; %d tests in %.1f s%n",
-                report.subject().provider(),
-                report.subject().version(),
+                PlainWriter.oneLine(report.subject().provider()),
+                PlainWriter.oneLine(report.subject().version()),
                 report.passed() ? "CONFORMS" : "DOES NOT CONFORM",
                 report.count(Status.PASSED) + report.count(Status.ADVICE),
                 report.count(Status.FAILED),

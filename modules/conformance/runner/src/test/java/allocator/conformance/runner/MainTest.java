@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The command as a program of its own. */
 class MainTest {
@@ -42,6 +47,29 @@ class MainTest {
             assertThat(err("--seed", "x")).contains("error: Invalid value for option '--seed': 'x'");
         }
 
+        @ParameterizedTest
+        @ValueSource(strings = {"\u0661", "+1", "\uff11", "", "9223372036854775808"})
+        void aNumberThatHasNotOnlyAsciiDigits(String number) {
+            assertThat(err("--seed", number))
+                    .startsWith("error: Invalid value for option '--seed'")
+                    .hasLineCount(1);
+            assertThat(err("--timeout", number))
+                    .startsWith("error: Invalid value for option '--timeout'")
+                    .hasLineCount(1);
+        }
+
+        @ParameterizedTest
+        @ValueSource(strings = {"--report", "--replay", "--providers-dir", "--provider"})
+        void anEmptyName(String option) {
+            assertThat(err(option, "")).isEqualTo("error: " + option + ": the name is empty" + System.lineSeparator());
+        }
+
+        @Test
+        void controlCharactersAreEscaped() {
+            assertThat(err("--\u001b[2J")).contains("--\\u001b[2J").doesNotContain("\u001b");
+            assertThat(err("--rules", "\u001b[2J", "--replay", "\u009b2J")).doesNotContain("\u001b", "\u009b");
+        }
+
         @Test
         void anUnknownOption() {
             assertThat(err("--bogus")).contains("error: Unknown option: '--bogus'");
@@ -56,6 +84,17 @@ class MainTest {
         @Test
         void aDirectoryWithoutModules(@TempDir Path folder) {
             assertThat(err("--providers-dir", folder.toString())).contains("there is no module in");
+        }
+
+        @Test
+        void aBrokenJarIsAWarningAndTheOthersAreRead(@TempDir Path folder) throws IOException {
+            Files.writeString(folder.resolve("broken.jar"), "this is no archive");
+            new JarOutputStream(Files.newOutputStream(folder.resolve("library.jar")), new Manifest()).close();
+            assertThat(err("--providers-dir", folder.toString()).lines().toList())
+                    .hasSize(2)
+                    .satisfiesExactly(
+                            line -> assertThat(line).startsWith("warning: broken.jar cannot be loaded: "),
+                            line -> assertThat(line).isEqualTo("error: no provider found in [" + folder + "]"));
         }
 
         @Test
@@ -81,6 +120,51 @@ class MainTest {
         void anArgumentWithAnAtIsNoFile(@TempDir Path folder) throws IOException {
             final Path file = Files.writeString(folder.resolve("options"), "--list");
             assertThat(err("@" + file)).contains("@" + file);
+        }
+    }
+
+    /** Exit code 1 and one line. */
+    @Nested
+    class Failures {
+        private static String failWith(Throwable thrown, String... arguments) {
+            final StringWriter err = new StringWriter();
+            final Writer out = new Writer() {
+                @Override
+                public void write(char[] text, int from, int length) throws IOException {
+                    if (thrown instanceof IOException e) {
+                        throw e;
+                    }
+                    if (thrown instanceof RuntimeException e) {
+                        throw e;
+                    }
+                    throw (Error) thrown;
+                }
+
+                @Override
+                public void flush() {}
+
+                @Override
+                public void close() {}
+            };
+            assertThat(Main.run(new PrintWriter(out), new PrintWriter(err), arguments))
+                    .isEqualTo(ConformanceCommand.FAILED);
+            return err.toString();
+        }
+
+        @Test
+        void lostOutput() {
+            assertThat(failWith(new IOException("disk full"), "--help"))
+                    .isEqualTo("error: standard output cannot be written" + System.lineSeparator());
+        }
+
+        @Test
+        void errors() {
+            assertThat(failWith(new OutOfMemoryError("planted"), "--help"))
+                    .isEqualTo("error: OutOfMemoryError (planted)" + System.lineSeparator());
+            assertThat(failWith(new IllegalStateException("planted"), "--help"))
+                    .isEqualTo("error: IllegalStateException (planted)" + System.lineSeparator());
+            assertThat(failWith(new StackOverflowError(), "--help"))
+                    .isEqualTo("error: StackOverflowError" + System.lineSeparator());
         }
     }
 }

@@ -39,6 +39,8 @@ public final class SimpleDevice implements DeviceProbe {
     private final List<String> faults = new ArrayList<>();
     private long calls;
     private long failing;
+    private boolean isLastingFailure;
+    private Runnable failure = () -> {};
     private boolean isLagging;
 
     @SuppressWarnings("restricted") // the simulated device calls native code
@@ -50,15 +52,15 @@ public final class SimpleDevice implements DeviceProbe {
     }
 
     /** Counts a call, and fails if a failure was requested for it. */
-    synchronized void call(String what) {
+    synchronized void call() {
         calls++;
-        if (calls == failing) {
-            throw new DeviceException(what + " failed on request", null);
+        if (failing != 0 && (calls == failing || (isLastingFailure && calls > failing))) {
+            failure.run();
         }
     }
 
     synchronized long take(MemoryInfo memory, long byteSize) {
-        call("take");
+        call();
         final long held =
                 allocations.values().stream().mapToLong(Allocation::byteSize).sum();
         if (byteSize > CAPACITY - held) {
@@ -75,7 +77,7 @@ public final class SimpleDevice implements DeviceProbe {
     }
 
     synchronized void giveBack(long address) {
-        call("giveBack");
+        call();
         final Allocation allocation = allocations.remove(address);
         if (allocation == null) {
             throw new IllegalStateException("the device never gave " + Long.toHexString(address));
@@ -130,7 +132,17 @@ public final class SimpleDevice implements DeviceProbe {
 
     @Override
     public synchronized void failCall(long number) {
+        failCalls(number, false, () -> {
+            throw new DeviceException("failed on request", null);
+        });
+    }
+
+    @Override
+    public synchronized boolean failCalls(long number, boolean isLasting, Runnable newFailure) {
         failing = number;
+        isLastingFailure = isLasting;
+        failure = newFailure;
+        return true;
     }
 
     @Override

@@ -71,7 +71,7 @@ public final class SimpleFactory implements EpFactory {
         this.fault = fault;
         this.isOrderedByDevice = isOrderedByDevice;
         if (fault == Fault.CONSTRUCTOR_TOUCHES_THE_DEVICE) {
-            device.call("initialize");
+            device.call();
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.conformance.runner.simple;
 
+import allocator.provider.support.StackReserve;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -17,8 +18,16 @@ final class SimpleLock {
 
     /** Acquires the lock, unless the fault is to have none. */
     void acquire() {
+        touchStack();
         if (fault != Fault.NOT_THREAD_SAFE) {
             lock.lock();
+        }
+    }
+
+    /** Lets the stack end before a change, if it is to end. */
+    private void touchStack() {
+        if (fault != Fault.TORN_WHERE_THE_STACK_ENDS) {
+            StackReserve.touch();
         }
     }
 
@@ -30,6 +39,7 @@ final class SimpleLock {
 
     /** Acquires the lock whatever the fault is. */
     void acquireAlways() {
+        touchStack();
         lock.lock();
     }
 

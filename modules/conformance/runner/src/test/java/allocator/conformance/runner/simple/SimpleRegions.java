@@ -91,9 +91,16 @@ final class SimpleRegions {
         try {
             device.giveBack(region.base());
             remove(region, forget);
-        } catch (DeviceException e) {
-            regions.put(region.base(), new SimpleRegion(region.base(), region.address(), region.byteSize(), false));
-            throw e;
+        } catch (Throwable e) {
+            if (fault == Fault.LOST_ON_AN_ERROR && e instanceof Error) {
+                remove(region, forget);
+            } else {
+                regions.put(region.base(), new SimpleRegion(region.base(), region.address(), region.byteSize(), false));
+            }
+            if (fault == Fault.FREE_FAILS_AFTER_ITS_EFFECT || e instanceof DeviceException) {
+                throw e;
+            }
+            throw new DeviceException("the device did not take a reserve back", e);
         }
     }
 

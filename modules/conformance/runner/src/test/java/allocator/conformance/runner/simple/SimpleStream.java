@@ -84,7 +84,7 @@ final class SimpleStream extends SyncStream {
     @Override
     public void flush() {
         requireOpen();
-        device.call("flush");
+        device.call();
         finish(point());
     }
 
@@ -118,13 +118,13 @@ final class SimpleStream extends SyncStream {
 
         @Override
         protected void record() {
-            producer.device.call("record");
+            producer.device.call();
             point = producer.point();
         }
 
         @Override
         protected void enqueueWait(SyncStream consumer) {
-            producer.device.call("wait");
+            producer.device.call();
             final long until = point;
             ((SimpleStream) consumer).submit(() -> producer.finish(until));
         }

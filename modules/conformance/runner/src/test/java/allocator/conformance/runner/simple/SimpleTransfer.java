@@ -39,7 +39,7 @@ record SimpleTransfer(SimpleDevice device, Fault fault, List<MemoryInfo> memorie
         if (byteSize == 0) {
             return;
         }
-        device.call("copy");
+        device.call();
         final Runnable work =
                 () -> device.copy(source.address(), target.address(), byteSize, source.memory(), target.memory());
         final boolean overtakes = fault == Fault.COPY_OVERTAKES_ITS_STREAM

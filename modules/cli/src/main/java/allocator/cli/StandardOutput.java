@@ -1,0 +1,36 @@
+package allocator.cli;
+
+import java.io.FilterOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import org.jspecify.annotations.Nullable;
+
+/** Standard output, which remembers why it could not be written; the writers above it only remember that. */
+final class StandardOutput extends FilterOutputStream {
+    private @Nullable IOException failure;
+
+    StandardOutput(OutputStream out) {
+        super(out);
+    }
+
+    /** Returns the first failure. */
+    @Nullable
+    IOException failure() {
+        return failure;
+    }
+
+    @Override
+    public void write(int b) throws IOException {
+        write(new byte[] {(byte) b}, 0, 1);
+    }
+
+    @Override
+    public void write(byte[] bytes, int from, int length) throws IOException {
+        try {
+            out.write(bytes, from, length);
+        } catch (IOException e) {
+            failure = failure == null ? e : failure;
+            throw e;
+        }
+    }
+}
