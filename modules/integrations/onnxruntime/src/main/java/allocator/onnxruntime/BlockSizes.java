@@ -3,15 +3,24 @@ package allocator.onnxruntime;
 import java.util.Arrays;
 import java.util.NavigableMap;
 import java.util.TreeMap;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
+import java.util.stream.LongStream;
 
 /**
- * The sizes of live blocks by their addresses. Allocates no object for a block.
+ * The sizes of blocks by their addresses. Allocates no object for a block.
+ *
+ * <p>A block is live, or owed: ONNX Runtime has no more use of it, but the allocator beneath has not taken it back yet.
+ * Whatever looks up an address finds live blocks only.
  *
  * <p>Open addressing with linear probing in two parallel arrays, of which no more than half is full; address 0 marks an
  * empty place. A removal moves the entries behind it up, so that none is marked as deleted and none is ever
  * unreachable: between an entry's own place and where it stands there is no empty place. Several such tables, each with
  * a lock, are chosen by a hash of the address.
+ *
+ * <p>A call that throws, for want of stack or heap, has changed nothing: room is made first, and no call divides the
+ * stores of a change. If the heap has ended, a table gets fuller than half instead of larger. {@link #put} leaves
+ * {@value #SPARE} places of each table empty, for blocks that become owed meanwhile: every thread that frees needs the
+ * place that it emptied itself.
  */
 final class BlockSizes {
     /** What {@link #remove} returns for an address that is not live. */
@@ -22,129 +31,198 @@ final class BlockSizes {
         void accept(long address, long byteSize);
     }
 
-    private static final int PARTS = 16;
-    private static final int PART_BITS = Integer.numberOfTrailingZeros(PARTS);
+    /** Set in the size of a block that is owed. */
+    static final long OWED = Long.MIN_VALUE;
 
-    private final Part[] parts = new Part[PARTS];
+    /** Multiplied with an address it spreads the lower bits, which are mostly equal, over the upper ones. */
+    static final long SPREAD = 0x9E3779B97F4A7C15L;
+
+    /** How many of the upper bits of the product choose the part; the bits below choose the place in it. */
+    static final int PART_BITS = 4;
+
+    /** How many places of a table only blocks that become owed may fill. */
+    private static final int SPARE = 8;
+
+    /** The tables. Who must not call anything accesses them under their monitors. */
+    final Part[] parts = new Part[1 << PART_BITS];
 
     BlockSizes() {
         Arrays.setAll(parts, i -> new Part());
     }
 
-    /** Spreads addresses, whose lower bits are mostly equal. */
     private static long hash(long address) {
-        return address * 0x9E3779B97F4A7C15L;
+        return address * SPREAD;
     }
 
     private Part part(long hash) {
         return parts[(int) (hash >>> (Long.SIZE - PART_BITS))];
     }
 
-    /** Adds a block, whose address is not 0. */
+    /**
+     * Adds a live block, whose address is not 0.
+     *
+     * @throws OutOfMemoryError if a table is full and cannot grow; nothing changes
+     */
     void put(long address, long byteSize) {
         final long hash = hash(address);
         part(hash).put(address, byteSize, hash);
     }
 
-    /** Removes a block and returns its size, or {@link #NONE} if there is none at the address. */
-    long remove(long address) {
+    /**
+     * Adds a live block again that the calling thread has just removed, in the place that it left or a spare one.
+     *
+     * @throws OutOfMemoryError if other threads have taken all of them, and the table cannot grow; nothing changes
+     */
+    void putBack(long address, long byteSize) {
         final long hash = hash(address);
-        return part(hash).remove(address, hash);
+        part(hash).putBack(address, byteSize, hash);
     }
 
-    /** Returns how many blocks there are. */
+    /** Removes a live block and returns its size, or {@link #NONE} if there is none at the address. */
+    long remove(long address) {
+        final long hash = hash(address);
+        return part(hash).remove(address, hash, 0);
+    }
+
+    /** Removes an owed block and returns its size, or {@link #NONE} if there is none at the address. */
+    long removeOwed(long address) {
+        // It may be in any part: where it became owed, no other part may have had a place.
+        for (final Part part : parts) {
+            final long byteSize = part.remove(address, hash(address), OWED);
+            if (byteSize != NONE) {
+                return byteSize;
+            }
+        }
+        return NONE;
+    }
+
+    /** Returns how many live blocks there are. */
     int count() {
         int sum = 0;
         for (final Part part : parts) {
-            sum += part.count();
+            sum += part.liveCount();
         }
         return sum;
     }
 
-    /** Returns how many blocks there are of each size. */
+    /** Returns how many blocks are owed. */
+    int owedCount() {
+        int sum = 0;
+        for (final Part part : parts) {
+            sum += part.owed;
+        }
+        return sum;
+    }
+
+    /** Returns the addresses of the blocks that are owed. */
+    long[] owed() {
+        final LongStream.Builder addresses = LongStream.builder();
+        for (final Part part : parts) {
+            part.forEachOwed(addresses);
+        }
+        return addresses.build().toArray();
+    }
+
+    /** Returns how many live blocks there are of each size. */
     NavigableMap<Long, Integer> countBySize() {
         final NavigableMap<Long, Integer> counts = new TreeMap<>();
         forEach((address, byteSize) -> counts.merge(byteSize, 1, Integer::sum));
         return counts;
     }
 
-    /** Calls {@code action} with address and size of each block. */
+    /** Calls {@code action} with address and size of each live block. */
     void forEach(BlockVisitor action) {
         for (final Part part : parts) {
             part.forEach(action);
         }
     }
 
-    private static final class Part {
-        private final ReentrantLock lock = new ReentrantLock();
-        private long[] addresses = new long[16];
-        private long[] sizes = new long[16];
-        private int count;
+    /** A table, guarded by its monitor. */
+    static final class Part {
+        long[] addresses = new long[2 * SPARE];
+        long[] sizes = new long[2 * SPARE];
 
-        private int home(long hash) {
-            return (int) (hash >>> PART_BITS) & (addresses.length - 1);
-        }
+        /** How many places are taken. */
+        int count;
 
-        void put(long address, long byteSize, long hash) {
-            lock.lock();
-            try {
-                if (2 * (count + 1) > addresses.length) {
-                    grow();
-                }
-                place(address, byteSize, hash);
-                count++;
-            } finally {
-                lock.unlock();
+        /** How many of them by blocks that are owed. */
+        volatile int owed;
+
+        synchronized void put(long address, long byteSize, long hash) {
+            if (2 * (count + 1) > addresses.length) {
+                tryGrow();
             }
+            putBack(address, byteSize, hash);
         }
 
-        private void place(long address, long byteSize, long hash) {
-            int i = home(hash);
+        synchronized void putBack(long address, long byteSize, long hash) {
+            if (count + 1 == addresses.length) {
+                grow();
+            }
+            final int mask = addresses.length - 1;
+            int i = (int) (hash >>> PART_BITS) & mask;
             while (addresses[i] != 0) {
-                i = (i + 1) & (addresses.length - 1);
+                i = (i + 1) & mask;
             }
-            addresses[i] = address;
             sizes[i] = byteSize;
+            addresses[i] = address;
+            count++;
+        }
+
+        /** Doubles the table; without heap for it, the table stays as it is until only the spare places are left. */
+        private void tryGrow() {
+            try {
+                grow();
+            } catch (OutOfMemoryError e) {
+                if (count + 1 + SPARE > addresses.length) {
+                    throw e;
+                }
+            }
         }
 
         private void grow() {
-            final long[] oldAddresses = addresses;
-            final long[] oldSizes = sizes;
-            sizes = new long[2 * oldSizes.length];
-            addresses = new long[2 * oldAddresses.length];
-            for (int i = 0; i < oldAddresses.length; i++) {
-                if (oldAddresses[i] != 0) {
-                    place(oldAddresses[i], oldSizes[i], hash(oldAddresses[i]));
-                }
-            }
-        }
-
-        long remove(long address, long hash) {
-            lock.lock();
-            try {
-                int i = home(hash);
-                while (addresses[i] != address) {
-                    if (addresses[i] == 0) {
-                        return NONE;
+            final long[] newAddresses = new long[2 * addresses.length];
+            final long[] newSizes = new long[2 * addresses.length];
+            final int mask = newAddresses.length - 1;
+            for (int from = 0; from < addresses.length; from++) {
+                if (addresses[from] != 0) {
+                    int i = (int) (hash(addresses[from]) >>> PART_BITS) & mask;
+                    while (newAddresses[i] != 0) {
+                        i = (i + 1) & mask;
                     }
-                    i = (i + 1) & (addresses.length - 1);
+                    newAddresses[i] = addresses[from];
+                    newSizes[i] = sizes[from];
                 }
-                final long byteSize = sizes[i];
-                close(i);
-                count--;
-                return byteSize;
-            } finally {
-                lock.unlock();
             }
+            addresses = newAddresses;
+            sizes = newSizes;
         }
 
-        /** Empties a place and moves up what stands behind it and would no longer be found. */
+        /** Removes the block at an address that is in a state, 0 or {@link #OWED}. */
+        synchronized long remove(long address, long hash, long state) {
+            final int mask = addresses.length - 1;
+            int i = (int) (hash >>> PART_BITS) & mask;
+            while (addresses[i] != address || (sizes[i] & OWED) != state) {
+                if (addresses[i] == 0) {
+                    return NONE;
+                }
+                i = (i + 1) & mask;
+            }
+            final long byteSize = sizes[i] & ~OWED;
+            close(i);
+            if (state == OWED) {
+                owed--;
+            }
+            return byteSize;
+        }
+
+        /** Empties a place and moves up what stands behind it and would no longer be found. Calls nothing. */
         private void close(int hole) {
             final int mask = addresses.length - 1;
             int empty = hole;
             int i = (hole + 1) & mask;
             while (addresses[i] != 0) {
-                final int home = home(hash(addresses[i]));
+                final int home = (int) ((addresses[i] * SPREAD) >>> PART_BITS) & mask;
                 // Whether the empty place lies between home and i, going round.
                 if (((i - home) & mask) >= ((i - empty) & mask)) {
                     addresses[empty] = addresses[i];
@@ -154,27 +232,26 @@ final class BlockSizes {
                 i = (i + 1) & mask;
             }
             addresses[empty] = 0;
+            count--;
         }
 
-        int count() {
-            lock.lock();
-            try {
-                return count;
-            } finally {
-                lock.unlock();
+        synchronized int liveCount() {
+            return count - owed;
+        }
+
+        synchronized void forEachOwed(LongConsumer action) {
+            for (int i = 0; i < addresses.length; i++) {
+                if (addresses[i] != 0 && sizes[i] < 0) {
+                    action.accept(addresses[i]);
+                }
             }
         }
 
-        void forEach(BlockVisitor action) {
-            lock.lock();
-            try {
-                for (int i = 0; i < addresses.length; i++) {
-                    if (addresses[i] != 0) {
-                        action.accept(addresses[i], sizes[i]);
-                    }
+        synchronized void forEach(BlockVisitor action) {
+            for (int i = 0; i < addresses.length; i++) {
+                if (addresses[i] != 0 && sizes[i] >= 0) {
+                    action.accept(addresses[i], sizes[i]);
                 }
-            } finally {
-                lock.unlock();
             }
         }
     }

@@ -2,6 +2,8 @@ package allocator.onnxruntime;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -25,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A free of an address that is not live here is reported and does not reach the allocator.
  */
+// One class, since the parts of an allocation and a free are one step, which no call may divide.
 final class ExportedAllocator {
     /** Ends the message of every failed allocation; ONNX Runtime repeats it in the message of its exception. */
     static final String FAILED = "cannot allocate; the cause of this exception has the numbers";
@@ -47,6 +50,10 @@ final class ExportedAllocator {
 
     private final FailureLog failures;
     private final long struct;
+
+    /** Whether a block became owed that had no place among the live ones: places are made before the next one. */
+    private volatile boolean isOwing;
+
     private volatile boolean isRegistered;
     private boolean isClosed;
 
@@ -63,6 +70,7 @@ final class ExportedAllocator {
         this.budget = budget;
         this.session = session;
         failures = new FailureLog(session, model, target, budget, blocks);
+        // Last, as it publishes this object to native code and to a table that holds it until it is closed.
         struct = ExportedStruct.create(
                 this, OnnxRuntimeLibrary.api().version().api(), "the allocator of " + session + " " + FAILED);
     }
@@ -95,24 +103,39 @@ final class ExportedAllocator {
         if (byteSize == 0) {
             return ExportedStruct.EMPTY;
         }
+        final long address;
         try {
-            final long address = take(byteSize, isReserve);
+            address = take(byteSize, isReserve);
+        } catch (Throwable e) {
+            failures.report(byteSize, e);
+            return ThrowingThunk.isSupported() ? 0 : lend(byteSize);
+        }
+        try {
+            budget.commit();
             (isReserve ? reserves : allocations).increment();
             raiseMaxSize(byteSize);
             if (ALLOCATION.isEnabled()) {
                 emitAllocation(address, byteSize, isReserve);
             }
-            return address;
         } catch (Throwable e) {
-            failures.report(byteSize, e);
-            return ThrowingThunk.isSupported() ? 0 : lend(byteSize);
+            // The block is handed out all the same; only the statistics lack it.
         }
+        return address;
     }
 
+    /**
+     * Takes a block from the allocator and charges the budget; neither if it throws. A block that can be neither
+     * recorded nor freed is owed, without a charge. What follows a failure calls nothing, or repeats what it calls
+     * later, since the stack may have ended.
+     */
     private long take(long byteSize, boolean isReserve) {
         if (byteSize < 0) {
             // A size_t above the largest long.
             throw InvalidSizeException.negative(byteSize);
+        }
+        if (isOwing) {
+            freeOwed(false);
+            isOwing = false;
         }
         final SessionBudget exhausted = budget.take(byteSize);
         if (exhausted != null) {
@@ -126,14 +149,43 @@ final class ExportedAllocator {
                     : target.alloc(byteSize);
             requireUsable(address, byteSize);
             blocks.put(address, byteSize);
-            budget.commit();
             isDone = true;
             return address;
         } finally {
             if (!isDone) {
-                budget.release(byteSize);
-                if (address != 0) {
-                    target.free(address);
+                for (SessionBudget charged = budget; charged != null; charged = charged.parent) {
+                    synchronized (charged) {
+                        charged.refund += byteSize;
+                    }
+                }
+                boolean isDead = address == 0;
+                try {
+                    if (!isDead) {
+                        target.free(address);
+                        isDead = true;
+                    }
+                } catch (InvalidFreeException | DeviceException e) {
+                    isDead = true;
+                } finally {
+                    if (!isDead) {
+                        isOwing = true;
+                        for (final BlockSizes.Part part : blocks.parts) {
+                            synchronized (part) {
+                                if (!isDead && part.count + 1 < part.addresses.length) {
+                                    final int mask = part.addresses.length - 1;
+                                    int i = (int) ((address * BlockSizes.SPREAD) >>> BlockSizes.PART_BITS) & mask;
+                                    while (part.addresses[i] != 0) {
+                                        i = (i + 1) & mask;
+                                    }
+                                    part.sizes[i] = BlockSizes.OWED;
+                                    part.addresses[i] = address;
+                                    part.count++;
+                                    part.owed++;
+                                    isDead = true;
+                                }
+                            }
+                        }
+                    }
                 }
             }
         }
@@ -177,31 +229,132 @@ final class ExportedAllocator {
             return 0;
         }
         final long address = (base + alignment - 1) & -alignment;
-        lent.put(address, base);
+        try {
+            lent.put(address, base);
+        } catch (Throwable e) {
+            SystemMemory.free(base);
+            return 0;
+        }
         return address;
     }
 
-    /** Frees a block. Never throws. */
+    /** Frees a block that ONNX Runtime has no more use of. A failure is logged, not thrown. */
     void free(long address) {
+        final Throwable ignored = free(address, false);
+    }
+
+    /**
+     * Frees a block. If the allocator does not take it back, or the stack ends before, the block is owed, its charge
+     * remains, and {@link #freeOwed} tries again. If this throws, for want of stack for its own frame, it has done
+     * nothing.
+     *
+     * @param isOwed whether the block is owed, rather than live
+     * @return what failed, or {@code null}
+     */
+    private @Nullable Throwable free(long address, boolean isOwed) {
         if (address == 0 || address == ExportedStruct.EMPTY) {
-            return;
+            return null;
         }
+        long byteSize = BlockSizes.NONE;
+        boolean isKnown = false;
+        boolean isDead = false;
+        boolean isReleased = false;
+        Throwable failure = null;
         try {
-            final long byteSize = blocks.remove(address);
+            byteSize = isOwed ? blocks.removeOwed(address) : blocks.remove(address);
+            isKnown = true;
             if (byteSize == BlockSizes.NONE) {
-                freeOther(address);
-                return;
-            }
-            if (FREE.isEnabled()) {
-                emitFree(address, byteSize);
-            }
-            try {
+                isDead = true;
+                isReleased = true;
+                if (!isOwed) {
+                    freeOther(address);
+                }
+            } else {
                 target.free(address);
-            } finally {
+                isDead = true;
                 budget.release(byteSize);
+                isReleased = true;
+                if (FREE.isEnabled()) {
+                    emitFree(address, byteSize);
+                }
             }
         } catch (Throwable e) {
-            LOG.log(Level.ERROR, "{0}: free of 0x{1} failed: {2}", session, Long.toHexString(address), e);
+            failure = e;
+            // By the contract the block is not live after these.
+            isDead |= isKnown && (e instanceof InvalidFreeException || e instanceof DeviceException);
+        }
+        // No call here, since the stack may have ended.
+        if (!isDead && (isKnown || !isOwed)) {
+            boolean isListed = false;
+            for (final BlockSizes.Part part : blocks.parts) {
+                synchronized (part) {
+                    final int mask = part.addresses.length - 1;
+                    int i = (int) ((address * BlockSizes.SPREAD) >>> BlockSizes.PART_BITS) & mask;
+                    while (part.addresses[i] != 0 && (isKnown || part.addresses[i] != address || part.sizes[i] < 0)) {
+                        i = (i + 1) & mask;
+                    }
+                    if (!isListed && isKnown && part.count + 1 < part.addresses.length) {
+                        part.addresses[i] = address;
+                        part.sizes[i] = byteSize | BlockSizes.OWED;
+                        part.count++;
+                        part.owed++;
+                        isListed = true;
+                    } else if (!isListed && !isKnown && part.addresses[i] == address) {
+                        part.sizes[i] |= BlockSizes.OWED;
+                        part.owed++;
+                        isListed = true;
+                    }
+                }
+            }
+        } else if (isDead && !isReleased) {
+            for (SessionBudget charged = budget; charged != null; charged = charged.parent) {
+                synchronized (charged) {
+                    charged.refund += byteSize;
+                }
+            }
+        }
+        if (failure != null && !isOwed) {
+            try {
+                LOG.log(Level.ERROR, "{0}: free of 0x{1} failed: {2}", session, Long.toHexString(address), failure);
+            } catch (Throwable e) {
+                // There is no stack or no heap for the line.
+            }
+        }
+        return failure;
+    }
+
+    /**
+     * Tries again to free the blocks that are owed.
+     *
+     * @param isLast whether this is the last attempt: a block that the allocator rejects again is given up, with a line
+     *     in the log
+     * @throws Error if the allocator throws one, such as for want of heap; another call tries again
+     */
+    private void freeOwed(boolean isLast) {
+        if (blocks.owedCount() == 0) {
+            return;
+        }
+        Error error = null;
+        for (final long address : blocks.owed()) {
+            final Throwable failure = free(address, true);
+            if (failure instanceof Error e) {
+                error = e;
+            } else if (failure != null) {
+                LOG.log(
+                        Level.ERROR,
+                        "{0}: free of 0x{1} failed again: {2}",
+                        session,
+                        Long.toHexString(address),
+                        failure);
+            }
+        }
+        if (error != null) {
+            throw error;
+        }
+        if (isLast) {
+            for (final long address : blocks.owed()) {
+                budget.release(blocks.removeOwed(address));
+            }
         }
     }
 
@@ -256,6 +409,7 @@ final class ExportedAllocator {
     /** Returns unused memory of the allocator to the system. */
     ShrinkReport shrink() {
         try {
+            freeOwed(false);
             return shrink(target);
         } catch (RuntimeException e) {
             LOG.log(Level.WARNING, "the allocator of " + session + " cannot shrink", e);
@@ -279,10 +433,10 @@ final class ExportedAllocator {
     /** Returns why this cannot be closed now, or {@code null} if it can. */
     @Nullable
     String obstacle() {
-        final int live = liveBlocks();
         if (isRegistered) {
             return "the allocator of " + session + " is registered with the environment";
         }
+        final int live = liveBlocks();
         if (live > 0) {
             return "ONNX Runtime holds " + live + " blocks, " + budget.used() + " bytes, of " + session
                     + "; close its results and tensors";
@@ -291,7 +445,8 @@ final class ExportedAllocator {
     }
 
     /**
-     * Ends the export: from here on every allocation through the struct fails. A second call does nothing.
+     * Ends the export: from here on every allocation through the struct fails. Blocks that the allocator did not take
+     * back are freed first. A second call does nothing.
      *
      * @throws IllegalStateException if it is registered, or ONNX Runtime holds blocks of it; nothing changes then
      */
@@ -303,6 +458,7 @@ final class ExportedAllocator {
         if (obstacle != null) {
             throw new IllegalStateException(obstacle);
         }
+        freeOwed(true);
         ExportedStruct.retire(struct);
         isClosed = true;
     }

@@ -60,6 +60,9 @@ final class ExportedStruct {
         static final MemorySegment GET_STATS = upcall("stats", long.class, long.class, long.class);
         static final MemorySegment SHRINK = upcall("shrink", long.class, long.class);
 
+        /** What {@link #info} returns; read before the first upcall, which must not fail. */
+        static final long DEVICE_INFO = NativeEnvironment.get().deviceInfo();
+
         @SuppressWarnings("restricted")
         private static MemorySegment upcall(String name, Class<?> result, Class<?>... parameters) {
             final var longs = new java.lang.foreign.MemoryLayout[parameters.length];
@@ -157,25 +160,27 @@ final class ExportedStruct {
     }
 
     private static long info(long struct) {
-        return Holder.INFO;
-    }
-
-    private static final class Holder {
-        static final long INFO = NativeEnvironment.get().deviceInfo();
+        try {
+            return Functions.DEVICE_INFO;
+        } catch (Throwable e) {
+            return 0;
+        }
     }
 
     /** Fills {@code OrtKeyValuePairs**} and returns the null status. */
     private static long stats(long struct, long out) {
-        long pairs = 0;
         try {
+            MEMORY.set(JAVA_LONG, out, 0L);
             final ExportedAllocator allocator = of(struct);
             if (allocator != null) {
-                pairs = OnnxRuntimeLibrary.api().createPairs(allocator.stats().toMap());
+                MEMORY.set(
+                        JAVA_LONG,
+                        out,
+                        OnnxRuntimeLibrary.api().createPairs(allocator.stats().toMap()));
             }
         } catch (Throwable e) {
             // ONNX Runtime then sees no statistics.
         }
-        MEMORY.set(JAVA_LONG, out, pairs);
         return 0;
     }
 

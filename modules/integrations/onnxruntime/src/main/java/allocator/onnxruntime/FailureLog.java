@@ -33,7 +33,7 @@ final class FailureLog {
     private final LongAdder count = new LongAdder();
 
     /** The failures not taken yet, oldest first. Guards itself. */
-    private final Deque<AllocationFailure> failures = new ArrayDeque<>();
+    private final Deque<AllocationFailure> failures = new ArrayDeque<>(MAX_FAILURES + 1);
 
     private volatile @Nullable AllocationFailure last;
 

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
 import allocator.onnxruntime.OrtApi.Function;
+import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -19,8 +20,6 @@ import allocator.spi.SpiLevel;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
@@ -31,23 +30,50 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. By
  * default this class therefore records which addresses are live, and rejects all others before they reach ONNX Runtime.
+ *
+ * <p>A block that cannot be recorded, since the Java heap or the stack has ended, goes back to ONNX Runtime: at once,
+ * or with the next allocation or the close if that fails as well.
  */
 final class ImportedAllocator implements HostAccessibleAllocator {
     /** Sizes above this are rejected here: ONNX Runtime rounds up without a check for overflow. */
     private static final long MAX_SIZE = Long.MAX_VALUE - 255;
 
-    /** Where a call of this thread puts its result: eight bytes of native memory. */
-    private static final ThreadLocal<MemorySegment> OUT =
-            ThreadLocal.withInitial(() -> Arena.ofAuto().allocate(JAVA_LONG));
+    /** What the next allocation of this thread needs. */
+    private static final ThreadLocal<Call> CALL = ThreadLocal.withInitial(Call::new);
+
+    /**
+     * What an allocation needs, made before ONNX Runtime is called, so that nothing is made after it. If the block
+     * cannot be entered, this object holds its address until ONNX Runtime has taken it back.
+     */
+    private static final class Call {
+        /** Where ONNX Runtime puts the address. */
+        private final MemorySegment out = Arena.ofAuto().allocate(JAVA_LONG);
+
+        /** The address if it was returned instead; {@code 0} otherwise. */
+        private long returned;
+
+        /** Whether this object holds an address, and its thread needs another one. Known to that thread alone. */
+        private boolean isUsed;
+
+        private @Nullable Call next;
+
+        private long address() {
+            return returned == 0 ? out.get(JAVA_LONG, 0) : returned;
+        }
+    }
 
     private final NativeEnvironment environment;
     private final OrtApi api;
     private final @Nullable SessionAllocator session;
     private final long allocator;
     private final AllocatorOptions options;
-    private final @Nullable Set<Long> live;
+    private final @Nullable BlockSizes live;
     private final LongAdder failed = new LongAdder();
     private final AtomicBoolean closed = new AtomicBoolean();
+    private final Object unreturnedLock = new Object();
+
+    /** The blocks that could not be entered and that ONNX Runtime has not got back, linked. Changed under the lock. */
+    private volatile @Nullable Call unreturned;
 
     /**
      * Takes an allocator over.
@@ -66,7 +92,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         this.session = session;
         this.allocator = allocator;
         this.options = options;
-        live = checksFrees ? ConcurrentHashMap.newKeySet() : null;
+        live = checksFrees ? new BlockSizes() : null;
     }
 
     @Override
@@ -75,12 +101,23 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         if (byteSize == 0) {
             return 0;
         }
-        final MemorySegment out = OUT.get();
-        final long status = api.allocatorAlloc(allocator, byteSize, out.address());
-        if (status != 0) {
+        final Call call = newCall();
+        boolean isOver = false;
+        try {
+            final long status = api.allocatorAlloc(allocator, byteSize, call.out.address());
+            if (status == 0) {
+                final long address = call.out.get(JAVA_LONG, 0);
+                enter(address, byteSize);
+                isOver = true;
+                return address;
+            }
+            isOver = true;
             throw exhausted(byteSize, api.failure(Function.ALLOCATOR_ALLOC, status));
+        } finally {
+            if (!isOver) {
+                undo(call);
+            }
         }
-        return remember(out.get(JAVA_LONG, 0), byteSize);
     }
 
     @Override
@@ -98,7 +135,20 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         if (!SystemMemory.canAllocate(byteSize)) {
             throw exhausted(byteSize, null);
         }
-        return remember(OrtApi.callMember(reserve, allocator, byteSize), byteSize);
+        final Call call = newCall();
+        boolean isOver = false;
+        try {
+            call.returned = OrtApi.callMember(reserve, allocator, byteSize);
+            final long address = call.returned;
+            enter(address, byteSize);
+            isOver = true;
+            call.returned = 0;
+            return address;
+        } finally {
+            if (!isOver) {
+                undo(call);
+            }
+        }
     }
 
     private void requireUsable(long byteSize) {
@@ -113,14 +163,52 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         }
     }
 
-    private long remember(long address, long byteSize) {
+    private Call newCall() {
+        if (unreturned != null) {
+            returnAgain();
+        }
+        Call call = CALL.get();
+        if (call.isUsed) {
+            call = new Call();
+            CALL.set(call);
+        }
+        call.out.set(JAVA_LONG, 0, 0);
+        StackReserve.touchBriefly();
+        return call;
+    }
+
+    private void enter(long address, long byteSize) {
         if (address == 0) {
             throw exhausted(byteSize, null);
         }
         if (live != null) {
-            live.add(address);
+            live.put(address, byteSize);
         }
-        return address;
+    }
+
+    /** Gives back what a call that failed has allocated, if anything: now, or with a later call. Never throws. */
+    private void undo(Call call) {
+        synchronized (unreturnedLock) {
+            call.isUsed = true;
+            call.next = unreturned;
+            unreturned = call;
+        }
+        try {
+            returnAgain();
+        } catch (Throwable e) {
+            // There is no stack for it; the next allocation or the close tries again.
+        }
+    }
+
+    private void returnAgain() {
+        synchronized (unreturnedLock) {
+            for (Call call = unreturned; call != null; call = call.next) {
+                final long address = call.address();
+                final long status = address == 0 ? 0 : api.allocatorFree(allocator, address);
+                unreturned = call.next;
+                api.release(Function.RELEASE_STATUS, status);
+            }
+        }
     }
 
     private OutOfMemoryException exhausted(long byteSize, @Nullable OnnxRuntimeException cause) {
@@ -149,10 +237,22 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         if (address == 0) {
             return;
         }
-        if (live != null && !live.remove(address)) {
+        if (live != null) {
+            StackReserve.touchBriefly();
+        }
+        final long byteSize = live == null ? 0 : live.remove(address);
+        if (byteSize == BlockSizes.NONE) {
             throw new ForeignAddressException(address, "not a live allocation of ONNX Runtime's allocator");
         }
-        final long status = api.allocatorFree(allocator, address);
+        final long status;
+        try {
+            status = api.allocatorFree(allocator, address);
+        } catch (Throwable e) {
+            if (live != null) {
+                live.putBack(address, byteSize);
+            }
+            throw e;
+        }
         if (status != 0) {
             throw new DoubleFreeException(
                     address, api.failure(Function.ALLOCATOR_FREE, status).reason());
@@ -215,8 +315,14 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     /** Releases the allocator. A second call does nothing. */
     void close() {
-        if (closed.compareAndSet(false, true) && session != null) {
-            environment.release(session);
+        if (closed.compareAndSet(false, true)) {
+            try {
+                returnAgain();
+            } finally {
+                if (session != null) {
+                    environment.release(session);
+                }
+            }
         }
     }
 

@@ -137,9 +137,12 @@ final class NativeEnvironment {
         try {
             return work.run();
         } finally {
-            api.call(Function.UNREGISTER_ALLOCATOR, handle, deviceInfo);
-            if (installed != 0) {
-                api.call(Function.REGISTER_ALLOCATOR, handle, installed);
+            try {
+                api.call(Function.UNREGISTER_ALLOCATOR, handle, deviceInfo);
+            } finally {
+                if (installed != 0) {
+                    api.call(Function.REGISTER_ALLOCATOR, handle, installed);
+                }
             }
         }
     }
@@ -190,8 +193,11 @@ final class NativeEnvironment {
     }
 
     void release(SessionAllocator allocator) {
-        api.release(Function.RELEASE_ALLOCATOR, allocator.allocator());
-        api.release(Function.RELEASE_SESSION, allocator.session());
+        try {
+            api.release(Function.RELEASE_ALLOCATOR, allocator.allocator());
+        } finally {
+            api.release(Function.RELEASE_SESSION, allocator.session());
+        }
     }
 
     private SessionAllocator createSession(boolean useEnvironmentAllocators) {
@@ -211,7 +217,7 @@ final class NativeEnvironment {
                     api.create(Function.CREATE_SESSION_FROM_ARRAY, handle, bytes.address(), model.length, options);
             try {
                 return new SessionAllocator(session, api.create(Function.CREATE_ALLOCATOR, session, arenaInfo));
-            } catch (RuntimeException e) {
+            } catch (Throwable e) {
                 api.release(Function.RELEASE_SESSION, session);
                 throw e;
             }

@@ -40,6 +40,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Only CPU memory is provided. A process has one environment, and at most one installation at a time.
  */
+// One class, since most of it documents one public type and its builder.
 public final class OnnxRuntimeAllocators implements AutoCloseable {
     private static final String ENVIRONMENT = "the environment";
     private static final int WARM_UP_CALLS = 30_000;
@@ -48,7 +49,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private final OrtEnvironment environment;
     private final NativeEnvironment registry;
     private final Allocator allocator;
-    private final Runnable release;
+    private final TargetAllocator target;
     private final SessionBudget budget;
     private final ExportedAllocator shared;
     private final List<AllocatorSession> sessions = new ArrayList<>();
@@ -60,11 +61,19 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         this.environment = environment;
         this.registry = registry;
         allocator = target.allocator();
-        release = target.release();
+        this.target = target;
         budget = new SessionBudget(null, budgetBytes);
         shared = new ExportedAllocator(
                 allocator, new SessionBudget(budget, AllocatorStats.UNLIMITED), ENVIRONMENT, "of any session");
-        registry.install(shared.struct());
+        boolean isInstalled = false;
+        try {
+            registry.install(shared.struct());
+            isInstalled = true;
+        } finally {
+            if (!isInstalled) {
+                shared.close();
+            }
+        }
         shared.setRegistered(true);
     }
 
@@ -148,9 +157,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private AllocatorSession open(ExportedAllocator memory, Callable<OrtSession> create, SessionOptions options)
             throws OrtException {
         boolean isOpen = false;
+        OrtSession made = null;
         try {
-            final AllocatorSession session = new AllocatorSession(
-                    registry.whileRegistered(memory.struct(), () -> make(create, options)), memory);
+            made = registry.whileRegistered(memory.struct(), () -> make(create, options));
+            final AllocatorSession session = new AllocatorSession(made, memory);
             synchronized (this) {
                 sessions.removeIf(AllocatorSession::closeIfUnused);
                 sessions.add(session);
@@ -160,9 +170,19 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         } catch (OrtException e) {
             throw memory.failures().explain(e);
         } finally {
-            if (!isOpen && memory.obstacle() == null) {
-                memory.close();
+            if (!isOpen) {
+                abandon(made, memory);
             }
+        }
+    }
+
+    /** Closes what was made of a session that could not be opened. */
+    private static void abandon(@Nullable OrtSession made, ExportedAllocator memory) throws OrtException {
+        if (made != null) {
+            made.close();
+        }
+        if (memory.obstacle() == null) {
+            memory.close();
         }
     }
 
@@ -256,7 +276,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Uninstalls the allocator from the environment and releases it to its provider. A second call does nothing.
+     * Uninstalls the allocator from the environment and releases it to its provider. A second call tries again what
+     * failed, and otherwise does nothing.
      *
      * <p>A session created with {@link OrtEnvironment#createSession} that is still open is not known here. Its later
      * allocations fail, and its runs throw.
@@ -266,9 +287,14 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      */
     @Override
     public synchronized void close() {
-        if (isClosed) {
-            return;
+        if (!isClosed) {
+            uninstall();
+            isClosed = true;
         }
+        target.release();
+    }
+
+    private void uninstall() {
         if (opening > 0) {
             throw new IllegalStateException("a session is being opened");
         }
@@ -278,16 +304,21 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             throw new IllegalStateException(
                     session.isOpen() ? "the session " + session.name() + " is open; close it first" : obstacle);
         }
+        boolean isUninstalled = false;
         shared.setRegistered(false);
-        final String obstacle = shared.obstacle();
-        if (obstacle != null) {
-            shared.setRegistered(true);
-            throw new IllegalStateException(obstacle);
+        try {
+            final String obstacle = shared.obstacle();
+            if (obstacle != null) {
+                throw new IllegalStateException(obstacle);
+            }
+            registry.uninstall(shared.struct());
+            isUninstalled = true;
+        } finally {
+            if (!isUninstalled) {
+                shared.setRegistered(true);
+            }
         }
-        registry.uninstall(shared.struct());
         shared.close();
-        isClosed = true;
-        release.run();
     }
 
     /** Collects the settings of an installation. Not safe for use by several threads. */
@@ -374,8 +405,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             final TargetAllocator target = target();
             try {
                 return new OnnxRuntimeAllocators(environment, registry, target, budget);
-            } catch (RuntimeException e) {
-                throw target.releasedAfter(e);
+            } catch (Throwable e) {
+                target.releaseAfter(e);
+                throw e;
             }
         }
 

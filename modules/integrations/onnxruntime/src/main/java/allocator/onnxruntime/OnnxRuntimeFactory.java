@@ -1,6 +1,7 @@
 package allocator.onnxruntime;
 
 import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -117,13 +118,23 @@ public final class OnnxRuntimeFactory implements EpFactory {
             case SHARED ->
                 new ImportedAllocator(environment, null, environment.sharedAllocator(), checksFrees, effective);
         };
-        allocators.add(allocator);
+        try {
+            allocators.add(allocator);
+        } catch (Throwable e) {
+            allocator.close();
+            throw e;
+        }
         return allocator;
     }
 
     private static ImportedAllocator of(
             NativeEnvironment environment, SessionAllocator session, boolean checksFrees, AllocatorOptions options) {
-        return new ImportedAllocator(environment, session, session.allocator(), checksFrees, options);
+        try {
+            return new ImportedAllocator(environment, session, session.allocator(), checksFrees, options);
+        } catch (Throwable e) {
+            environment.release(session);
+            throw e;
+        }
     }
 
     private static void rejectArenaKeys(AllocatorOptions options) {
@@ -150,6 +161,7 @@ public final class OnnxRuntimeFactory implements EpFactory {
 
     @Override
     public synchronized void releaseAllocator(Allocator allocator) {
+        StackReserve.touch();
         if (!(allocator instanceof ImportedAllocator imported) || !allocators.remove(imported)) {
             throw new UnknownAllocatorException(
                     name() + " did not create " + allocator + ", or it is released already");

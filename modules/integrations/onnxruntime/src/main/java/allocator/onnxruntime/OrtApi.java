@@ -301,6 +301,15 @@ final class OrtApi {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
             callVoid(Function.CREATE_KEY_VALUE_PAIRS, out.address());
             final long result = out.get(JAVA_LONG, 0);
+            addPairs(result, pairs, scratch);
+            return result;
+        }
+    }
+
+    /** Adds the pairs, or releases the object if it throws. */
+    private void addPairs(long result, Map<String, String> pairs, Arena scratch) {
+        boolean isDone = false;
+        try {
             for (final Map.Entry<String, String> pair : pairs.entrySet()) {
                 try {
                     final long ignored = (long) LONG_OF_3.invokeExact(
@@ -312,7 +321,11 @@ final class OrtApi {
                     throw unexpected(e);
                 }
             }
-            return result;
+            isDone = true;
+        } finally {
+            if (!isDone) {
+                release(Function.RELEASE_KEY_VALUE_PAIRS, result);
+            }
         }
     }
 
@@ -328,10 +341,11 @@ final class OrtApi {
             final int code = (int) INT_OF_1.invokeExact(pointer(Function.GET_ERROR_CODE), status);
             final long message = (long) LONG_OF_1.invokeExact(pointer(Function.GET_ERROR_MESSAGE), status);
             final String text = withoutSource(text(message));
-            release(Function.RELEASE_STATUS, status);
             return new OnnxRuntimeException("ONNX Runtime failed in " + function + ": " + text, code, null);
         } catch (Throwable e) {
             throw unexpected(e);
+        } finally {
+            release(Function.RELEASE_STATUS, status);
         }
     }
 

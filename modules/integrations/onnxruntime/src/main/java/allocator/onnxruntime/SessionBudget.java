@@ -15,7 +15,8 @@ final class SessionBudget {
     private static final int USED = LINE;
     private static final int PEAK = 2 * LINE;
 
-    private final @Nullable SessionBudget parent;
+    /** The larger budget that this one is a part of. */
+    final @Nullable SessionBudget parent;
 
     /**
      * The bytes in use and their peak. Each is on a cache line of its own: all threads write the former, and where the
@@ -24,6 +25,13 @@ final class SessionBudget {
     private final AtomicLongArray counts = new AtomicLongArray(3 * LINE);
 
     private volatile long limit;
+
+    /**
+     * Bytes that were taken and are to be given back by whoever takes next: those of calls that could not give them
+     * back themselves, since the stack or the Java heap had ended. Raised under the monitor of this object by a plain
+     * store, which fails nowhere.
+     */
+    volatile long refund;
 
     SessionBudget(@Nullable SessionBudget parent, long limit) {
         this.parent = parent;
@@ -44,7 +52,12 @@ final class SessionBudget {
     }
 
     long used() {
-        return counts.get(USED);
+        if (refund == 0) {
+            return counts.get(USED);
+        }
+        synchronized (this) {
+            return counts.get(USED) - refund;
+        }
     }
 
     long peak() {
@@ -52,12 +65,15 @@ final class SessionBudget {
     }
 
     /**
-     * Takes bytes here and in the larger budgets, or nothing.
+     * Takes bytes here and in the larger budgets, or nothing, also if it throws for want of stack.
      *
      * @return the budget whose limit does not allow it, or {@code null} if the bytes were taken
      */
     @Nullable
     SessionBudget take(long bytes) {
+        if (refund != 0) {
+            settle();
+        }
         long before;
         do {
             before = counts.get(USED);
@@ -65,19 +81,28 @@ final class SessionBudget {
                 return this;
             }
         } while (!counts.compareAndSet(USED, before, before + bytes));
-        if (parent != null) {
+        if (parent == null) {
+            return null;
+        }
+        boolean isTaken = false;
+        try {
             final SessionBudget exhausted = parent.take(bytes);
-            if (exhausted != null) {
-                counts.addAndGet(USED, -bytes);
-                return exhausted;
+            isTaken = exhausted == null;
+            return exhausted;
+        } finally {
+            if (!isTaken) {
+                synchronized (this) {
+                    refund += bytes;
+                }
+                // Now rather than with the next take, so that a failed request leaves nothing in use.
+                settle();
             }
         }
-        return null;
     }
 
     /** Raises the peak, once memory was allocated for the bytes taken. A failed allocation leaves no peak. */
     void commit() {
-        final long value = counts.get(USED);
+        final long value = used();
         long seen = counts.get(PEAK);
         while (value > seen && !counts.compareAndSet(PEAK, seen, value)) {
             seen = counts.get(PEAK);
@@ -87,11 +112,22 @@ final class SessionBudget {
         }
     }
 
-    /** Returns bytes taken to this budget and to the larger ones. */
+    /** Returns bytes taken to this budget and to the larger ones. If it throws, it has done nothing. */
     void release(long bytes) {
-        counts.addAndGet(USED, -bytes);
-        if (parent != null) {
-            parent.release(bytes);
+        for (SessionBudget budget = this; budget != null; budget = budget.parent) {
+            try {
+                budget.counts.addAndGet(USED, -bytes);
+            } catch (Throwable e) {
+                synchronized (budget) {
+                    budget.refund += bytes;
+                }
+            }
         }
+    }
+
+    private synchronized void settle() {
+        final long bytes = refund;
+        counts.addAndGet(USED, -bytes);
+        refund = 0;
     }
 }

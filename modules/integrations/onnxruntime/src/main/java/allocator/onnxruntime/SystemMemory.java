@@ -2,6 +2,7 @@ package allocator.onnxruntime;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import allocator.provider.support.StackReserve;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
@@ -24,7 +25,7 @@ final class SystemMemory {
         try {
             return (long) MALLOC.invokeExact(byteSize);
         } catch (Throwable e) {
-            throw new IllegalStateException("malloc failed", e);
+            throw OrtApi.unexpected(e);
         }
     }
 
@@ -33,12 +34,13 @@ final class SystemMemory {
         try {
             FREE.invokeExact(address);
         } catch (Throwable e) {
-            throw new IllegalStateException("free failed", e);
+            throw OrtApi.unexpected(e);
         }
     }
 
     /** Returns whether the system can allocate {@code byteSize} bytes now. */
     static boolean canAllocate(long byteSize) {
+        StackReserve.touch(); // or the block would stay allocated where the stack ends
         final long block = allocate(byteSize);
         free(block);
         return block != 0;

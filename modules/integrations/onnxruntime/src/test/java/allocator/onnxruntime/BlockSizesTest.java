@@ -1,8 +1,10 @@
 package allocator.onnxruntime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +40,24 @@ class BlockSizesTest {
         assertEquals(model.size(), seen.size());
         model.forEach((address, byteSize) -> assertEquals(byteSize, blocks.remove(address)));
         assertEquals(0, blocks.count());
+    }
+
+    @Test
+    void aBlockIsPutBackInTheSameTable() {
+        final BlockSizes blocks = new BlockSizes();
+        for (long address = 64; address <= 64 * 500; address += 64) {
+            blocks.put(address, 10);
+        }
+        final List<long[]> tables =
+                Arrays.stream(blocks.parts).map(part -> part.addresses).toList();
+        for (long address = 64; address <= 64 * 500; address += 64) {
+            assertEquals(10, blocks.remove(address));
+            blocks.putBack(address, 20);
+        }
+        for (int i = 0; i < tables.size(); i++) {
+            assertSame(tables.get(i), blocks.parts[i].addresses);
+        }
+        assertEquals(Map.of(20L, 500), blocks.countBySize());
     }
 
     @Test

@@ -12,8 +12,8 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.HashSet;
+import java.util.Set;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -69,7 +69,7 @@ class FaultyAllocatorTest {
 
         @Test
         void anAllocatorWhoseFreeThrowsLosesOnlyItsBlocks() throws OrtException {
-            final List<Long> lost = new ArrayList<>();
+            final Set<Long> lost = new HashSet<>();
             final HeapAllocator forgetful = new HeapAllocator() {
                 @Override
                 public void free(long address) {

@@ -1,0 +1,262 @@
+package allocator.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.SpiLevel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Whatever the allocator throws, and wherever the stack ends: blocks and charges are neither lost nor invented. */
+class ExportedAllocatorTest {
+    /**
+     * Addresses without memory. No call divides the stores of a change, so each call fails as a whole or not at all.
+     */
+    private static final class Flat implements Allocator {
+        private long next = 1 << 20;
+        private long live;
+        private Supplier<Throwable> fault;
+        private boolean isFreed;
+
+        private void fail() {
+            if (fault != null) {
+                Flat.<RuntimeException>sneak(fault.get());
+            }
+        }
+
+        @SuppressWarnings("unchecked")
+        private static <T extends Throwable> void sneak(Throwable thrown) throws T {
+            throw (T) thrown;
+        }
+
+        @Override
+        public long alloc(long byteSize) {
+            if (fault != null) {
+                fail();
+            }
+            live++;
+            next += 64;
+            return next;
+        }
+
+        @Override
+        public void free(long address) {
+            if (fault != null) {
+                live -= isFreed ? 1 : 0;
+                fail();
+            }
+            live--;
+        }
+
+        @Override
+        public MemoryInfo info() {
+            return NativeEnvironment.CPU;
+        }
+
+        @Override
+        public int spiLevel() {
+            return SpiLevel.MINIMUM;
+        }
+    }
+
+    /** What a call of the allocator throws. */
+    @SuppressWarnings("ImmutableEnumChecker") // the suppliers hold nothing
+    enum Thrown {
+        OUT_OF_MEMORY(() -> new OutOfMemoryException("full", Shortage.ofDevice(NativeEnvironment.CPU, 10, 5))),
+        DEVICE(() -> new DeviceException("device", null)),
+        RUNTIME(() -> new IllegalStateException("odd")),
+        CHECKED(() -> new Exception("checked")),
+        ERROR(() -> new AssertionError("error")),
+        HEAP(() -> new OutOfMemoryError("injected")),
+        STACK(() -> new StackOverflowError("injected"));
+
+        private final Supplier<Throwable> make;
+
+        Thrown(Supplier<Throwable> make) {
+            this.make = make;
+        }
+    }
+
+    private final Flat flat = new Flat();
+    private final SessionBudget all = new SessionBudget(null, 1 << 20);
+    private final SessionBudget budget = new SessionBudget(all, AllocatorStats.UNLIMITED);
+    private final ExportedAllocator allocator = new ExportedAllocator(flat, budget, "the test", "no model");
+
+    private void assertExact(long blocks) {
+        assertEquals(blocks, flat.live);
+        assertEquals(blocks, allocator.liveBlocks());
+        assertEquals(8 * blocks, budget.used());
+        assertEquals(8 * blocks, all.used());
+    }
+
+    @Nested
+    class Faults {
+        @ParameterizedTest
+        @EnumSource
+        void anAllocationThatFailsIsNotCharged(Thrown thrown) {
+            flat.fault = thrown.make;
+            for (int i = 0; i < 10; i++) {
+                assertEquals(0, allocator.alloc(8, i % 2 == 0));
+                assertExact(0);
+            }
+            flat.fault = null;
+            allocator.free(allocator.alloc(8, false));
+            assertExact(0);
+            allocator.close();
+        }
+
+        @ParameterizedTest
+        @EnumSource
+        void aFreeThatFailsIsMadeUpForByTheNextShrink(Thrown thrown) {
+            final long block = allocator.alloc(8, false);
+            flat.fault = thrown.make;
+            flat.isFreed = thrown == Thrown.DEVICE;
+            allocator.free(block);
+            assertEquals(0, allocator.liveBlocks());
+            assertEquals(thrown == Thrown.DEVICE ? 0 : 8, all.used());
+            flat.fault = null;
+            assertEquals(0, allocator.shrink().bytesReleased());
+            assertExact(0);
+            allocator.close();
+        }
+
+        @Test
+        void aFreeThatFailsForWantOfHeapIsTriedAgainByEachClose() {
+            final long block = allocator.alloc(8, false);
+            flat.fault = Thrown.HEAP.make;
+            allocator.free(block);
+            assertThrows(OutOfMemoryError.class, allocator::close);
+            assertEquals(8, all.used());
+            flat.fault = null;
+            allocator.close();
+            assertExact(0);
+        }
+
+        @Test
+        void aFreeThatFailsAgainAtTheLastCloseIsGivenUp() {
+            final long block = allocator.alloc(8, false);
+            flat.fault = Thrown.RUNTIME.make;
+            allocator.free(block);
+            allocator.shrink();
+            assertEquals(8, all.used());
+            allocator.close();
+            assertEquals(0, all.used());
+            assertEquals(0, budget.used());
+        }
+
+        @Test
+        void manyFreesMayFail() {
+            final List<Long> blocks = new ArrayList<>();
+            for (int i = 0; i < 1000; i++) {
+                blocks.add(allocator.alloc(8, false));
+            }
+            flat.fault = Thrown.STACK.make;
+            blocks.forEach(allocator::free);
+            flat.fault = null;
+            allocator.close();
+            assertExact(0);
+        }
+    }
+
+    @Nested
+    @Timeout(60)
+    class StackEnd {
+        private final Random random = new Random(5);
+        private final List<Long> blocks = new ArrayList<>();
+        private long result;
+        private int overflows;
+
+        private void descend(int depth, Runnable operation) {
+            if (depth == 0) {
+                operation.run();
+            } else {
+                descend(depth - 1, operation);
+            }
+        }
+
+        private int deepest() {
+            int low = 0;
+            int high = 1 << 16;
+            while (low < high - 1) {
+                final int middle = (low + high) / 2;
+                try {
+                    descend(middle, () -> {});
+                    low = middle;
+                } catch (StackOverflowError e) {
+                    high = middle;
+                }
+            }
+            return low;
+        }
+
+        @Test
+        void nothingIsLost() throws InterruptedException {
+            final AtomicReference<Throwable> failure = new AtomicReference<>();
+            final Thread thread = new Thread(null, this::program, "small stack", 256 << 10);
+            thread.setUncaughtExceptionHandler((_, e) -> failure.set(e));
+            thread.start();
+            thread.join();
+            assertNull(failure.get());
+            assertTrue(overflows > 50, () -> overflows + " overflows");
+            allocator.close();
+            assertExact(0);
+        }
+
+        private void program() {
+            // A class whose initializer overflows cannot be used again.
+            flat.fault = Thrown.STACK.make;
+            assertEquals(0, allocator.alloc(8, false));
+            allocator.free(8);
+            flat.fault = null;
+            allocator.free(allocator.alloc(8, false));
+            int deepest = 0;
+            for (int i = 0; i < 1000; i++) {
+                if (i % 100 == 0) {
+                    deepest = deepest();
+                }
+                final boolean isFree = !blocks.isEmpty() && random.nextBoolean();
+                final long block = isFree ? blocks.getLast() : 0;
+                result = -1;
+                try {
+                    descend(Math.max(0, deepest + 2 - random.nextInt(1 << random.nextInt(2, 13))), () -> {
+                        if (isFree) {
+                            allocator.free(block);
+                        } else {
+                            result = allocator.alloc(8, false);
+                        }
+                        result = isFree ? 0 : result;
+                    });
+                } catch (StackOverflowError e) {
+                    overflows++;
+                }
+                if (!isFree && result > 0) {
+                    blocks.add(result);
+                } else if (isFree && result == 0) {
+                    // Freed, or owed.
+                    blocks.removeLast();
+                }
+                assertEquals(budget.used(), all.used(), "operation " + i);
+                assertEquals(8 * flat.live, all.used(), "operation " + i);
+                assertEquals(blocks.size(), allocator.liveBlocks(), "operation " + i);
+            }
+            assertTrue(allocator.stats().numAllocs() > 100);
+            blocks.forEach(allocator::free);
+        }
+    }
+}
