@@ -1,0 +1,71 @@
+package allocator.simulation.schedule;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What instrumented code has in place of an {@link IdentityHashMap}: its {@link #values} are in the order of insertion,
+ * and not in that of identity hash codes, which are others in each run.
+ *
+ * @param <K> type of the keys
+ * @param <V> type of the values
+ */
+@SuppressWarnings("ReferenceEquality") // the keys of the map are equal if they are the same
+public final class OrderedMap<K, V> extends IdentityHashMap<K, V> {
+    private static final long serialVersionUID = 1L;
+
+    private final transient List<K> order = new ArrayList<>();
+
+    /** The most entries that there were: the map has room for as many. */
+    private int room;
+
+    /** Creates an empty map. */
+    public OrderedMap() {}
+
+    /**
+     * Creates a copy.
+     *
+     * @param other a map of this class
+     */
+    @SuppressWarnings("unchecked")
+    public OrderedMap(Map<? extends K, ? extends V> other) {
+        ((OrderedMap<K, V>) other).order.forEach(key -> put(key, other.get(key)));
+    }
+
+    @Override
+    public V put(K key, V value) {
+        if (!containsKey(key)) {
+            if (size() == room) {
+                Points.allocation();
+                room++;
+            }
+            order.add(key);
+        }
+        return super.put(key, value);
+    }
+
+    @Override
+    public V remove(Object key) {
+        order.removeIf(other -> other == key);
+        return super.remove(key);
+    }
+
+    @Override
+    public Collection<V> values() {
+        return order.stream().map(this::get).toList();
+    }
+
+    @Override
+    public Set<K> keySet() {
+        throw new UnsupportedOperationException("the keys have no order here");
+    }
+
+    @Override
+    public Set<Map.Entry<K, V>> entrySet() {
+        throw new UnsupportedOperationException("the entries have no order here");
+    }
+}

@@ -1,0 +1,152 @@
+package allocator.simulation.schedule;
+
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.locks.Lock;
+import java.util.function.LongSupplier;
+
+/** What instrumented code calls. Outside a simulated program, the methods do what they stand for. */
+public final class Points {
+    private static final long NANOS_PER_STEP = 100;
+
+    private Points() {}
+
+    /** Before an access to a field that is not final, or to an atomic: another thread may go on here. */
+    public static void access() {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler != null) {
+            scheduler.reached();
+        }
+    }
+
+    /** Before a call: the stack may end here. */
+    public static void call() {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler != null) {
+            scheduler.running().called();
+        }
+    }
+
+    /** Before an object is created: the Java heap may end here. */
+    public static void allocation() {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler != null) {
+            scheduler.running().allocated();
+        }
+    }
+
+    /** Where code ensures that the stack does not end in what follows: it ends here, if at all. */
+    public static void touchStack() {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler != null) {
+            scheduler.running().touchedStack();
+        }
+    }
+
+    /** In place of the start of a {@code synchronized} block or method. */
+    public static void enter(Object monitor) {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler != null) {
+            scheduler.enter(monitor);
+        }
+    }
+
+    /** In place of the end of a {@code synchronized} block or method. */
+    public static void exit(Object monitor) {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler != null) {
+            scheduler.exit(monitor);
+        }
+    }
+
+    /** In place of {@link Object#wait()}. */
+    public static void await(Object monitor) {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler == null) {
+            throw new IllegalStateException("nothing can be awaited outside a simulated program");
+        }
+        scheduler.await(monitor);
+    }
+
+    /** In place of {@link Object#notifyAll}. */
+    public static void notifyAll(Object monitor) {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler != null) {
+            scheduler.notifyAll(monitor);
+        }
+    }
+
+    /** In place of {@link CountDownLatch#await()}. */
+    public static void await(CountDownLatch latch) {
+        while (latch.getCount() > 0) {
+            final Scheduler scheduler = Scheduler.active();
+            if (scheduler == null) {
+                throw new IllegalStateException("nothing can be awaited outside a simulated program");
+            }
+            scheduler.block();
+        }
+    }
+
+    /** At the start of the initialization of a class. */
+    public static void beginInitialization() {
+        Scheduler.initialize(1);
+    }
+
+    /** At the end of the initialization of a class. */
+    public static void endInitialization() {
+        Scheduler.initialize(-1);
+    }
+
+    /** In place of {@code ConcurrentHashMap.newKeySet()}, whose order is another one in each run. */
+    public static <T> Set<T> newKeySet() {
+        return new OrderedSet<>();
+    }
+
+    /** In place of {@link Lock#lock}. */
+    public static void lock(Lock lock) {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler == null) {
+            lock.lock();
+            return;
+        }
+        scheduler.reached();
+        while (!lock.tryLock()) {
+            scheduler.block();
+        }
+    }
+
+    /** In place of {@link Thread#onSpinWait} and {@link Thread#yield}. */
+    public static void pause() {
+        final Scheduler scheduler = Scheduler.active();
+        if (scheduler != null) {
+            scheduler.block();
+        }
+    }
+
+    /** In place of {@link Thread#threadId}, which is another one in each run. */
+    public static long threadId(Thread thread) {
+        final Scheduler scheduler = Scheduler.active();
+        return scheduler == null ? 0 : scheduler.number();
+    }
+
+    /** In place of {@link System#nanoTime}: the time passes with the steps. */
+    public static long nanoTime() {
+        final Scheduler scheduler = Scheduler.active();
+        return scheduler == null ? 0 : scheduler.steps() * NANOS_PER_STEP;
+    }
+
+    /** In place of {@code System::nanoTime}. */
+    public static LongSupplier clock() {
+        return Points::nanoTime;
+    }
+
+    /** In place of {@code LockSupport.parkNanos(nanos)}. */
+    public static void pause(long nanos) {
+        pause();
+    }
+
+    /** In place of {@code LockSupport.parkNanos(blocker, nanos)}. */
+    public static void pause(Object blocker, long nanos) {
+        pause();
+    }
+}

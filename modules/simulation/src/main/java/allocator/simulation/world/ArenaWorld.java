@@ -1,0 +1,351 @@
+package allocator.simulation.world;
+
+import allocator.arena.ArenaConfig;
+import allocator.arena.BfcArena;
+import allocator.arena.ExtendStrategy;
+import allocator.arena.PlacementPolicy;
+import allocator.arena.bump.BumpAllocator;
+import allocator.arena.bump.BumpConfig;
+import allocator.simulation.Op;
+import allocator.simulation.World;
+import allocator.simulation.schedule.Scheduler;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.function.LongSupplier;
+
+/**
+ * An arena on a simulated device, with streams. Each thread has two streams of its own; all threads free all blocks.
+ */
+public final class ArenaWorld implements World {
+    private static final int STREAMS = 2;
+
+    /** What is called of an arena. */
+    private interface Subject {
+        long alloc(long byteSize);
+
+        long allocOnStream(long byteSize, SyncStream stream);
+
+        long reserve(long byteSize);
+
+        void free(long address);
+
+        void endRun(SyncStream stream);
+
+        void releaseStream(SyncStream stream);
+
+        void shrink();
+
+        AllocatorStats stats();
+
+        void verify();
+
+        void close();
+    }
+
+    private final Model model = new Model();
+    private final SimulatedDevice device;
+    private final Subject subject;
+    private final String description;
+    private final int largest;
+    private final Map<Integer, SimulatedStream> streams = new HashMap<>();
+    private final Map<Integer, Long> seenFailures = new HashMap<>();
+    private long failures;
+
+    private ArenaWorld(SplittableRandom random, boolean isBump) {
+        largest = 1 << random.nextInt(8, 18);
+        final long limit = random.nextBoolean() ? 0 : 1L << random.nextInt(14, 20);
+        final long capacity = random.nextInt(3) == 0 ? 1L << random.nextInt(14, 20) : Long.MAX_VALUE;
+        final int[] rates = {0, 0, 0, 30, 8, 2};
+        device = new SimulatedDevice(
+                random.split(),
+                model,
+                capacity,
+                limit == 0 ? Long.MAX_VALUE : limit,
+                rates[random.nextInt(rates.length)]);
+        if (isBump) {
+            final BumpConfig config = bumpConfig(random);
+            subject = new Bump(new BumpAllocator(device, config, limit, AllocatorOptions.EMPTY));
+            description = config + ", " + device;
+        } else {
+            final ArenaConfig config = arenaConfig(random, limit);
+            subject = new Bfc(new BfcArena(device, config));
+            description = config + ", " + device;
+        }
+    }
+
+    /**
+     * Opens an arena with best fit or quick fit.
+     *
+     * @param random decides about the settings
+     * @return the arena
+     */
+    public static World bfc(SplittableRandom random) {
+        return new ArenaWorld(random, false);
+    }
+
+    /**
+     * Opens a bump allocator.
+     *
+     * @param random decides about the settings
+     * @return the allocator
+     */
+    public static World bump(SplittableRandom random) {
+        return new ArenaWorld(random, true);
+    }
+
+    private static ArenaConfig arenaConfig(SplittableRandom random, long limit) {
+        return new ArenaConfig(
+                random.nextBoolean() ? ExtendStrategy.POWER_OF_TWO : ExtendStrategy.SAME_AS_REQUESTED,
+                1 << random.nextInt(8, 16),
+                1 << random.nextInt(8, 16),
+                1 << random.nextInt(8, 16),
+                1 << random.nextInt(8, 18),
+                limit,
+                random.nextBoolean() ? PlacementPolicy.BEST_FIT : PlacementPolicy.QUICK_FIT,
+                random.nextInt(1 << 14),
+                1 + random.nextInt(3),
+                random.nextBoolean());
+    }
+
+    private static BumpConfig bumpConfig(SplittableRandom random) {
+        final long initial = 1L << random.nextInt(8, 14);
+        return new BumpConfig(
+                initial,
+                random.nextBoolean() ? 0 : 1L << random.nextInt(8, 16),
+                random.nextBoolean() ? 0 : initial << random.nextInt(4));
+    }
+
+    @Override
+    public void perform(int thread, Op op) {
+        final SimulatedStream stream = stream(thread, op.b());
+        final long byteSize = 1L + op.a() % largest;
+        switch (op.kind()) {
+            case ALLOC -> allocate(byteSize, null, () -> subject.alloc(byteSize));
+            case ALLOC_ON_STREAM -> allocate(byteSize, stream, () -> subject.allocOnStream(byteSize, stream));
+            case RESERVE -> allocate(byteSize, null, () -> subject.reserve(byteSize));
+            case FREE -> free(op.a());
+            case END_RUN -> end(stream, () -> subject.endRun(stream));
+            case CLOSE_STREAM -> {
+                final boolean isReleased = end(stream, () -> subject.releaseStream(stream));
+                model.closed(stream); // a call that failed may have had its effect
+                if (isReleased) {
+                    streams.remove(key(thread, op.b()));
+                    stream.close();
+                }
+            }
+            case WAIT -> {
+                final SimulatedStream producer = stream(op.a() % 2, op.a() / 2);
+                attempt(() -> stream.waitFor(producer));
+            }
+            case SHRINK -> attempt(subject::shrink);
+            case STATS ->
+                attempt(() -> {
+                    final AllocatorStats stats = subject.stats();
+                    verifyFailures(thread, stats);
+                });
+            default -> throw new IllegalArgumentException(op.toString());
+        }
+    }
+
+    private static int key(int thread, int choice) {
+        return thread * STREAMS + choice % STREAMS;
+    }
+
+    private SimulatedStream stream(int thread, int choice) {
+        return streams.computeIfAbsent(key(thread, choice), key -> new SimulatedStream());
+    }
+
+    private void allocate(long byteSize, SyncStream stream, LongSupplier allocation) {
+        final long address;
+        try {
+            address = Scheduler.call(allocation);
+        } catch (OutOfMemoryException e) {
+            failures++;
+            Model.requireSimulated(e, device.mayFail());
+            return;
+        } catch (Throwable e) {
+            Model.requireSimulated(e, false);
+            return;
+        }
+        model.allocated(address, byteSize, stream);
+    }
+
+    private void free(int choice) {
+        final Model.Block block = model.remove(choice);
+        if (block == null) {
+            return;
+        }
+        try {
+            Scheduler.call(() -> subject.free(block.address()));
+        } catch (DeviceException e) {
+            Model.requireSimulated(e, false); // the block is free, although the device has not taken its memory back
+        } catch (Throwable e) {
+            Model.requireSimulated(e, false);
+            model.restore(block);
+        }
+    }
+
+    /** Unbinds a stream's memory; returns whether that has been done. */
+    private boolean end(SyncStream stream, Runnable call) {
+        model.beginEnd(stream);
+        try {
+            Scheduler.call(call);
+            return true;
+        } catch (Throwable e) {
+            Model.requireSimulated(e, false);
+            return !Model.isOfOwnCode(e);
+        } finally {
+            model.endEnd(stream);
+        }
+    }
+
+    private static void attempt(Runnable call) {
+        try {
+            Scheduler.call(call);
+        } catch (Throwable e) {
+            Model.requireSimulated(e, false);
+        }
+    }
+
+    private void verifyFailures(int thread, AllocatorStats stats) {
+        final long before = seenFailures.getOrDefault(thread, 0L);
+        final long now = stats.numFailedAllocs();
+        Model.require(before <= now, "failed allocations were " + before + " and are " + now);
+        Model.require(now <= failures + 100, "failed allocations are " + now);
+        seenFailures.put(thread, now);
+    }
+
+    @Override
+    public void finish() {
+        model.requireNoViolation();
+        device.repair();
+        subject.verify();
+        final AllocatorStats stats = subject.stats();
+        Model.require(
+                stats.requestedBytesInUse() == model.liveBytes(),
+                model.liveBytes() + " bytes are live, not as in " + stats);
+        Model.require(stats.numAllocs() == model.allocs(), model.allocs() + " allocations, not as in " + stats);
+        Model.require(stats.bytesHeld() == device.bytesOut(), device.bytesOut() + " bytes are out, not as in " + stats);
+        Model.require(stats.numFailedAllocs() == failures, failures + " requests failed, not as in " + stats);
+        for (final Model.Block block : model.removeAll()) {
+            subject.free(block.address());
+        }
+        subject.verify();
+        Model.require(subject.stats().bytesInUse() == 0, "nothing is live, not as in " + subject.stats());
+        subject.close();
+        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the close");
+    }
+
+    @Override
+    public String toString() {
+        return description + ", sizes up to " + largest;
+    }
+
+    private record Bfc(BfcArena arena) implements Subject {
+        @Override
+        public long alloc(long byteSize) {
+            return arena.alloc(byteSize);
+        }
+
+        @Override
+        public long allocOnStream(long byteSize, SyncStream stream) {
+            return arena.allocOnStream(byteSize, stream);
+        }
+
+        @Override
+        public long reserve(long byteSize) {
+            return arena.reserve(byteSize);
+        }
+
+        @Override
+        public void free(long address) {
+            arena.free(address);
+        }
+
+        @Override
+        public void endRun(SyncStream stream) {
+            arena.endRun(stream);
+        }
+
+        @Override
+        public void releaseStream(SyncStream stream) {
+            arena.releaseStream(stream);
+        }
+
+        @Override
+        public void shrink() {
+            arena.shrink();
+        }
+
+        @Override
+        public AllocatorStats stats() {
+            return arena.stats();
+        }
+
+        @Override
+        public void verify() {
+            arena.checkConsistency();
+        }
+
+        @Override
+        public void close() {
+            arena.close();
+        }
+    }
+
+    private record Bump(BumpAllocator allocator) implements Subject {
+        @Override
+        public long alloc(long byteSize) {
+            return allocator.alloc(byteSize);
+        }
+
+        @Override
+        public long allocOnStream(long byteSize, SyncStream stream) {
+            return allocator.allocOnStream(byteSize, stream);
+        }
+
+        @Override
+        public long reserve(long byteSize) {
+            return allocator.reserve(byteSize);
+        }
+
+        @Override
+        public void free(long address) {
+            allocator.free(address);
+        }
+
+        @Override
+        public void endRun(SyncStream stream) {
+            allocator.endRun(stream);
+        }
+
+        @Override
+        public void releaseStream(SyncStream stream) {
+            allocator.releaseStream(stream);
+        }
+
+        @Override
+        public void shrink() {
+            allocator.shrink();
+        }
+
+        @Override
+        public AllocatorStats stats() {
+            return allocator.stats();
+        }
+
+        @Override
+        public void verify() {}
+
+        @Override
+        public void close() {
+            allocator.close();
+        }
+    }
+}

@@ -1,0 +1,188 @@
+package allocator.simulation.world;
+
+import allocator.simulation.schedule.Points;
+import allocator.simulation.schedule.Scheduler;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.SpiLevel;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+
+/**
+ * A device that hands out the lowest free addresses, so that they come again soon, and whose calls fail at random with
+ * anything. Other threads go on during each call.
+ */
+final class SimulatedDevice implements Allocator {
+    static final MemoryInfo INFO = new MemoryInfo(
+            "Simulated", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
+
+    /** Marks a failure as simulated. */
+    static final String MESSAGE = "simulated device failure";
+
+    private static final long FIRST = 1 << 20;
+
+    private final SplittableRandom random;
+    private final Model model;
+    private final long capacity;
+    private final long limit;
+
+    /** Whether a free that throws a {@link DeviceException} has freed the block, as of an allocator. */
+    private boolean isAllocator;
+
+    /** One of so many calls fails; 0 if none does. */
+    private int faultEvery;
+
+    private final TreeMap<Long, Long> out = new TreeMap<>();
+    private long bytesOut;
+
+    /**
+     * Creates a device.
+     *
+     * @param limit the most that its user may take
+     */
+    SimulatedDevice(SplittableRandom random, Model model, long capacity, long limit, int faultEvery) {
+        this.random = random;
+        this.model = model;
+        this.capacity = capacity;
+        this.limit = limit;
+        this.faultEvery = faultEvery;
+    }
+
+    /**
+     * Makes this device fail as an allocator may: a free that throws a {@link DeviceException} has had its effect, and
+     * one that throws anything else has had none.
+     */
+    SimulatedDevice asAllocator() {
+        isAllocator = true;
+        return this;
+    }
+
+    /** Fails sometimes, as a call that takes nothing and gives nothing back. */
+    void call() {
+        Points.access();
+        Scheduler.outside(() -> {
+            failSometimes(0);
+            return 0;
+        });
+    }
+
+    /** Fails sometimes, without a {@link DeviceException}: what is to be given back has not been taken. */
+    void callToGiveBack() {
+        try {
+            call();
+        } catch (DeviceException e) {
+            throw new IllegalStateException(MESSAGE, e);
+        }
+    }
+
+    /** Makes one of so many calls fail. */
+    void failEvery(int calls) {
+        faultEvery = calls;
+    }
+
+    /** Lets no further call fail. */
+    void repair() {
+        faultEvery = 0;
+    }
+
+    long bytesOut() {
+        return bytesOut;
+    }
+
+    boolean mayFail() {
+        return faultEvery > 0 || capacity < Long.MAX_VALUE || limit < Long.MAX_VALUE;
+    }
+
+    @Override
+    public long alloc(long byteSize) {
+        Points.access();
+        return Scheduler.outside(() -> take(byteSize));
+    }
+
+    private long take(long byteSize) {
+        failSometimes(byteSize);
+        if (byteSize > capacity - bytesOut) {
+            throw new OutOfMemoryException(MESSAGE, Shortage.ofDevice(INFO, byteSize, capacity - bytesOut));
+        }
+        long address = FIRST;
+        for (final Map.Entry<Long, Long> taken : out.entrySet()) {
+            if (address + byteSize <= taken.getKey()) {
+                break;
+            }
+            address = (taken.getKey() + taken.getValue() + 255) & -256;
+        }
+        out.put(address, byteSize);
+        bytesOut += byteSize;
+        Model.require(bytesOut <= limit, bytesOut + " bytes are out, beyond the limit of " + limit);
+        return address;
+    }
+
+    @Override
+    public void free(long address) {
+        Points.access();
+        Scheduler.outside(() -> {
+            giveBack(address);
+            return 0;
+        });
+    }
+
+    private void giveBack(long address) {
+        if (!out.containsKey(address)) {
+            throw new ForeignAddressException(address, "the simulated device has not handed it out");
+        }
+        DeviceException failure = null;
+        try {
+            failSometimes(0);
+        } catch (DeviceException e) {
+            if (!isAllocator) {
+                throw e;
+            }
+            failure = e;
+        }
+        final long byteSize = out.get(address);
+        model.requireNoneLive(address, byteSize);
+        out.remove(address);
+        bytesOut -= byteSize;
+        model.forgetFreed(address, byteSize);
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    private void failSometimes(long byteSize) {
+        if (faultEvery > 0 && random.nextInt(faultEvery) == 0) {
+            switch (random.nextInt(6)) {
+                case 0 -> throw new OutOfMemoryException(MESSAGE, Shortage.ofDevice(INFO, Math.max(byteSize, 1), 0));
+                case 1 -> throw new DeviceException(MESSAGE, null);
+                case 2 -> throw new IllegalStateException(MESSAGE);
+                case 3 -> throw new LinkageError(MESSAGE);
+                case 4 -> throw new OutOfMemoryError(MESSAGE);
+                default -> throw new StackOverflowError(MESSAGE);
+            }
+        }
+    }
+
+    @Override
+    public MemoryInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public int spiLevel() {
+        return SpiLevel.MINIMUM;
+    }
+
+    @Override
+    public String toString() {
+        return "device of " + capacity + " bytes, limit " + limit + ", a fault in " + faultEvery + " calls";
+    }
+}

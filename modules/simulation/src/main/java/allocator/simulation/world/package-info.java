@@ -1,0 +1,2 @@
+/** The systems under test, each with its model. */
+package allocator.simulation.world;

@@ -1,0 +1,25 @@
+package allocator.simulation.structure;
+
+import allocator.arena.upstream.BriefLock;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.junit.jupiter.api.Test;
+
+public class BriefLockModelTest {
+    private final BriefLock lock = new BriefLock();
+    private int count;
+
+    @Operation
+    public int increment() {
+        lock.lock();
+        try {
+            return ++count;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Test
+    void oneThreadAtATimeHoldsTheLock() {
+        ModelCheck.check(BriefLockModelTest.class);
+    }
+}

@@ -1,0 +1,66 @@
+package allocator.simulation.structure;
+
+import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
+
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+
+/**
+ * Runs random programs of two threads on one structure, each under many schedules, and requires that every result is
+ * one that a sequential run can have. The system properties {@code allocator.modelcheck.programs} and
+ * {@code allocator.modelcheck.schedules} set how many.
+ */
+public final class ModelCheck {
+    private static final int PROGRAMS = Integer.getInteger("allocator.modelcheck.programs", 3);
+    private static final int SCHEDULES = Integer.getInteger("allocator.modelcheck.schedules", 50);
+
+    /** Table sizes are no endless loops, and neither is the stack that is touched. */
+    private static final int MOST_REPETITIONS = 100_000;
+
+    private ModelCheck() {}
+
+    /**
+     * Checks a structure.
+     *
+     * @param structure a class whose constructor makes the structure and whose marked methods operate on it
+     */
+    public static void check(Class<?> structure) {
+        check(structure, SCHEDULES);
+    }
+
+    /**
+     * Checks a structure of many parts, under a fifth of the schedules.
+     *
+     * @param structure a class as for {@link #check(Class)}
+     * @param guarded packages or classes whose methods are called under a lock of the structure, one step each
+     */
+    public static void checkParts(Class<?> structure, String... guarded) {
+        check(structure, SCHEDULES / 5, guarded);
+    }
+
+    private static void check(Class<?> structure, int schedules, String... guarded) {
+        final ModelCheckingOptions options = new ModelCheckingOptions()
+                .iterations(PROGRAMS)
+                .invocationsPerIteration(schedules)
+                .threads(2)
+                .actorsBefore(1)
+                .actorsPerThread(3)
+                .actorsAfter(1)
+                .loopBound(MOST_REPETITIONS)
+                .recursionBound(MOST_REPETITIONS)
+                .addGuarantee(forClasses("allocator.provider.support.StackReserve")
+                        .allMethods()
+                        .ignore())
+                .addGuarantee(
+                        forClasses(name -> isIn(guarded, name)).allMethods().treatAsAtomic());
+        options.check(structure);
+    }
+
+    private static boolean isIn(String[] guarded, String name) {
+        for (final String prefix : guarded) {
+            if (name.startsWith(prefix)) {
+                return true;
+            }
+        }
+        return false;
+    }
+}
