@@ -37,7 +37,7 @@ struct Trace {
   int streams = 1;
 
   explicit Trace(const std::string& path) {
-    FILE* pipe = popen(("gzip -dc '" + path + "'").c_str(), "r");
+    FILE* pipe = popen(("gzip -dcf '" + path + "'").c_str(), "r");
     char line[256];
     if (pipe == nullptr || std::fgets(line, sizeof line, pipe) == nullptr) fail("cannot read " + path);
     while (std::fgets(line, sizeof line, pipe) != nullptr) {

@@ -8,17 +8,19 @@ import allocator.spi.SyncStream;
 import allocator.trace.Replay;
 import allocator.trace.ReplayResult;
 import allocator.trace.Trace;
+import allocator.trace.TraceException;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 
 /**
- * Replays a bundled trace through one provider: through a session as {@code allocator replay} does, and by calling the
- * provider directly. Memory is not touched.
+ * Replays a trace through one provider: through a session as {@code allocator replay} does, and by calling the provider
+ * directly. Memory is not touched.
  *
- * <p>Arguments: results file, provider, trace. Start a JVM for each trace, so that the first replay is the first in its
- * JVM.
+ * <p>Arguments: results file, provider, trace: a file or the name of a bundled one. Start a JVM for each trace, so that
+ * the first replay is the first in its JVM.
  */
 public final class ReplayBenchmark {
     private static final int WARM_UP_ROUNDS = 200;
@@ -43,9 +45,21 @@ public final class ReplayBenchmark {
     public static void main(String[] args) throws Exception {
         final Path file = Path.of(args[0]);
         final String provider = args[1];
-        final Trace trace = Trace.bundled(args[2]);
-        throughASession(provider, trace, new Results(file, provider), args[2]);
-        new ReplayBenchmark(trace).directly(provider, new Results(file, provider + " direct"), args[2]);
+        final Trace trace = load(args[2]);
+        final String workload = workload(trace);
+        throughASession(provider, trace, new Results(file, provider), workload);
+        new ReplayBenchmark(trace).directly(provider, new Results(file, provider + " direct"), workload);
+    }
+
+    /** Reads a file, as {@code allocator replay} does, or a bundled trace if there is no such file. */
+    static Trace load(String name) throws TraceException {
+        final Path file = Path.of(name);
+        return Files.exists(file) || !Trace.bundledNames().contains(name) ? Trace.read(file) : Trace.bundled(name);
+    }
+
+    /** Returns a trace's name as the results have it: up to the first dot, as the rivals do, without commas. */
+    static String workload(Trace trace) {
+        return trace.name().replaceFirst("\\..*", "").replace(',', '_');
     }
 
     private static void throughASession(String provider, Trace trace, Results results, String workload) {
