@@ -64,8 +64,8 @@ public final class EnvironmentBuilder {
      * Without a call all providers may load.
      *
      * <p>The module that provides a factory decides, not that of the factory's class. If modules on the module path
-     * cannot be told apart, since they declare one type and only some of them may load, those whose package is exported
-     * are constructed, and the others are reported and not used.
+     * cannot be distinguished, since they declare one type and only some of them may load, those whose package is
+     * exported are constructed, and the others are reported and not used.
      *
      * @param modulesOrClasses names of modules, or of classes as {@code provides ... with} and
      *     {@code META-INF/services} name them, since those of the class path have no module

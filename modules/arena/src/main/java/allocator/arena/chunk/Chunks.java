@@ -22,7 +22,7 @@ import java.util.BitSet;
  * merged, see {@link QuickFit}; its stamp is in the second table.
  *
  * <p>The first two words and the owner of each chunk are the truth about a region: everything else in a lane, the
- * indexes and the sums, follows from them, and {@link Repair} makes it anew from them. So each change of them is one
+ * indexes and the sums, follows from them, and {@link Repair} rebuilds it from them. So each change of them is one
  * step, whose stores no call divides: a call fails where the stack ends, a store does not.
  *
  * <p>Handles are dense and reused, last retired first. The tables are plain arrays, as every call reads them some

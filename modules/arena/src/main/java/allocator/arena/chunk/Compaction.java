@@ -3,7 +3,7 @@ package allocator.arena.chunk;
 import allocator.arena.chunk.StreamSlots.Slot;
 
 /**
- * Gives back Java heap: makes the tables of a lane anew, about as large as what they hold.
+ * Gives back Java heap: rebuilds the tables of a lane, about as large as what they hold.
  *
  * <p>All room is made first. Then the records move to smaller tables in a few stores, and {@link Repair} fills the
  * smaller indexes from them, for which it needs no further room. If the Java heap ends, nothing has changed.

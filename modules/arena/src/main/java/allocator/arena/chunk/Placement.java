@@ -124,7 +124,7 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
     abstract long cachedGranules();
 
     /**
-     * Makes all that follows from the chunks anew after an operation failed half way. A chunk that was being taken is
+     * Rebuilds all that follows from the chunks after an operation failed half way. A chunk that was being taken is
      * free again, and everything else is as the chunks' records say. Takes time proportional to the number of chunks.
      * If it fails itself, it can be repeated.
      *

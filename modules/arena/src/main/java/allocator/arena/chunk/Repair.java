@@ -3,8 +3,8 @@ package allocator.arena.chunk;
 import java.util.BitSet;
 
 /**
- * Makes the tables of a lane anew from the records of its chunks, after an operation failed half way: where the stack
- * or the heap ended, or a stream threw.
+ * Rebuilds the tables of a lane from the records of its chunks, after an operation failed half way: where the stack or
+ * the heap ended, or a stream threw.
  *
  * <p>{@link Chunks} changes the records of a region in single steps, so at every moment they say which memory is live,
  * cached or free, and whose it is. Neighbours may be free and not yet merged; they are merged here.

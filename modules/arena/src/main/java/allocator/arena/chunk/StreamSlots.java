@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Each owner has indexes of its own. With more than {@value #FEW} slots there are {@linkplain #all indexes} of the
  * free memory of all streams as well, so that a search need not visit each of them.
  *
- * <p>Changes are made while {@link Placement#step} says that the indexes may be torn: {@link Repair} makes them anew.
+ * <p>Changes are made while {@link Placement#step} says that the indexes may be torn: {@link Repair} rebuilds them.
  */
 final class StreamSlots {
     /** The number of the slot of memory that is bound to no stream. */
@@ -215,7 +215,7 @@ final class StreamSlots {
         byStream[chain] = slot;
     }
 
-    /** Makes the table of streams anew from the slots. */
+    /** Rebuilds the table of streams from the slots. */
     void relist() {
         Arrays.fill(byStream, null);
         for (int number = 1; number < count; number++) {
@@ -271,7 +271,7 @@ final class StreamSlots {
         return new Smaller();
     }
 
-    /** Replaces the table by a smaller one, and numbers the slots anew. The indexes are torn then. */
+    /** Replaces the table by a smaller one, and renumbers the slots. The indexes are torn then. */
     void become(Smaller smaller) {
         latest = slots[UNBOUND];
         for (int number = 1; number < count; number++) {

@@ -27,9 +27,9 @@ final class SessionBudget {
     private volatile long limit;
 
     /**
-     * Bytes that were taken and are to be given back by whoever takes next: those of calls that could not give them
-     * back themselves, since the stack or the Java heap had ended. Raised under the monitor of this object by a plain
-     * store, which fails nowhere.
+     * Bytes that were taken and the next take gives back: those of calls that could not give them back themselves,
+     * since the stack or the Java heap had ended. Raised under the monitor of this object by a plain store, which fails
+     * nowhere.
      */
     volatile long refund;
 

@@ -146,7 +146,7 @@ public final class References<A extends Allocator> {
         }
     }
 
-    /** Returns how many allocators the table has had room for since it was last made anew. */
+    /** Returns how many allocators the table has had room for since it was last rebuilt. */
     synchronized int mostUsers() {
         return mostUsers;
     }

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A service loader shows of a provider only the type that it makes, and this may be a class of another module, or
  * {@link EpFactory} itself. Which modules make that type follows from the descriptors of all modules. If some of them
- * may load and others may not, the providers of that type cannot be told apart: none is constructed by the loader.
+ * may load and others may not, the providers of that type cannot be distinguished: none is constructed by the loader.
  */
 final class PathProviders {
     /** One that makes factories of a type; {@code declaration} is {@code null} on the class path. */
