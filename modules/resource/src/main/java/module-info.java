@@ -14,6 +14,7 @@ module java.allocator.resource {
 
     exports allocator.resource;
     exports allocator.resource.budget;
+    exports allocator.resource.leak;
     exports allocator.resource.log;
     exports allocator.resource.tracked;
     exports allocator.resource.typed;

@@ -3,6 +3,7 @@ package allocator.resource;
 import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.RequestBudgetResource;
+import allocator.resource.leak.LeakTrackingResource;
 import allocator.resource.log.LoggingResource;
 import allocator.resource.log.RmmLog;
 import allocator.resource.log.TraceLog;

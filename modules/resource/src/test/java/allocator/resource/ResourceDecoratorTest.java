@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.resource.budget.Budget;
 import allocator.resource.budget.RequestBudgetResource;
+import allocator.resource.leak.LeakTrackingResource;
 import allocator.resource.log.LoggingResource;
 import allocator.resource.log.TraceLog;
 import java.io.StringWriter;

@@ -6,6 +6,7 @@ import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.PressureLadder;
 import allocator.resource.budget.RequestBudgetResource;
+import allocator.resource.leak.LeakTrackingResource;
 import allocator.resource.log.LoggingResource;
 import allocator.resource.log.ResourceLog;
 import allocator.spi.OutOfMemoryException;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.resource.budget.Budget;
 import allocator.resource.budget.BudgetResource;
 import allocator.resource.budget.RequestBudgetResource;
+import allocator.resource.leak.LeakTrackingResource;
 import allocator.spi.MemoryInfo;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;

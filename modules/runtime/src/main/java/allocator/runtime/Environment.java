@@ -4,6 +4,7 @@ import allocator.provider.support.StackReserve;
 import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.LoadedFactory;
+import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.Cleanup;

@@ -3,6 +3,7 @@ package allocator.runtime;
 import allocator.runtime.AllocatorReport.Setting;
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.discovery.Causes;
+import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Lease;
 import allocator.spi.Allocator;

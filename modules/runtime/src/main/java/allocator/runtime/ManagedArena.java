@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.runtime.discovery.Log;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;

@@ -3,6 +3,7 @@ package allocator.runtime;
 import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.discovery.Causes;
 import allocator.runtime.discovery.LoadedFactory;
+import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.Cleanup;

@@ -3,6 +3,7 @@ package allocator.runtime;
 import allocator.provider.support.StackReserve;
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.SessionPlanner.Plan;
+import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.Allocator;

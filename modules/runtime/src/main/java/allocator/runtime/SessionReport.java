@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.runtime.discovery.Log;
 import allocator.runtime.options.OptionPlace;
 import allocator.spi.OptionKey;
 import java.util.List;

@@ -1,6 +1,7 @@
 package allocator.runtime;
 
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Cleanup;

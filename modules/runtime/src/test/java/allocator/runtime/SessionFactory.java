@@ -1,6 +1,5 @@
 package allocator.runtime;
 
-import allocator.provider.support.StackReserve;
 import allocator.runtime.options.OptionPlace;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
@@ -122,10 +121,8 @@ final class SessionFactory extends ForwardingFactory {
             return managed.reserve(byteSize);
         }
 
-        /** Frees with stack in reserve: what a free does where the stack ends, the provider's own kit run proves. */
         @Override
         public void free(long address) {
-            StackReserve.touch();
             managed.free(address);
         }
 

@@ -1,5 +1,6 @@
 package allocator.arena.chunk;
 
+import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /** The cached chunks of {@link QuickFit}: a stack for each owner and size class, linked through the chunks' records. */

@@ -1,5 +1,6 @@
 package allocator.arena.chunk;
 
+import allocator.provider.support.HeapSize;
 import java.util.Arrays;
 
 /**

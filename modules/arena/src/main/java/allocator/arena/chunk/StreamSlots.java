@@ -1,5 +1,6 @@
 package allocator.arena.chunk;
 
+import allocator.provider.support.HeapSize;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;

@@ -1,8 +1,12 @@
-package allocator.resource;
+package allocator.resource.leak;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.resource.FakeResource;
+import allocator.resource.MemoryKind;
+import allocator.resource.MemoryResource;
+import allocator.resource.ResourceDecorator;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;

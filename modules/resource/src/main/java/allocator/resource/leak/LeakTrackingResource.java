@@ -1,6 +1,9 @@
-package allocator.resource;
+package allocator.resource.leak;
 
-import allocator.resource.LeakTracker.Allocation;
+import allocator.resource.MemoryResource;
+import allocator.resource.ResourceDecorator;
+import allocator.resource.TakenBackException;
+import allocator.resource.leak.LeakTracker.Allocation;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;

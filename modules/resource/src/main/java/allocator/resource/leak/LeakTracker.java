@@ -1,6 +1,7 @@
-package allocator.resource;
+package allocator.resource.leak;
 
 import allocator.provider.support.StackReserve;
+import allocator.resource.MemoryResource;
 import allocator.resource.base.AddressTable;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;

@@ -1,4 +1,4 @@
-package allocator.resource;
+package allocator.resource.leak;
 
 import java.util.List;
 

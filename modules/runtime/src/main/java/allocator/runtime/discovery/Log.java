@@ -1,30 +1,29 @@
-package allocator.runtime;
+package allocator.runtime.discovery;
 
-import allocator.runtime.discovery.Causes;
 import java.lang.System.Logger.Level;
 
 /** The module's one logger, {@code allocator.runtime}. A log that fails, for lack of heap or stack, is ignored. */
-final class Log {
+public final class Log {
     private static final System.Logger LOGGER = System.getLogger("allocator.runtime");
 
     private Log() {}
 
-    static void info(String message) {
+    public static void info(String message) {
         log(Level.INFO, message);
     }
 
-    static void debug(String message) {
+    public static void debug(String message) {
         log(Level.DEBUG, message);
     }
 
-    static void warning(String message) {
+    public static void warning(String message) {
         log(Level.WARNING, message);
     }
 
     /**
      * Logs that an operation failed, in one line; the stack trace, which may have a thousand, goes to {@code DEBUG}.
      */
-    static void failed(String operation, Object what, Throwable thrown) {
+    public static void failed(String operation, Object what, Throwable thrown) {
         try {
             final String message = operation + " of " + what + " failed";
             LOGGER.log(Level.WARNING, message + ": " + Causes.describe(thrown));

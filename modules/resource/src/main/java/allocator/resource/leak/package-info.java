@@ -1,0 +1,2 @@
+/** Tracking of live allocations, to find leaks: what is outstanding, with its size, its thread and its call site. */
+package allocator.resource.leak;
