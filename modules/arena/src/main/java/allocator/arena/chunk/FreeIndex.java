@@ -7,13 +7,14 @@ import java.util.Arrays;
  * An index of free memory in the order of {@link SizeOrder}. Finds the best fit in time logarithmic in the number of
  * entries, and constant as long as sizes are spread out.
  *
- * <p>A new index is one tree of {@link SortedTrees}, so that an index of few entries takes little Java heap.
- * {@link #ensureClasses} divides it into classes, which are faster and take some 12 KiB for a region of 1 GiB.
+ * <p>A new index has one class of entries, so that an index of few entries takes little Java heap.
+ * {@link #ensureClasses} divides it into {@value #STEPS} classes in each octave of sizes, which are faster and take
+ * some 12 KiB for a region of 1 GiB.
  *
- * <p>The upper bits of a key select one of the classes, {@value #STEPS} in each octave of sizes; a bitmap says which
- * classes have entries. The least entry of a class is stored with the class, the others are a tree of
- * {@link SortedTrees}: most classes have one entry, and most requests take the least. As a class is a range of keys,
- * the order is exact. ONNX Runtime's bin is the octave, except that its last bin takes all larger sizes.
+ * <p>The upper bits of a key select a class; a bitmap says which classes have entries. The least entry of a class is
+ * stored with the class, the others are a tree of {@link SortedTrees}: most classes have one entry, and most requests
+ * take the least. As a class is a range of keys, the order is exact. ONNX Runtime's bin is the octave, except that its
+ * last bin takes all larger sizes.
  */
 final class FreeIndex {
     static final int NONE = Chunks.NONE;
@@ -21,22 +22,31 @@ final class FreeIndex {
     private static final int STEP_BITS = 5;
     private static final int STEPS = 1 << STEP_BITS;
     private static final int CLASS_SHIFT = SizeOrder.OCTAVE_SHIFT - STEP_BITS;
-    private static final int MAX_CLASSES = classOf(SizeOrder.first(Chunks.MAX_REGION_GRANULES)) + STEPS;
-    private static final long[] NO_WORDS = {};
+    private static final int MAX_CLASSES = (int) (SizeOrder.first(Chunks.MAX_REGION_GRANULES) >>> CLASS_SHIFT) + STEPS;
+
+    /** All keys are in one class. */
+    private static final int ONE_CLASS_SHIFT = 63;
+
+    private static final long NO_ENTRIES = (long) SortedTrees.EMPTY << Integer.SIZE;
 
     private final SortedTrees trees;
 
-    /** All entries as long as there are no classes. */
-    private int tree = SortedTrees.EMPTY;
+    /** The words of the only class of a new index, kept so that {@link #reset} takes no Java heap. */
+    private final long[] onlyClass = {SizeOrder.END, NO_ENTRIES};
+
+    private final long[] onlyFilled = {0};
+
+    /** The bits of a key below those that select a class. */
+    private int shift = ONE_CLASS_SHIFT;
 
     /**
      * Two words for each class, up to the octave of the largest entry to come: the least key, {@link SizeOrder#END} if
      * there is none; and its chunk in the lower half, the tree of the other entries in the upper.
      */
-    private long[] classes = NO_WORDS;
+    private long[] classes = onlyClass;
 
     /** A bit for each class that has entries. */
-    private long[] filled = NO_WORDS;
+    private long[] filled = onlyFilled;
 
     /** Which words of {@link #filled} are not 0. */
     private long filledWords;
@@ -48,8 +58,8 @@ final class FreeIndex {
         this.trees = trees;
     }
 
-    private static int classOf(long key) {
-        return (int) (key >>> CLASS_SHIFT);
+    private int classOf(long key) {
+        return (int) (key >>> shift);
     }
 
     int size() {
@@ -81,28 +91,24 @@ final class FreeIndex {
     }
 
     /**
-     * Creates the classes of entries of up to {@code granules}. If there are entries, but no classes, the entries move,
-     * which a failure leaves half done.
+     * Creates the classes of entries of up to {@code granules}. The entries of an only class move, which a failure
+     * leaves half done.
      */
     void ensureClasses(long granules) {
-        final int last = classOf(SizeOrder.first(granules));
-        if ((last << 1) >= classes.length) {
+        final int last = (int) (SizeOrder.first(granules) >>> CLASS_SHIFT);
+        if (!hasClasses() || (last << 1) >= classes.length) {
             addOctaves(last);
         }
     }
 
-    /** Returns whether there are classes, which {@link #ensureClasses} has to make for each size that is added. */
+    /** Returns whether there is more than one class: {@link #ensureClasses} has to make one for each size then. */
     boolean hasClasses() {
-        return classes.length > 0;
+        return shift != ONE_CLASS_SHIFT;
     }
 
     /** Adds an entry. Call {@link SortedTrees#ensureSpare} before. */
     void add(long key, int chunk) {
         size++;
-        if (classes.length == 0) {
-            tree = trees.insert(tree, key, chunk);
-            return;
-        }
         final int index = classOf(key);
         final long leastKey = leastKey(index);
         if (key > leastKey) {
@@ -121,26 +127,31 @@ final class FreeIndex {
     }
 
     private void addOctaves(int index) {
-        final int before = classes.length;
-        final long[] more = Arrays.copyOf(classes, ((index | (STEPS - 1)) + 1) << 1);
-        Arrays.fill(more, before, more.length, SizeOrder.END);
-        for (int i = before + 1; i < more.length; i += 2) {
-            more[i] = (long) SortedTrees.EMPTY << Integer.SIZE;
+        final int before = hasClasses() ? classes.length : 0;
+        final long[] more = new long[((index | (STEPS - 1)) + 1) << 1];
+        System.arraycopy(classes, 0, more, 0, before);
+        clear(more, before);
+        if (before == 0) {
+            final long[] bits = new long[(MAX_CLASSES + Long.SIZE - 1) / Long.SIZE];
+            trees.ensureSpare(size);
+            filled = bits;
+            filledWords = 0;
+            size = 0;
+            shift = CLASS_SHIFT;
         }
-        if (before > 0) {
-            classes = more;
-            return;
-        }
-        final long[] bits = new long[(MAX_CLASSES + Long.SIZE - 1) / Long.SIZE];
-        trees.ensureSpare(size);
         classes = more;
-        filled = bits;
-        moveEntries();
+        if (before == 0) {
+            moveEntries();
+        }
     }
 
-    /** Moves all entries from the tree to their classes. */
+    /** Moves all entries of the only class to their classes. */
     private void moveEntries() {
-        size = 0;
+        final long leastKey = onlyClass[0];
+        if (leastKey != SizeOrder.END) {
+            add(leastKey, (int) onlyClass[1]);
+        }
+        int tree = (int) (onlyClass[1] >>> Integer.SIZE);
         while (tree != SortedTrees.EMPTY) {
             final int least = trees.least(tree);
             final long key = trees.key(least);
@@ -148,33 +159,35 @@ final class FreeIndex {
             tree = trees.removeLeast(tree);
             add(key, chunk);
         }
+        clear(onlyClass, 0);
+        onlyFilled[0] = 0;
+    }
+
+    private static void clear(long[] classes, int from) {
+        for (int i = from; i < classes.length; i += 2) {
+            classes[i] = SizeOrder.END;
+            classes[i + 1] = NO_ENTRIES;
+        }
     }
 
     /** Removes all entries, once all nodes of the trees are back in their pool. */
     void clear() {
-        tree = SortedTrees.EMPTY;
-        for (int i = 0; i < classes.length; i += 2) {
-            classes[i] = SizeOrder.END;
-            classes[i + 1] = (long) SortedTrees.EMPTY << Integer.SIZE;
-        }
+        clear(classes, 0);
         Arrays.fill(filled, 0);
         filledWords = 0;
         size = 0;
     }
 
-    /** Removes all entries and the classes, once all nodes of the trees are back in their pool. */
+    /** Removes all entries and all classes but one, once all nodes of the trees are back in their pool. */
     void reset() {
-        classes = NO_WORDS;
-        filled = NO_WORDS;
+        classes = onlyClass;
+        filled = onlyFilled;
+        shift = ONE_CLASS_SHIFT;
         clear();
     }
 
     void remove(long key) {
         size--;
-        if (classes.length == 0) {
-            tree = trees.remove(tree, key);
-            return;
-        }
         final int index = classOf(key);
         final int others = others(index);
         if (leastKey(index) != key) {
@@ -200,7 +213,7 @@ final class FreeIndex {
     int ceiling(long key) {
         final int index = classOf(key);
         if ((index << 1) >= classes.length) {
-            return tree == SortedTrees.EMPTY ? NONE : found(trees.ceiling(tree, key));
+            return NONE;
         }
         final long leastKey = leastKey(index);
         if (leastKey != SizeOrder.END) {
@@ -211,19 +224,11 @@ final class FreeIndex {
             final int others = others(index);
             final int place = others == SortedTrees.EMPTY ? SortedTrees.NONE : trees.ceiling(others, key);
             if (place != SortedTrees.NONE) {
-                return found(place);
+                foundKey = trees.key(place);
+                return trees.value(place);
             }
         }
         return leastOf(filledFrom(index + 1));
-    }
-
-    /** Returns the chunk at a place in a tree, {@link #NONE} if there is no place. */
-    private int found(int place) {
-        if (place == SortedTrees.NONE) {
-            return NONE;
-        }
-        foundKey = trees.key(place);
-        return trees.value(place);
     }
 
     private int leastOf(int index) {
@@ -256,13 +261,13 @@ final class FreeIndex {
 
     /** Returns the chunk with the least key, {@link #NONE} if there is none. */
     int first() {
-        return tree == SortedTrees.EMPTY ? leastOf(filledFrom(0)) : found(trees.least(tree));
+        return leastOf(filledFrom(0));
     }
 
     /** Returns the chunk with the greatest key, {@link #NONE} if there is none. */
     int last() {
         if (filledWords == 0) {
-            return tree == SortedTrees.EMPTY ? NONE : trees.value(trees.greatest(tree));
+            return NONE;
         }
         final int word = Long.SIZE - 1 - Long.numberOfLeadingZeros(filledWords);
         final int index = (word << 6) + Long.SIZE - 1 - Long.numberOfLeadingZeros(filled[word]);
@@ -270,9 +275,9 @@ final class FreeIndex {
         return others == SortedTrees.EMPTY ? least(index) : trees.value(trees.greatest(others));
     }
 
-    /** Returns whether the tree and each class are sorted and the bitmap is correct. */
+    /** Returns whether each class is sorted and the bitmap is correct. */
     boolean isConsistent() {
-        boolean consistent = trees.isSorted(tree) && (tree == SortedTrees.EMPTY || classes.length == 0);
+        boolean consistent = true;
         for (int index = 0; (index << 1) < classes.length && consistent; index++) {
             final long leastKey = leastKey(index);
             final int others = others(index);
@@ -288,6 +293,7 @@ final class FreeIndex {
 
     /** Returns the bytes of Java heap that the classes take, without the nodes of the trees. */
     long bookkeepingBytes() {
-        return HeapSize.ofLongs(classes.length) + HeapSize.ofLongs(filled.length);
+        final long only = HeapSize.ofLongs(onlyClass.length) + HeapSize.ofLongs(onlyFilled.length);
+        return hasClasses() ? only + HeapSize.ofLongs(classes.length) + HeapSize.ofLongs(filled.length) : only;
     }
 }

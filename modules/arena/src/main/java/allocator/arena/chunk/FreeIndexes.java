@@ -5,7 +5,7 @@ package allocator.arena.chunk;
  * own.
  */
 class FreeIndexes {
-    /** The entries from which on classes pay: as many as a node of the tree that an index has without them. */
+    /** The entries from which on classes pay: more than a node of the one class's tree holds. */
     private static final int FEW = NodePool.FANOUT;
 
     final FreeIndex free;
@@ -40,7 +40,7 @@ class FreeIndexes {
         return free.size() > FEW;
     }
 
-    /** Removes all entries and classes, once all nodes of the trees are back in their pool. */
+    /** Removes all entries and all classes but one, once all nodes of the trees are back in their pool. */
     final void reset() {
         free.reset();
         untouchedEnds.reset();

@@ -15,8 +15,12 @@ class FreeIndexTest {
     private final FreeIndex index = new FreeIndex(trees);
 
     private void add(long key, int chunk) {
-        trees.ensureSpare(1);
         index.ensureClasses(SizeOrder.granules(key));
+        addToClass(key, chunk);
+    }
+
+    private void addToClass(long key, int chunk) {
+        trees.ensureSpare(1);
         index.add(key, chunk);
     }
 
@@ -29,13 +33,17 @@ class FreeIndexTest {
         assertThat(index.ceiling(SizeOrder.first(Chunks.MAX_REGION_GRANULES))).isEqualTo(FreeIndex.NONE);
     }
 
-    /** Sizes of every octave, in an order that is compared with that of a map. */
+    /** Sizes of every octave, first in one class, in an order that is compared with that of a map. */
     @Property(tries = 100)
     void theOrderIsExact(@ForAll long seed) {
         final Random random = new Random(seed);
         final TreeMap<Long, Integer> expected = new TreeMap<>();
         final int octaves = 1 + random.nextInt(36);
+        final int inOneClass = random.nextInt(4000);
         for (int i = 0; i < 3000; i++) {
+            if (i == inOneClass || index.hasClasses()) {
+                index.ensureClasses(1L << octaves);
+            }
             if (expected.size() > 20 && random.nextInt(100) < 45) {
                 final Long key = expected.ceilingKey(randomKey(random, octaves));
                 final long removed = key == null ? expected.firstKey() : key;
@@ -43,12 +51,10 @@ class FreeIndexTest {
                 expected.remove(removed);
             } else {
                 final long key = randomKey(random, octaves);
-                if (expected.put(key, i) == null) {
-                    add(key, i);
-                } else {
+                if (expected.put(key, i) != null) {
                     index.remove(key);
-                    add(key, i);
                 }
+                addToClass(key, i);
             }
             final long from = randomKey(random, octaves);
             final var entry = expected.ceilingEntry(from);
@@ -72,6 +78,21 @@ class FreeIndexTest {
         final int octave = random.nextInt(octaves);
         final long granules = (1L << octave) | (random.nextLong() & ((1L << octave) - 1));
         return SizeOrder.key(granules, random.nextLong() & 0xFFFF_FFFF_FF00L);
+    }
+
+    @Test
+    void aResetIndexHasOneClass() {
+        addToClass(SizeOrder.key(3, 0x100), 1);
+        add(SizeOrder.key(300, 0x1000), 2);
+        assertThat(index.hasClasses()).isTrue();
+        trees.clearNodes();
+        index.reset();
+
+        assertThat(index.hasClasses()).isFalse();
+        assertThat(index.first()).isEqualTo(FreeIndex.NONE);
+        addToClass(SizeOrder.key(300, 0x1000), 2);
+        assertThat(index.ceiling(SizeOrder.first(4))).isEqualTo(2);
+        assertThat(index.isConsistent()).isTrue();
     }
 
     @Test
