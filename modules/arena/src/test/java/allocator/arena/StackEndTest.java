@@ -8,7 +8,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class StackEndTest {
     @ParameterizedTest
     @EnumSource
-    void aCallThatOverflowsChangesNothing(ArenaSubject.Kind kind) throws InterruptedException {
+    void aCallThatOverflowsChangesNothing(ArenaSubject.Kind kind) {
         StackExhaustion.run(kind);
     }
 

@@ -1,12 +1,12 @@
 package allocator.arena;
 
-import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
+import allocator.testkit.SmallStack;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -18,10 +18,8 @@ import java.util.Random;
  * one that returns has done its work, and no lock stays locked. It may run in a JVM of its own, to be interpreted or
  * compiled in one way.
  */
-final class StackExhaustion implements Runnable {
-    private static final long STACK_BYTES = 320 << 10;
-    private static final int ROUNDS = 20;
-    private static final int OPERATIONS = 200;
+final class StackExhaustion {
+    private static final int OPERATIONS = 4000;
     private static final int MOST_LIVE = 300;
 
     private final Random random = new Random(7);
@@ -30,14 +28,11 @@ final class StackExhaustion implements Runnable {
     private final Map<Long, Long> live = new HashMap<>();
     private final List<Long> addresses = new ArrayList<>();
     private final ArenaSubject subject;
-    private final Failures failures = new Failures();
 
     /** What the operation at the end of the stack returned. */
     private long result;
 
     private long allocs;
-    private long overflows;
-    private long completed;
 
     private StackExhaustion(ArenaSubject.Kind kind) {
         subject = kind.open(device);
@@ -75,81 +70,42 @@ final class StackExhaustion implements Runnable {
         }
     }
 
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) {
         run(ArenaSubject.Kind.valueOf(args[0]));
     }
 
-    static void run(ArenaSubject.Kind kind) throws InterruptedException {
-        final StackExhaustion program = new StackExhaustion(kind);
-        final Thread thread = new Thread(null, program, "small stack", STACK_BYTES);
-        thread.setDaemon(true);
-        thread.start();
-        thread.join(120_000);
-        if (thread.isAlive()) {
-            throw new AssertionError("hangs at " + List.of(thread.getStackTrace()));
-        }
-        program.failures.throwIfAny();
-        if (program.overflows < 100 || program.completed < 100) {
-            throw new AssertionError(program.overflows + " overflows, " + program.completed + " completed calls");
-        }
+    static void run(ArenaSubject.Kind kind) {
+        SmallStack.run(new StackExhaustion(kind)::run);
     }
 
-    @Override
-    public void run() {
-        failures.run(() -> {
-            for (int round = 0; round < ROUNDS; round++) {
-                final int deepest = deepest();
-                for (int i = 0; i < OPERATIONS; i++) {
-                    // Most often near the end: a frame takes from 16 bytes, compiled, to a hundred, interpreted.
-                    operation(Math.max(deepest + 2 - random.nextInt(1 << random.nextInt(2, 12)), 0));
-                }
-            }
-            while (!addresses.isEmpty()) {
-                subject.free(addresses.removeLast());
-            }
-            subject.close();
-            ArenaSubject.require(device.bytesOut == 0, "bytes lost: " + device.bytesOut);
-        });
-    }
-
-    /** Returns the greatest depth at which an empty operation does not fail. */
-    private static int deepest() {
-        int low = 0;
-        int high = 1 << 20;
-        while (low + 1 < high) {
-            final int middle = (low + high) >>> 1;
-            try {
-                descend(middle, () -> {});
-                low = middle;
-            } catch (StackOverflowError e) {
-                high = middle;
-            }
+    private void run(SmallStack stack) {
+        for (int i = 0; i < OPERATIONS; i++) {
+            operation(stack);
         }
-        return low;
-    }
-
-    private static void descend(int frames, Runnable operation) {
-        if (frames == 0) {
-            operation.run();
-        } else {
-            descend(frames - 1, operation);
+        while (!addresses.isEmpty()) {
+            subject.free(addresses.removeLast());
         }
+        subject.close();
+        ArenaSubject.require(device.bytesOut == 0, "bytes lost: " + device.bytesOut);
+        ArenaSubject.require(
+                stack.overflows() > 100 && stack.completed() > 100,
+                stack.overflows() + " overflows, " + stack.completed() + " completed calls");
     }
 
-    private void operation(int depth) {
+    private void operation(SmallStack stack) {
         switch (random.nextInt(addresses.size() < MOST_LIVE ? 12 : 9)) {
-            case 0 -> attempt(depth, () -> subject.endRun(streams.get(0)));
-            case 1 -> attempt(depth, () -> subject.releaseStream(streams.get(1)));
-            case 2 -> attempt(depth, subject::shrink);
-            case 3 -> attempt(depth, subject::stats);
-            case 4, 5, 6, 7 -> free(depth);
-            case 8 -> allocate(depth, Math.max(1, random.nextInt(5000)), byteSize -> subject.reserve(byteSize));
+            case 0 -> stack.callNearEnd(12, () -> subject.endRun(streams.get(0)));
+            case 1 -> stack.callNearEnd(12, () -> subject.releaseStream(streams.get(1)));
+            case 2 -> stack.callNearEnd(12, subject::shrink);
+            case 3 -> stack.callNearEnd(12, subject::stats);
+            case 4, 5, 6, 7 -> free(stack);
+            case 8 -> allocate(stack, Math.max(1, random.nextInt(5000)), byteSize -> subject.reserve(byteSize));
             case 9 ->
                 allocate(
-                        depth, 1 + random.nextInt(60_000), byteSize -> subject.allocOnStream(byteSize, streams.get(0)));
+                        stack, 1 + random.nextInt(60_000), byteSize -> subject.allocOnStream(byteSize, streams.get(0)));
             case 10 ->
-                allocate(depth, 1 + random.nextInt(2000), byteSize -> subject.allocOnStream(byteSize, streams.get(1)));
-            default -> allocate(depth, 1 + random.nextInt(4000), byteSize -> subject.alloc(byteSize));
+                allocate(stack, 1 + random.nextInt(2000), byteSize -> subject.allocOnStream(byteSize, streams.get(1)));
+            default -> allocate(stack, 1 + random.nextInt(4000), byteSize -> subject.alloc(byteSize));
         }
         verify();
     }
@@ -158,34 +114,23 @@ final class StackExhaustion implements Runnable {
         long allocate(long byteSize);
     }
 
-    private void allocate(int depth, long byteSize, Allocation allocation) {
-        if (attempt(depth, () -> result = allocation.allocate(byteSize))) {
+    private void allocate(SmallStack stack, long byteSize, Allocation allocation) {
+        if (stack.callNearEnd(12, () -> result = allocation.allocate(byteSize))) {
             ArenaSubject.require(live.put(result, byteSize) == null, "handed out twice: " + result);
             addresses.add(result);
             allocs++;
         }
     }
 
-    private void free(int depth) {
+    private void free(SmallStack stack) {
         if (!addresses.isEmpty()) {
             final int index = random.nextInt(addresses.size());
             final long address = addresses.get(index);
-            if (attempt(depth, () -> subject.free(address))) {
+            if (stack.callNearEnd(12, () -> subject.free(address))) {
                 live.remove(address);
                 addresses.set(index, addresses.getLast());
                 addresses.removeLast();
             }
-        }
-    }
-
-    private boolean attempt(int depth, Runnable operation) {
-        try {
-            descend(depth, operation);
-            completed++;
-            return true;
-        } catch (StackOverflowError e) {
-            overflows++;
-            return false;
         }
     }
 

@@ -12,10 +12,11 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeFactory;
 import allocator.testkit.ForwardingFactory;
+import allocator.testkit.SmallStack;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 
 /**
  * A program that calls at every distance from the end of a thread's stack. A call that overflows has changed nothing or
@@ -23,7 +24,6 @@ import java.util.concurrent.atomic.AtomicReference;
  * registered.
  */
 final class StackEnd {
-    private static final long STACK_BYTES = 256 << 10;
     private static final int OPERATIONS = 3000;
 
     /** An allocator whose calls call nothing, so that each fails as a whole or not at all. */
@@ -109,11 +109,8 @@ final class StackEnd {
     private final Atomic provider = new Atomic(fake);
     private final Environment environment = Environments.empty();
     private final Random random = new Random(3);
-    private int overflows;
-    private int completed;
-    private int lastDeepest;
 
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) {
         new StackEnd().blocksAreCountedRight();
         new StackEnd().sessionsLeaveNothingBehind();
     }
@@ -122,41 +119,12 @@ final class StackEnd {
         environment.register(provider);
     }
 
-    /** Runs an operation so deep in the stack that less than some thousand bytes of it are left. */
-    private void callDeep(int deepest, Runnable operation) {
-        final int depth = Math.max(0, deepest + 2 - random.nextInt(1 << random.nextInt(2, 15)));
+    private void callDeep(SmallStack stack, Runnable operation) {
         try {
-            descend(depth, operation);
-            completed++;
-        } catch (StackOverflowError e) {
-            overflows++;
+            stack.callNearEnd(15, operation);
         } catch (AllocatorClosedException | IllegalStateException e) {
             // Closed by an earlier operation.
         }
-    }
-
-    private void descend(int depth, Runnable operation) {
-        if (depth == 0) {
-            operation.run();
-        } else {
-            descend(depth - 1, operation);
-        }
-    }
-
-    /** Returns the greatest depth at which an empty operation returns. */
-    private int deepest() {
-        int low = 0;
-        int high = 1 << 16;
-        while (low < high - 1) {
-            final int middle = (low + high) / 2;
-            try {
-                descend(middle, () -> {});
-                low = middle;
-            } catch (StackOverflowError e) {
-                high = middle;
-            }
-        }
-        return low;
     }
 
     /** Initializes the classes that the operations use. */
@@ -168,36 +136,28 @@ final class StackEnd {
         }
     }
 
-    private void onSmallStack(Runnable work) throws InterruptedException {
+    private void onSmallStack(Consumer<SmallStack> work) {
         warmUp();
-        final AtomicReference<Throwable> failure = new AtomicReference<>();
-        final Thread thread = new Thread(null, work, "small stack", STACK_BYTES);
-        thread.setUncaughtExceptionHandler((ignored, e) -> failure.set(e));
-        thread.start();
-        thread.join();
-        if (failure.get() != null) {
-            throw new AssertionError(failure.get());
-        }
-        assertThat(overflows).isGreaterThan(50);
-        assertThat(completed).isGreaterThan(50);
+        SmallStack.run(stack -> {
+            work.accept(stack);
+            assertThat(stack.overflows()).isGreaterThan(50);
+            assertThat(stack.completed()).isGreaterThan(50);
+        });
         environment.close();
         assertThat(fake.references()).isZero();
         assertThat(fake.openStreams()).isZero();
         assertThat(fake.isClosed()).isTrue();
     }
 
-    private void blocksAreCountedRight() throws InterruptedException {
-        onSmallStack(() -> {
+    private void blocksAreCountedRight() {
+        onSmallStack(stack -> {
             final Session session = environment.openSession(SessionOptions.DEFAULT);
             final ManagedAllocator allocator = session.allocator();
             final SyncStream stream = fake.createSyncStream(allocator.info());
             for (int i = 0; i < OPERATIONS; i++) {
-                if (i % 100 == 0) {
-                    lastDeepest = deepest();
-                }
                 final boolean isFree = provider.live() > 0 && random.nextBoolean();
                 final int kind = random.nextInt(3);
-                callDeep(lastDeepest, () -> {
+                callDeep(stack, () -> {
                     if (isFree) {
                         allocator.free(4096);
                     } else if (kind == 0) {
@@ -213,7 +173,7 @@ final class StackEnd {
             session.close();
             while (provider.live() > 0) {
                 final long before = provider.live();
-                callDeep(lastDeepest, () -> allocator.free(4096));
+                callDeep(stack, () -> allocator.free(4096));
                 if (provider.live() == before) {
                     allocator.free(4096);
                 }
@@ -222,15 +182,12 @@ final class StackEnd {
         });
     }
 
-    private void sessionsLeaveNothingBehind() throws InterruptedException {
-        onSmallStack(() -> {
+    private void sessionsLeaveNothingBehind() {
+        onSmallStack(stack -> {
             final List<Session> sessions = new ArrayList<>();
             for (int i = 0; i < OPERATIONS; i++) {
-                if (i % 100 == 0) {
-                    lastDeepest = deepest();
-                }
                 final int kind = sessions.isEmpty() ? 0 : random.nextInt(4);
-                callDeep(lastDeepest, () -> {
+                callDeep(stack, () -> {
                     switch (kind) {
                         case 0 -> sessions.add(environment.openSession(SessionOptions.DEFAULT));
                         case 1 -> sessions.getLast().run(RunOptions.DEFAULT, run -> run.stream(random.nextInt(2)));

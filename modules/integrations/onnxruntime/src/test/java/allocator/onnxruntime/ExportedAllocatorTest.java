@@ -1,7 +1,6 @@
 package allocator.onnxruntime;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,10 +11,10 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SpiLevel;
+import allocator.testkit.SmallStack;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -180,71 +179,33 @@ class ExportedAllocatorTest {
         private final Random random = new Random(5);
         private final List<Long> blocks = new ArrayList<>();
         private long result;
-        private int overflows;
-
-        private void descend(int depth, Runnable operation) {
-            if (depth == 0) {
-                operation.run();
-            } else {
-                descend(depth - 1, operation);
-            }
-        }
-
-        private int deepest() {
-            int low = 0;
-            int high = 1 << 16;
-            while (low < high - 1) {
-                final int middle = (low + high) / 2;
-                try {
-                    descend(middle, () -> {});
-                    low = middle;
-                } catch (StackOverflowError e) {
-                    high = middle;
-                }
-            }
-            return low;
-        }
 
         @Test
-        void nothingIsLost() throws InterruptedException {
-            final AtomicReference<Throwable> failure = new AtomicReference<>();
-            final Thread thread = new Thread(null, this::program, "small stack", 256 << 10);
-            thread.setUncaughtExceptionHandler((_, e) -> failure.set(e));
-            thread.start();
-            thread.join();
-            assertNull(failure.get());
-            assertTrue(overflows > 50, () -> overflows + " overflows");
+        void nothingIsLost() {
+            SmallStack.run(this::program);
             allocator.close();
             assertExact(0);
         }
 
-        private void program() {
+        private void program(SmallStack stack) {
             // A class whose initializer overflows cannot be used again.
             flat.fault = Thrown.STACK.make;
             assertEquals(0, allocator.alloc(8, false));
             allocator.free(8);
             flat.fault = null;
             allocator.free(allocator.alloc(8, false));
-            int deepest = 0;
             for (int i = 0; i < 1000; i++) {
-                if (i % 100 == 0) {
-                    deepest = deepest();
-                }
                 final boolean isFree = !blocks.isEmpty() && random.nextBoolean();
                 final long block = isFree ? blocks.getLast() : 0;
                 result = -1;
-                try {
-                    descend(Math.max(0, deepest + 2 - random.nextInt(1 << random.nextInt(2, 13))), () -> {
-                        if (isFree) {
-                            allocator.free(block);
-                        } else {
-                            result = allocator.alloc(8, false);
-                        }
-                        result = isFree ? 0 : result;
-                    });
-                } catch (StackOverflowError e) {
-                    overflows++;
-                }
+                stack.callNearEnd(13, () -> {
+                    if (isFree) {
+                        allocator.free(block);
+                    } else {
+                        result = allocator.alloc(8, false);
+                    }
+                    result = isFree ? 0 : result;
+                });
                 if (!isFree && result > 0) {
                     blocks.add(result);
                 } else if (isFree && result == 0) {
@@ -255,6 +216,7 @@ class ExportedAllocatorTest {
                 assertEquals(8 * flat.live, all.used(), "operation " + i);
                 assertEquals(blocks.size(), allocator.liveBlocks(), "operation " + i);
             }
+            assertTrue(stack.overflows() > 50, () -> stack.overflows() + " overflows");
             assertTrue(allocator.stats().numAllocs() > 100);
             blocks.forEach(allocator::free);
         }

@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
+import allocator.testkit.SmallStack;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,29 +22,20 @@ class ImportedAllocatorTest {
     @Nested
     @Timeout(60)
     class StackEnd {
-        private static final long STACK_BYTES = 256 << 10;
         private static final int OPERATIONS = 500;
 
         private final Random random = new Random(5);
         private final List<Long> live = new ArrayList<>();
-        private int overflows;
+        private long result;
 
         @ParameterizedTest
         @ValueSource(booleans = {false, true})
-        void noBlockIsLost(boolean isReserve) throws InterruptedException {
+        void noBlockIsLost(boolean isReserve) {
             final OnnxRuntimeFactory factory = new OnnxRuntimeFactory();
             final Allocator arena = factory.createAllocator(NativeEnvironment.CPU, AllocatorOptions.of(Map.of()));
             arena.free(arena.alloc(BYTE_SIZE));
             arena.free(arena.reserve(BYTE_SIZE));
-            final AtomicReference<Throwable> failure = new AtomicReference<>();
-            final Thread thread = new Thread(null, () -> play(arena, isReserve), "small stack", STACK_BYTES);
-            thread.setUncaughtExceptionHandler((ignored, e) -> failure.set(e));
-            thread.start();
-            thread.join();
-            if (failure.get() != null) {
-                throw new AssertionError(failure.get());
-            }
-            assertTrue(overflows > 100, () -> overflows + " calls overflowed");
+            SmallStack.run(stack -> play(stack, arena, isReserve));
             live.forEach(arena::free);
             arena.free(arena.alloc(BYTE_SIZE));
             assertEquals(0, arena.stats().bytesInUse());
@@ -52,54 +43,19 @@ class ImportedAllocatorTest {
             factory.close();
         }
 
-        private void play(Allocator arena, boolean isReserve) {
-            int deepest = 0;
+        private void play(SmallStack stack, Allocator arena, boolean isReserve) {
             for (int i = 0; i < OPERATIONS; i++) {
-                if (i % 100 == 0) {
-                    deepest = deepest();
-                }
-                final int depth = Math.max(0, deepest + 2 - random.nextInt(1 << random.nextInt(2, 9)));
-                final boolean isFree = !live.isEmpty() && random.nextBoolean();
-                try {
-                    if (isFree) {
-                        final long address = live.getLast();
-                        descend(depth, () -> arena.free(address));
+                if (!live.isEmpty() && random.nextBoolean()) {
+                    final long address = live.getLast();
+                    if (stack.callNearEnd(9, () -> arena.free(address))) {
                         live.removeLast();
-                    } else {
-                        final long[] address = new long[1];
-                        descend(
-                                depth,
-                                () -> address[0] = isReserve ? arena.reserve(BYTE_SIZE) : arena.alloc(BYTE_SIZE));
-                        live.add(address[0]);
                     }
-                } catch (StackOverflowError e) {
-                    overflows++;
+                } else if (stack.callNearEnd(
+                        9, () -> result = isReserve ? arena.reserve(BYTE_SIZE) : arena.alloc(BYTE_SIZE))) {
+                    live.add(result);
                 }
             }
-        }
-
-        private void descend(int depth, Runnable operation) {
-            if (depth == 0) {
-                operation.run();
-            } else {
-                descend(depth - 1, operation);
-            }
-        }
-
-        /** Returns the greatest depth at which an empty operation returns. */
-        private int deepest() {
-            int low = 0;
-            int high = 1 << 16;
-            while (low < high - 1) {
-                final int middle = (low + high) / 2;
-                try {
-                    descend(middle, () -> {});
-                    low = middle;
-                } catch (StackOverflowError e) {
-                    high = middle;
-                }
-            }
-            return low;
+            assertTrue(stack.overflows() > 100, () -> stack.overflows() + " calls overflowed");
         }
     }
 }

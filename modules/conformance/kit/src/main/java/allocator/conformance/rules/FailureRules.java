@@ -1,14 +1,11 @@
 package allocator.conformance.rules;
 
 import allocator.conformance.DeviceProbe;
-import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
-import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
-import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
@@ -140,7 +137,7 @@ public abstract class FailureRules extends Chapter {
         probe.failCall(0);
         final boolean isOver = probe.calls() < failing;
         final String after = "after device call " + k + " of a program had failed, ";
-        requireUsable(subject, allocator, live, counts, after);
+        AfterFailure.requireUsable(subject, allocator, live, counts, 2_000_000, after);
         if (stream != null) {
             stream.close();
         }
@@ -179,35 +176,5 @@ public abstract class FailureRules extends Chapter {
                 Expect.that(failed.getMessage() != null, "a device call failed, and the exception has no message");
             }
         }
-    }
-
-    private static void requireUsable(
-            Subject subject, Allocator allocator, Map<Long, Long> live, boolean counts, String after) {
-        final Blocks blocks = new Blocks();
-        live.forEach(blocks::add);
-        final long requested = live.values().stream().mapToLong(Long::longValue).sum();
-        if (counts) {
-            final AllocatorStats stats = allocator.stats();
-            Expect.that(
-                    stats.requestedBytesInUse() == requested,
-                    "%s%d bytes are live; requestedBytesInUse is %d",
-                    after,
-                    requested,
-                    stats.requestedBytesInUse());
-            StatisticsCheck.fault(stats, false).ifPresent(fault -> Expect.that(false, "%s%s", after, fault));
-            final long held = subject.heldByDevice(stats.bytesHeld());
-            Expect.that(
-                    stats.bytesHeld() == held, "%sbytesHeld is %d; the device gave %d", after, stats.bytesHeld(), held);
-        }
-        final long next;
-        try {
-            next = allocator.alloc(2_000_000);
-        } catch (AllocatorException e) {
-            throw Expect.failure(
-                    after + "an allocation failed although the device works again: " + Expect.describe(e), e);
-        }
-        blocks.add(next, 2_000_000);
-        allocator.free(next);
-        live.keySet().forEach(allocator::free);
     }
 }

@@ -1,18 +1,17 @@
 package allocator.conformance.rules;
 
-import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
-import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
-import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -184,39 +183,12 @@ final class FaultProgram {
                 requested);
     }
 
-    private void freeAll() {
-        live.forEach(block -> allocator.free(block.address()));
-        live.clear();
-    }
-
     /** Requires that nothing was lost, and that the allocator works; frees everything. */
     void requireNothingLost(String after) {
-        final Blocks blocks = new Blocks();
-        live.forEach(block -> blocks.add(block.address(), block.byteSize()));
-        if (counts) {
-            final AllocatorStats stats = allocator.stats();
-            final long requested = live.stream().mapToLong(Block::byteSize).sum();
-            Expect.that(
-                    stats.requestedBytesInUse() == requested,
-                    "%s%d bytes are live; requestedBytesInUse is %d",
-                    after,
-                    requested,
-                    stats.requestedBytesInUse());
-            StatisticsCheck.fault(stats, false).ifPresent(fault -> Expect.that(false, "%s%s", after, fault));
-            final long held = subject.heldByDevice(stats.bytesHeld());
-            Expect.that(
-                    stats.bytesHeld() == held, "%sbytesHeld is %d; the device gave %d", after, stats.bytesHeld(), held);
-        }
-        final long next;
-        try {
-            next = allocator.alloc(SIZES[1]);
-        } catch (Throwable e) {
-            throw Expect.failure(
-                    after + "an allocation failed although the device works again: " + Expect.describe(e), e);
-        }
-        blocks.add(next, SIZES[1]);
-        allocator.free(next);
-        freeAll();
+        final Map<Long, Long> sizes = new LinkedHashMap<>();
+        live.forEach(block -> sizes.put(block.address(), block.byteSize()));
+        AfterFailure.requireUsable(subject, allocator, sizes, counts, SIZES[1], after);
+        live.clear();
         if (stream != null) {
             stream.close();
         }
