@@ -158,10 +158,14 @@ final class LaneShrink {
             final LiveSizes all = new LiveSizes();
             lane.lock.lock();
             try {
-                report = lane.isClosed() ? new CloseReport(0, 0, lane.returns.heldBytes()) : leaveAll(owners);
-                all.ensureRoom(lane.returns.unreturned().count());
-                lane.returns.unreturned().forEach(all::put);
-                lane.markClosed();
+                if (lane.isClosed()) {
+                    report = new CloseReport(0, 0, lane.returns.heldBytes());
+                    all.ensureRoom(lane.returns.unreturned().count());
+                } else {
+                    report = prepareLeaving(owners, all);
+                    leaveAll();
+                }
+                all.putAll(lane.returns.unreturned());
             } finally {
                 lane.lock.unlock();
             }
@@ -174,21 +178,38 @@ final class LaneShrink {
         }
     }
 
-    /** Enters all memory held as unreturned, and adds the streams to wait for to {@code owners}. */
-    private CloseReport leaveAll(Set<SyncStream> owners) {
+    /**
+     * Makes room for {@link #leaveAll}, and reports what leaves.
+     *
+     * @param owners the streams to wait for are added to it
+     * @param all gets room for what is unreturned then
+     */
+    private CloseReport prepareLeaving(Set<SyncStream> owners, LiveSizes all) {
         lane.begin();
         lane.placement.mergeCached();
-        final LiveSizes reserves = lane.reserves.sizes();
-        final List<Region> regions = lane.regions.toList();
-        long live = reserves.count();
-        for (final Region region : regions) {
+        long live = reserves().count();
+        for (final Region region : lane.regions.toList()) {
             live += region.chunksInUse();
             lane.placement.addOwners(region, owners);
         }
-        lane.returns.ensureRoom(regions.size() + reserves.count());
-        regions.forEach(region -> lane.returns.leaves(region.base(), region.byteSize()));
-        reserves.forEach(lane.returns::leaves);
         lane.placement.step = Placement.WHOLE;
-        return new CloseReport(live, lane.counters.requested(), lane.returns.heldBytes());
+        final int leaving = lane.regions.count() + reserves().count();
+        lane.returns.ensureRoom(leaving);
+        all.ensureRoom(lane.returns.unreturned().count() + leaving);
+        return new CloseReport(live, lane.counters.requested(), lane.counters.held());
+    }
+
+    /** Enters all memory held as unreturned, and closes the lane. Room has been made, so it cannot fail. */
+    private void leaveAll() {
+        for (int i = 0; i < lane.regions.count(); i++) {
+            final Region region = lane.regions.at(i);
+            lane.returns.leaves(region.base(), region.byteSize());
+        }
+        lane.returns.unreturned().putAll(reserves());
+        lane.markClosed();
+    }
+
+    private LiveSizes reserves() {
+        return lane.reserves.sizes();
     }
 }

@@ -298,10 +298,10 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
             memory.prepareReturns(reserves.count() + lanes.countRegions());
             closed = true;
             reserves.forEach((address, byteSize) -> {
+                reserves.remove(address);
                 counters.bytesInUse -= byteSize;
                 failures.add(memory.giveBack(address, byteSize));
             });
-            reserves.clear();
             lanes.releaseAll(failures);
             failures.throwIfAny();
         }

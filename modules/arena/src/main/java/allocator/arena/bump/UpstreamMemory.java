@@ -130,7 +130,7 @@ final class UpstreamMemory {
         final LiveSizes again = new LiveSizes();
         again.ensureRoom(unreturned.count());
         StackReserve.touch();
-        unreturned.forEach(again::put);
+        again.putAll(unreturned);
         again.forEach((address, byteSize) -> {
             final Throwable failure = giveBack(address, byteSize);
             if (failure instanceof InvalidFreeException) {

@@ -53,7 +53,7 @@ public final class Regions {
     }
 
     /** Returns the region at {@code index} in order of address. */
-    Region at(int index) {
+    public Region at(int index) {
         return sorted[index];
     }
 

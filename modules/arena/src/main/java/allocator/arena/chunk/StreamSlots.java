@@ -137,10 +137,11 @@ final class StreamSlots {
      * @param largestRegion the granules of the largest region
      */
     Slot add(SyncStream stream, long largestRegion) {
+        final long streamId = stream.id(); // a call, which may fail: stream and id of a slot belong together
         final Slot vacant = vacant();
         final Slot slot = vacant == null ? addSlot(largestRegion) : vacant;
+        slot.streamId = streamId;
         slot.stream = stream;
-        slot.streamId = stream.id();
         enter(slot);
         return slot;
     }

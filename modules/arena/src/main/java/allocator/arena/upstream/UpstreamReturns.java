@@ -120,7 +120,7 @@ public final class UpstreamReturns {
         lock.lock();
         try {
             again.ensureRoom(unreturned.count());
-            unreturned.forEach(again::put);
+            again.putAll(unreturned);
         } finally {
             lock.unlock();
         }

@@ -2,7 +2,6 @@ package allocator.provider.support;
 
 import java.util.Arrays;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -238,12 +237,26 @@ public final class LiveSizes {
         return totalBytes;
     }
 
+    /** What {@link #forEach} does with an entry. It takes numbers as they are, since objects would take Java heap. */
+    @FunctionalInterface
+    public interface Action {
+        /**
+         * Called with an entry.
+         *
+         * @param address first byte
+         * @param byteSize size in bytes
+         */
+        void accept(long address, long byteSize);
+    }
+
     /**
-     * Calls an action with address and size of each entry, in unsigned order of addresses.
+     * Calls an action with address and size of each entry, in unsigned order of addresses. Once the first call is made,
+     * nothing more is taken from the Java heap.
      *
      * @param action may change this table; changes do not affect the iteration
+     * @throws OutOfMemoryError if the Java heap has no room for a copy of the entries; nothing was called
      */
-    public void forEach(BiConsumer<Long, Long> action) {
+    public void forEach(Action action) {
         final long[] inOrder = addresses();
         final long[] sizes = new long[inOrder.length];
         for (int i = 0; i < inOrder.length; i++) {
@@ -268,6 +281,19 @@ public final class LiveSizes {
             inOrder[i] ^= Long.MIN_VALUE;
         }
         return inOrder;
+    }
+
+    /**
+     * Adds the entries of another table. After {@link #ensureRoom} for their number it cannot fail.
+     *
+     * @param others the other table
+     */
+    public void putAll(LiveSizes others) {
+        for (int i = 0; i < others.addresses.length; i++) {
+            if (others.byteSizes[i] != 0) {
+                put(others.addresses[i], others.byteSizes[i]);
+            }
+        }
     }
 
     /** Removes all entries. */

@@ -39,6 +39,23 @@ class LiveSizesTest {
     }
 
     @Test
+    void theEntriesOfAnotherTableAreAdded() {
+        final LiveSizes others = new LiveSizes();
+        for (long address = 1; address <= 100; address++) {
+            others.put(address << 20, address);
+        }
+        sizes.put(1 << 20, 7);
+        sizes.put(200L << 20, 5);
+        sizes.ensureRoom(others.count());
+        sizes.putAll(others);
+
+        assertThat(sizes.count()).isEqualTo(101);
+        assertThat(sizes.sizeOf(1 << 20)).isEqualTo(1);
+        assertThat(sizes.totalBytes()).isEqualTo(5050 + 5);
+        assertThat(others.count()).isEqualTo(100);
+    }
+
+    @Test
     void anIterationIsNotAffectedByChanges() {
         sizes.put(LOW, 1);
         sizes.put(HIGH, 2);

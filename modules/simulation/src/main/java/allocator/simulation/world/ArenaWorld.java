@@ -8,7 +8,10 @@ import allocator.arena.bump.BumpAllocator;
 import allocator.arena.bump.BumpConfig;
 import allocator.simulation.Op;
 import allocator.simulation.World;
+import allocator.simulation.schedule.Failpoint;
 import allocator.simulation.schedule.Scheduler;
+import allocator.simulation.schedule.Task;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
@@ -57,6 +60,9 @@ public final class ArenaWorld implements World {
     private final Map<Integer, Long> seenFailures = new HashMap<>();
     private long failures;
 
+    /** Where the stack or the heap ends in the first close. */
+    private final Failpoint atClose;
+
     private ArenaWorld(SplittableRandom random, boolean isBump) {
         largest = 1 << random.nextInt(8, 18);
         final long limit = random.nextBoolean() ? 0 : 1L << random.nextInt(14, 20);
@@ -77,6 +83,12 @@ public final class ArenaWorld implements World {
             subject = new Bfc(new BfcArena(device, config));
             description = config + ", " + device;
         }
+        atClose = random.nextInt(3) > 0
+                ? Failpoint.NONE
+                : new Failpoint(
+                        random.nextBoolean() ? Failpoint.Kind.HEAP : Failpoint.Kind.STACK,
+                        1 + random.nextInt(1 << random.nextInt(1, 8)),
+                        1 + random.nextInt(3));
     }
 
     /**
@@ -225,6 +237,21 @@ public final class ArenaWorld implements World {
     public void finish() {
         model.requireNoViolation();
         device.repair();
+        verify();
+        if (atClose == Failpoint.NONE || isOpenAfterFailure()) {
+            verify();
+            for (final Model.Block block : model.removeAll()) {
+                subject.free(block.address());
+            }
+            subject.verify();
+            Model.require(subject.stats().bytesInUse() == 0, "nothing is live, not as in " + subject.stats());
+        }
+        subject.close();
+        model.requireNoViolation();
+        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the close");
+    }
+
+    private void verify() {
         subject.verify();
         final AllocatorStats stats = subject.stats();
         Model.require(
@@ -233,13 +260,28 @@ public final class ArenaWorld implements World {
         Model.require(stats.numAllocs() == model.allocs(), model.allocs() + " allocations, not as in " + stats);
         Model.require(stats.bytesHeld() == device.bytesOut(), device.bytesOut() + " bytes are out, not as in " + stats);
         Model.require(stats.numFailedAllocs() == failures, failures + " requests failed, not as in " + stats);
-        for (final Model.Block block : model.removeAll()) {
-            subject.free(block.address());
+    }
+
+    /** Closes with live blocks where the stack or the heap ends. An allocator that is open after all has its memory. */
+    private boolean isOpenAfterFailure() {
+        model.expectReturns(true);
+        final Task task = Scheduler.current();
+        task.begin(atClose);
+        try {
+            Scheduler.call(subject::close);
+        } catch (Throwable e) {
+            Model.requireSimulated(e, false);
+        } finally {
+            task.end();
+            model.expectReturns(false);
         }
-        subject.verify();
-        Model.require(subject.stats().bytesInUse() == 0, "nothing is live, not as in " + subject.stats());
-        subject.close();
-        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the close");
+        try {
+            subject.shrink();
+            return true;
+        } catch (AllocatorClosedException e) {
+            model.removeAll();
+            return false;
+        }
     }
 
     @Override
