@@ -45,7 +45,7 @@ final class LaneGrowth {
     /** Takes a chunk that has become free, or else adds a region and takes a chunk of it. */
     long takeFromNewRegion(long byteSize, @Nullable SyncStream stream) {
         StackReserve.touch();
-        lanes.deviceLock.lock();
+        lanes.lockDevice();
         try {
             final long address = take(byteSize, stream);
             if (address != Placement.NO_ADDRESS) {

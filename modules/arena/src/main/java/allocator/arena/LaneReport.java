@@ -140,7 +140,7 @@ final class LaneReport {
                 largest,
                 cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
         final String request = (isReserve ? "reserve of " : "allocation of ") + byteSize + " bytes (" + rounded
-                + " rounded) for " + (stream == null ? "no stream" : stream) + " failed";
+                + " rounded) for " + (stream == null ? "no stream" : "stream " + stream.id()) + " failed";
         return new OutOfMemoryException(reason, shortage, ArenaDump.of(snapshot(), request), cause);
     }
 }

@@ -24,7 +24,7 @@ final class LaneReserves {
     /** Reserves memory. */
     long reserve(long byteSize) {
         StackReserve.touch();
-        lanes.deviceLock.lock();
+        lanes.lockDevice();
         try {
             lane.locked(() -> prepare(byteSize));
             return byteSize == 0 ? Placement.NO_ADDRESS : reserveUpstream(byteSize);

@@ -12,10 +12,8 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 /**
  * Returns memory of a lane to the upstream allocator: free regions at a shrink, everything at the close.
@@ -37,15 +35,21 @@ final class LaneShrink {
         this.lanes = lanes;
     }
 
-    /** Returns every region without chunks in use, except the one that the configuration keeps. */
+    /**
+     * Returns every region without chunks in use, except the one that the configuration keeps; nothing if it is called
+     * from within a call by the arena to its upstream allocator or to a stream.
+     */
     ShrinkReport shrink() {
         StackReserve.touch();
+        if (lanes.isInDevice()) {
+            return lane.locked(() -> new ShrinkReport(0, 0, lane.counters.held(), lane.regions.count(), 0));
+        }
         lanes.deviceLock.lock();
         try {
             final Map<Region, Long> idle = new LinkedHashMap<>();
-            final Set<SyncStream> owners = new LinkedHashSet<>();
+            final Map<Long, SyncStream> owners = new LinkedHashMap<>();
             final int kept = lane.locked(() -> findIdle(idle, owners));
-            owners.forEach(LaneShrink::waitFor);
+            owners.values().forEach(LaneShrink::waitFor);
             lane.returns.tryAgain();
             final List<Region> detached = lane.locked(() -> detachUnchanged(idle));
             final Failures failures = new Failures();
@@ -67,7 +71,7 @@ final class LaneShrink {
      * Notes the regions that may be returned, with the number of frees in each, and the streams to wait for. Returns
      * the number of idle regions that stay.
      */
-    private int findIdle(Map<Region, Long> idle, Set<SyncStream> owners) {
+    private int findIdle(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
         lane.placement.mergeCached();
         int kept = 0;
         for (final Region region : lane.regions.toList()) {
@@ -150,9 +154,9 @@ final class LaneShrink {
      */
     CloseReport close() {
         StackReserve.touch();
-        lanes.deviceLock.lock();
+        lanes.lockDevice();
         try {
-            final Set<SyncStream> owners = new LinkedHashSet<>();
+            final Map<Long, SyncStream> owners = new LinkedHashMap<>();
             final Failures failures = new Failures();
             final CloseReport report;
             final LiveSizes all = new LiveSizes();
@@ -169,7 +173,7 @@ final class LaneShrink {
             } finally {
                 lane.lock.unlock();
             }
-            owners.forEach(stream -> failures.run(() -> waitFor(stream)));
+            owners.values().forEach(stream -> failures.run(() -> waitFor(stream)));
             all.forEach((address, byteSize) -> failures.add(lane.returns.giveBack(address, false)));
             failures.throwIfAny();
             return report;
@@ -184,7 +188,7 @@ final class LaneShrink {
      * @param owners the streams to wait for are added to it
      * @param all gets room for what is unreturned then
      */
-    private CloseReport prepareLeaving(Set<SyncStream> owners, LiveSizes all) {
+    private CloseReport prepareLeaving(Map<Long, SyncStream> owners, LiveSizes all) {
         lane.begin();
         lane.placement.mergeCached();
         long live = reserves().count();

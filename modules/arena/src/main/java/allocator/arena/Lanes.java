@@ -65,6 +65,26 @@ final class Lanes {
         return regions.find(address, main);
     }
 
+    /**
+     * Locks the device for a call that takes memory of it or closes the arena.
+     *
+     * @throws IllegalStateException if the thread has locked it: an upstream allocator or a stream that the arena calls
+     *     is asking the arena for what the arena has planned without it
+     */
+    void lockDevice() {
+        if (isInDevice()) {
+            throw new IllegalStateException(
+                    "the arena of " + main.info + " is in a call to its upstream allocator or "
+                            + "to a stream, which may use and free what the arena holds, but not make it take more or close it");
+        }
+        deviceLock.lock();
+    }
+
+    /** Returns whether the calling thread is in a call by the arena to its upstream allocator or to a stream. */
+    boolean isInDevice() {
+        return deviceLock.isHeldByCurrentThread();
+    }
+
     /** Counts a request that neither its lane nor any other could serve. */
     void requestFailed() {
         failedRequests.incrementAndGet();

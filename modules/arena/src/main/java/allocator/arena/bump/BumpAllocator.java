@@ -293,6 +293,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
      */
     public final void close() {
         synchronized (lock) {
+            memory.requireNotInUpstream();
             final Failures failures = new Failures();
             memory.returnAgain(failures);
             memory.prepareReturns(reserves.count() + lanes.countRegions());

@@ -222,6 +222,7 @@ public final class BumpArena extends ChainedArena {
 
     /** Moves back to a position in a region and frees everything from there on. If it throws, nothing changes. */
     private void free(int region, long position, long padding, int keptFallbacks, boolean isReset) {
+        requireNotInUpstream();
         final boolean hasRegion = region >= 0;
         final long base = hasRegion ? chain.get(region).base() : 0;
         final long regionEnd = hasRegion ? base + chain.get(region).byteSize : 0;

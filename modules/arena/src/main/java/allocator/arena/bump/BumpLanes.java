@@ -186,7 +186,7 @@ final class BumpLanes {
         }
         memory.prepareReturns(1);
         region.free(address, stamp, counters);
-        if (region.isEmpty()) {
+        if (region.isEmpty() && !memory.isInUpstream()) {
             final Throwable failure = release(index);
             if (failure != null) {
                 throw FailedReturn.of(failure);
@@ -217,6 +217,9 @@ final class BumpLanes {
      * @return the number of regions
      */
     int releaseIdle(Failures failures) {
+        if (memory.isInUpstream()) {
+            return 0;
+        }
         memory.returnAgain(failures);
         return releaseIf(this::isIdle, failures);
     }
@@ -226,7 +229,11 @@ final class BumpLanes {
         releaseIf(region -> true, failures);
     }
 
+    /** Gives regions back; none in a call back from the upstream allocator, after which they are idle still. */
     private int releaseIf(Predicate<BlockRegion> isOver, Failures failures) {
+        if (memory.isInUpstream()) {
+            return 0;
+        }
         memory.prepareReturns(regions.count());
         int released = 0;
         for (int index = regions.count() - 1; index >= 0; index--) {

@@ -103,6 +103,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
      * those that the upstream allocator failed to take back. Whatever it throws is added to {@code failures}.
      */
     final void prepareReleaseFrom(int first, Failures failures) {
+        requireNotInUpstream();
         memory.returnAgain(failures);
         chain.prepareReleaseFrom(first);
     }
@@ -128,6 +129,11 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
     static StaleAddressException stale(long address, long allocatedIn, long generation) {
         return new StaleAddressException("0x" + Long.toHexString(address) + " of generation " + allocatedIn
                 + " is not live; the generation is " + generation);
+    }
+
+    /** Rejects a call back from the upstream allocator, which would change what a call in progress rests on. */
+    final void requireNotInUpstream() {
+        memory.requireNotInUpstream();
     }
 
     final void requireOpen() {

@@ -122,6 +122,7 @@ public final class SharedBumpArena extends ChainedArena {
     public void reset() {
         synchronized (lock) {
             requireOpen();
+            requireNotInUpstream();
             final SharedCursor start = SharedCursor.atStart(chain, current.generation + 1);
             final long peak = currentPeak();
             peakBytesInUse = peak;

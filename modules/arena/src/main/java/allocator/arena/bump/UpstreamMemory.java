@@ -26,6 +26,10 @@ final class UpstreamMemory {
     private final Allocator upstream;
     private final Limit limit;
     private final LiveSizes unreturned = new LiveSizes();
+
+    /** Whether the upstream allocator is being called, which may call back. */
+    private boolean isInUpstream;
+
     private long bytesHeld;
     private long peakBytesHeld;
     private long deviceFree = OutOfMemoryException.UNKNOWN;
@@ -61,21 +65,43 @@ final class UpstreamMemory {
         return deviceFree;
     }
 
+    /** Returns whether the upstream allocator is being called, so that this is a call back from it. */
+    boolean isInUpstream() {
+        return isInUpstream;
+    }
+
+    /**
+     * Rejects a call back from the upstream allocator.
+     *
+     * @throws IllegalStateException if the upstream allocator is being called
+     */
+    void requireNotInUpstream() {
+        if (isInUpstream) {
+            throw new IllegalStateException("the bump arena of " + info() + " is in a call to its upstream allocator, "
+                    + "which may use and free what the arena holds, but not make it take more or close it");
+        }
+    }
+
     /**
      * Takes memory, which the caller has checked against {@link #left}.
      *
+     * @throws IllegalStateException if the upstream allocator is being called
      * @throws OutOfMemoryException if the upstream allocator is out of memory
      * @throws DeviceException if the upstream allocator's address is not aligned as it declares; the memory is returned
      */
     long take(long byteSize) {
+        requireNotInUpstream();
         unreturned.ensureRoom();
         StackReserve.touch();
         final long address;
+        isInUpstream = true;
         try {
             address = upstream.alloc(byteSize);
         } catch (OutOfMemoryException e) {
             deviceFree = e.shortage().deviceFree();
             throw e;
+        } finally {
+            isInUpstream = false;
         }
         bytesHeld += byteSize;
         if (!unreturned.isEmpty()) {
@@ -111,11 +137,15 @@ final class UpstreamMemory {
     /** Gives memory back and returns whatever was thrown, after which the memory is unreturned. */
     @Nullable
     Throwable giveBack(long address, long byteSize) {
+        final boolean wasInUpstream = isInUpstream;
         unreturned.put(address, byteSize);
+        isInUpstream = true;
         try {
             upstream.free(address);
         } catch (Throwable e) {
             return e;
+        } finally {
+            isInUpstream = wasInUpstream;
         }
         unreturned.remove(address);
         bytesHeld -= byteSize;

@@ -3,7 +3,7 @@ package allocator.arena.chunk;
 import allocator.arena.chunk.StreamSlots.Slot;
 import allocator.spi.SyncStream;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -159,12 +159,14 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
         return region.containing(this, Granules.floor(address - region.base));
     }
 
-    /** Adds the streams that own memory in a region to {@code owners}. */
-    public final void addOwners(Region region, Set<SyncStream> owners) {
+    /**
+     * Adds the streams that own memory in a region to {@code owners}, by id: a stream's own methods may do anything.
+     */
+    public final void addOwners(Region region, Map<Long, SyncStream> owners) {
         for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
             final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
             if (stream != null) {
-                owners.add(stream);
+                owners.put(stream.id(), stream);
             }
         }
     }

@@ -4,10 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -156,11 +155,11 @@ class PlacementTest {
         free(placement, take(placement, 7, null));
         placement.mergeCached();
         final Region region = placement.regions().at(0);
-        final Set<SyncStream> owners = new HashSet<>();
+        final Map<Long, SyncStream> owners = new HashMap<>();
         placement.addOwners(region, owners);
         placement.detach(region);
 
-        assertThat(owners).containsExactly(stream);
+        assertThat(owners).containsOnly(Map.entry(stream.id(), stream));
         assertThat(placement.regions().count()).isZero();
         assertThat(placement.chunkCount()).isZero();
         assertThat(placement.largest()).isZero();
