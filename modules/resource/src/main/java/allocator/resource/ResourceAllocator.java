@@ -126,10 +126,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         final long dead = Math.min(unreturned, all.bytesInUse());
         return new AllocatorStats.Builder()
                 .limit(all.limit())
-                .inUse(
-                        all.bytesInUse() - dead,
-                        Math.max(0, all.requestedBytesInUse() - dead),
-                        all.peakBytesInUse())
+                .inUse(all.bytesInUse() - dead, Math.max(0, all.requestedBytesInUse() - dead), all.peakBytesInUse())
                 .held(all.bytesHeld(), all.peakBytesHeld())
                 .free(all.freeBytes() + dead, all.largestFreeChunk())
                 .calls(all.numAllocs(), all.numReserves(), failed, all.maxAllocSize())

@@ -68,8 +68,9 @@ class AlignedResourceTest {
             addresses.before(call -> requested.add(stats().requestedBytesInUse()));
             addresses.afterFree(() -> requested.add(stats().requestedBytesInUse()));
             aligned.deallocate(aligned.allocate(64, 4096), 64, 4096);
-            assertThat(requested).hasSize(3).allSatisfy(bytes -> assertThat(bytes)
-                    .isBetween(MIB - 4096, MIB + 64));
+            assertThat(requested)
+                    .hasSize(3)
+                    .allSatisfy(bytes -> assertThat(bytes).isBetween(MIB - 4096, MIB + 64));
             assertThat(stats().requestedBytesInUse()).isEqualTo(MIB);
             addresses.before(call -> {}).afterFree(() -> {});
             aligned.deallocate(live, MIB, 4096);

@@ -157,8 +157,7 @@ class ResourceAllocatorTest {
             }
 
             @Override
-            protected void doDeallocate(
-                    long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+            protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
                 if (!hasFailed) {
                     hasFailed = true;
                     throw new DeviceException("planted", null);

@@ -46,9 +46,9 @@ public final class TraceLog extends LineLog {
     }
 
     /**
-     * Starts a trace in a file, which is replaced if it exists. Lines are collected and written many at once. What cannot
-     * be written is written later; lines are dropped once 64 KiB of them are waiting. A failed write is
-     * undone, so the file has whole lines, unless the process ends in the middle of a write.
+     * Starts a trace in a file, which is replaced if it exists. Lines are collected and written many at once. What
+     * cannot be written is written later; lines are dropped once 64 KiB of them are waiting. A failed write is undone,
+     * so the file has whole lines, unless the process ends in the middle of a write.
      *
      * @param file the file
      * @return the log

@@ -145,7 +145,9 @@ class FileLinesTest {
             }
         }
 
-        /** Checks that each line is whole and each block freed after its allocation; returns how many lines there are. */
+        /**
+         * Checks that each line is whole and each block freed after its allocation; returns how many lines there are.
+         */
         private long checkedLines() {
             long live = -1;
             long count = 0;
@@ -167,8 +169,9 @@ class FileLinesTest {
         void aLogLosesNothingInAShortFailure(Throwable failure) {
             runBlocks(2000);
             disk.full = failure;
-            assertThatThrownBy(log::flush).satisfies(e -> assertThat(e == failure || e.getCause() == failure)
-                    .isTrue());
+            assertThatThrownBy(log::flush)
+                    .satisfies(e ->
+                            assertThat(e == failure || e.getCause() == failure).isTrue());
             runBlocks(10);
             disk.full = null;
             runBlocks(2000);

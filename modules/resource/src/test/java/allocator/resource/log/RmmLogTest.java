@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.resource.FakeResource;
 import allocator.resource.TakenBackException;
-import allocator.spi.DeviceException;
 import allocator.resource.log.RmmLog.Action;
 import allocator.resource.log.RmmLog.Entry;
 import allocator.resource.log.RmmLog.Replay;
+import allocator.spi.DeviceException;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeStream;
