@@ -17,13 +17,22 @@ import org.jspecify.annotations.Nullable;
  * well enough pass through.
  */
 public final class AlignedResource extends ResourceDecorator {
+    /** How often {@link #stats} reads the counters below, while the padding changes meanwhile. */
+    private static final int MOST_READINGS = 8;
+
     private final long byteAlignment;
 
     /** The aligned addresses returned, each with the address that the upstream returned. */
     private final AddressTable<Void> upstreamAddresses = new AddressTable<>();
 
-    /** Bytes by which their requests were enlarged; guarded by the lock of the table. */
+    /**
+     * Bytes by which requests were enlarged, from before the upstream allocates until it has the memory back. Guarded
+     * by the lock of the table.
+     */
     private long padding;
+
+    /** Changes of {@link #padding} so far, guarded likewise. */
+    private long paddingChanges;
 
     /**
      * Decorates a resource.
@@ -55,7 +64,7 @@ public final class AlignedResource extends ResourceDecorator {
             return allocateUpstream(byteSize, upstreamAlignment, stream, isReserve);
         }
         final long padded = padded(byteSize, alignment, upstreamAlignment);
-        upstreamAddresses.prepare();
+        prepare(padded - byteSize);
         long address = 0;
         try {
             address = allocateUpstream(padded, upstreamAlignment, stream, isReserve);
@@ -63,11 +72,11 @@ public final class AlignedResource extends ResourceDecorator {
             throw withoutPadding(e, byteSize);
         } finally {
             if (address == 0) {
-                upstreamAddresses.abandon();
+                abandon(padded - byteSize);
             }
         }
         final long aligned = (address + alignment - 1) & -alignment;
-        enter(aligned, address, padded - byteSize);
+        upstreamAddresses.enter(aligned, address, null);
         return aligned;
     }
 
@@ -89,12 +98,26 @@ public final class AlignedResource extends ResourceDecorator {
                 e);
     }
 
-    private void enter(long address, long original, long bytesAdded) {
+    private void prepare(long bytesAdded) {
+        StackReserve.touchBriefly();
+        upstreamAddresses.lock.lock();
+        try {
+            upstreamAddresses.expect();
+            padding += bytesAdded;
+            paddingChanges++;
+            upstreamAddresses.lock.unlock();
+        } catch (Throwable e) {
+            upstreamAddresses.lock.held = 0;
+            throw e;
+        }
+    }
+
+    private void abandon(long bytesAdded) {
         upstreamAddresses.lock.lock();
         try {
             upstreamAddresses.expectNoMore();
-            upstreamAddresses.add(address, original, null);
-            padding += bytesAdded;
+            padding -= bytesAdded;
+            paddingChanges++;
             upstreamAddresses.lock.unlock();
         } catch (Throwable e) {
             upstreamAddresses.lock.held = 0;
@@ -111,7 +134,7 @@ public final class AlignedResource extends ResourceDecorator {
             return;
         }
         final long padded = padded(byteSize, alignment, upstreamAlignment);
-        final long original = forget(address, padded - byteSize);
+        final long original = forget(address);
         boolean isLive = true;
         try {
             deallocateUpstream(original, padded, upstreamAlignment, stream);
@@ -120,17 +143,20 @@ public final class AlignedResource extends ResourceDecorator {
             isLive = false;
             throw e;
         } finally {
-            if (isLive) {
-                restore(address, original, padded - byteSize);
-            }
+            settle(address, original, padded - byteSize, isLive);
         }
     }
 
-    private void restore(long address, long original, long bytesAdded) {
+    /** Ends the deallocation of a block that is in no table. */
+    private void settle(long address, long original, long bytesAdded, boolean isLive) {
         upstreamAddresses.lock.lock();
         try {
-            upstreamAddresses.add(address, original, null);
-            padding += bytesAdded;
+            if (isLive) {
+                upstreamAddresses.add(address, original, null);
+            } else {
+                padding -= bytesAdded;
+                paddingChanges++;
+            }
             upstreamAddresses.lock.unlock();
         } catch (Throwable e) {
             upstreamAddresses.lock.held = 0;
@@ -145,7 +171,7 @@ public final class AlignedResource extends ResourceDecorator {
         return byteSize + (alignment - upstreamAlignment);
     }
 
-    private long forget(long address, long bytesAdded) {
+    private long forget(long address) {
         StackReserve.touchBriefly();
         long original = 0;
         upstreamAddresses.lock.lock();
@@ -154,7 +180,6 @@ public final class AlignedResource extends ResourceDecorator {
             if (slot >= 0) {
                 original = upstreamAddresses.value(slot);
                 upstreamAddresses.remove(slot);
-                padding -= bytesAdded;
             }
             upstreamAddresses.lock.unlock();
         } catch (Throwable e) {
@@ -167,20 +192,45 @@ public final class AlignedResource extends ResourceDecorator {
         return original;
     }
 
-    /** Returns the counters of the memory below, of which padding is not requested. */
+    /**
+     * Returns the counters of the memory below, of which padding is not requested. While other threads allocate and
+     * deallocate, requested bytes may be too small, by the padding of their calls at most but never below zero; at rest
+     * they are exact.
+     */
     @Override
     public Optional<AllocatorStats> stats() {
-        return super.stats().map(this::withoutPadding);
+        Optional<AllocatorStats> below;
+        long changes;
+        long added;
+        int readings = 0;
+        do {
+            changes = paddingChanges();
+            final long before = padding();
+            below = super.stats();
+            added = Math.max(before, padding());
+        } while (below.isPresent() && changes != paddingChanges() && ++readings < MOST_READINGS);
+        return below.isPresent() ? Optional.of(withoutPadding(below.orElseThrow(), added)) : below;
     }
 
-    private AllocatorStats withoutPadding(AllocatorStats all) {
-        final long added;
+    private long padding() {
         upstreamAddresses.lock.lock();
-        added = padding;
+        final long bytes = padding;
         upstreamAddresses.lock.unlock();
+        return bytes;
+    }
+
+    private long paddingChanges() {
+        upstreamAddresses.lock.lock();
+        final long changes = paddingChanges;
+        upstreamAddresses.lock.unlock();
+        return changes;
+    }
+
+    private static AllocatorStats withoutPadding(AllocatorStats all, long added) {
+        final long requested = Math.min(all.requestedBytesInUse() - added, all.bytesInUse());
         return new AllocatorStats.Builder()
                 .limit(all.limit())
-                .inUse(all.bytesInUse(), all.requestedBytesInUse() - added, all.peakBytesInUse())
+                .inUse(all.bytesInUse(), Math.max(0, requested), all.peakBytesInUse())
                 .held(all.bytesHeld(), all.peakBytesHeld())
                 .free(all.freeBytes(), all.largestFreeChunk())
                 .calls(all.numAllocs(), all.numReserves(), all.numFailedAllocs(), all.maxAllocSize())

@@ -7,7 +7,6 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
-import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -16,7 +15,6 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,7 +42,6 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     private final AddressTable<SyncStream> onStreams = new AddressTable<>();
 
     private final boolean canReserve;
-    private final AtomicLong failures = new AtomicLong();
 
     /**
      * Adapts an allocator.
@@ -85,12 +82,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     @Override
     public long allocate(long byteSize, long byteAlignment) {
         requireAlignment(byteSize, byteAlignment);
-        try {
-            return allocator.alloc(byteSize);
-        } catch (OutOfMemoryException e) {
-            failures.incrementAndGet();
-            throw e;
-        }
+        return allocator.alloc(byteSize);
     }
 
     @Override
@@ -99,12 +91,7 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
             return allocate(byteSize, byteAlignment);
         }
         requireAlignment(byteSize, byteAlignment);
-        try {
-            return allocator.reserve(byteSize);
-        } catch (OutOfMemoryException e) {
-            failures.incrementAndGet();
-            throw e;
-        }
+        return allocator.reserve(byteSize);
     }
 
     @Override
@@ -117,9 +104,6 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         long address = 0;
         try {
             address = streamAware.allocOnStream(byteSize, stream);
-        } catch (OutOfMemoryException e) {
-            failures.incrementAndGet();
-            throw e;
         } finally {
             if (address == 0) {
                 onStreams.abandon();
@@ -210,11 +194,6 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
             throw e;
         }
         return stream;
-    }
-
-    /** Returns how many requests the allocator has rejected through this resource for lack of memory. */
-    long failures() {
-        return failures.get();
     }
 
     /** Returns the counters of the allocator; empty if it has none. */

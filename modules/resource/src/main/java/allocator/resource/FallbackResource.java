@@ -127,17 +127,20 @@ public final class FallbackResource extends ResourceDecorator {
             isLive = false;
             throw e;
         } finally {
-            if (isLive) {
-                restore(address, recordedSize);
-            }
+            settle(address, recordedSize, isLive);
         }
     }
 
-    private void restore(long address, long byteSize) {
+    /** Ends the deallocation of a block that is in no table. */
+    private void settle(long address, long byteSize, boolean isLive) {
         fromSecond.lock.lock();
         try {
-            fromSecond.add(address, byteSize, null);
-            counts.restored(byteSize);
+            if (isLive) {
+                fromSecond.add(address, byteSize, null);
+                counts.restored(byteSize);
+            } else {
+                counts.returned(byteSize);
+            }
             fromSecond.lock.unlock();
         } catch (Throwable e) {
             fromSecond.lock.held = 0;
@@ -163,7 +166,7 @@ public final class FallbackResource extends ResourceDecorator {
             if (slot >= 0) {
                 byteSize = fromSecond.value(slot);
                 fromSecond.remove(slot);
-                counts.freed(byteSize);
+                counts.leaving(byteSize);
             }
             fromSecond.lock.unlock();
         } catch (Throwable e) {

@@ -93,6 +93,7 @@ final class LiveBlocks {
             isOpen = !isClosed;
             if (!isOpen) {
                 unreturned.expect();
+                counts.arrivedDead(byteSize);
             } else {
                 live.add(address, byteSize, stream);
                 counts.allocated(byteSize, isReserve);
@@ -129,10 +130,10 @@ final class LiveBlocks {
                     stream = from.attachment(slot);
                     if (isDead) {
                         unreturned.remove(slot);
-                        counts.unreturned -= byteSize;
+                        counts.leavingAgain(byteSize);
                     } else {
                         live.removeForNow(slot);
-                        counts.freed(byteSize);
+                        counts.leaving(byteSize);
                     }
                 }
             }
@@ -193,7 +194,9 @@ final class LiveBlocks {
                 counts.restored(byteSize);
             } else if (isUnreturned) {
                 unreturned.add(address, byteSize, stream);
-                counts.unreturned += byteSize;
+                counts.notReturned(byteSize);
+            } else {
+                counts.returned(byteSize);
             }
             live.lock.unlock();
         } catch (Throwable e) {
@@ -251,7 +254,7 @@ final class LiveBlocks {
                 byteSize = unreturned.value(slot);
                 stream = unreturned.attachment(slot);
                 unreturned.removeForNow(slot);
-                counts.unreturned -= byteSize;
+                counts.leavingAgain(byteSize);
             }
             live.lock.unlock();
         } catch (Throwable e) {
@@ -275,6 +278,22 @@ final class LiveBlocks {
             throw e;
         }
         return stats;
+    }
+
+    /** Returns the bytes that are dead here, and live below. */
+    long unreturnedBytes() {
+        live.lock.lock();
+        final long bytes = counts.unreturned();
+        live.lock.unlock();
+        return bytes;
+    }
+
+    /** Returns how often the result of {@link #unreturnedBytes} has changed so far. */
+    long unreturnedChanges() {
+        live.lock.lock();
+        final long changes = counts.unreturnedChanges();
+        live.lock.unlock();
+        return changes;
     }
 
     /** Refuses every later call but this one and {@link #returnAgain}, and tries to return what is unreturned. */

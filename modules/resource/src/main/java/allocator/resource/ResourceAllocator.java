@@ -12,7 +12,6 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -24,23 +23,21 @@ import java.util.Optional;
  *
  * <p>Settings, reserves and statistics are those of the allocator at the bottom of the resource, if there is one;
  * {@link AllocatorStats#numFailedAllocs} counts the requests that failed here. Otherwise this allocator counts its own
- * blocks.
+ * blocks, and the memory of a block counts as held until the resource has taken it.
  *
  * <p>A block whose free fails is dead, and its memory <em>unreturned</em>: the next {@link #shrink} or {@link #close}
  * tries to deallocate it again, and so does another free of its address.
  */
 public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, AutoCloseable {
+    /** How often {@link #stats} reads the counters below, while blocks become unreturned or are returned meanwhile. */
+    private static final int MOST_READINGS = 8;
+
     private final StreamOrderedMemoryResource resource;
-    private final List<AllocatorResource> bottoms;
     private final LiveBlocks blocks;
 
     private ResourceAllocator(StreamOrderedMemoryResource resource) {
         this.resource = resource;
         blocks = new LiveBlocks(resource);
-        bottoms = ResourceDecorator.stack(resource)
-                .filter(AllocatorResource.class::isInstance)
-                .map(AllocatorResource.class::cast)
-                .toList();
     }
 
     /**
@@ -110,35 +107,31 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     @Override
     public AllocatorStats stats() {
         blocks.requireOpen();
-        final long failuresBelow = failuresBelow();
-        final Optional<AllocatorStats> below = resource.stats();
+        Optional<AllocatorStats> below;
+        long changes;
+        long unreturned;
+        int readings = 0;
+        do {
+            changes = blocks.unreturnedChanges();
+            final long before = blocks.unreturnedBytes();
+            below = resource.stats();
+            unreturned = Math.min(before, blocks.unreturnedBytes());
+        } while (below.isPresent() && changes != blocks.unreturnedChanges() && ++readings < MOST_READINGS);
         final AllocatorStats own = blocks.stats();
-        if (below.isEmpty()) {
-            return own;
-        }
-        final AllocatorStats all = below.orElseThrow();
-        final long unreturned = own.freeBytes(); // in use below, but dead here
-        return new AllocatorStats.Builder()
-                .limit(all.limit())
-                .inUse(all.bytesInUse() - unreturned, all.requestedBytesInUse() - unreturned, all.peakBytesInUse())
-                .held(all.bytesHeld(), all.peakBytesHeld())
-                .free(all.freeBytes() + unreturned, all.largestFreeChunk())
-                .calls(
-                        all.numAllocs(),
-                        all.numReserves(),
-                        all.numFailedAllocs() - failuresBelow + own.numFailedAllocs(),
-                        all.maxAllocSize())
-                .regions(all.numArenaExtensions(), all.numArenaShrinkages())
-                .build();
+        return below.isPresent() ? withoutUnreturned(below.orElseThrow(), unreturned, own.numFailedAllocs()) : own;
     }
 
-    /** Requests that the allocators below rejected, and of which some may have succeeded here after all. */
-    private long failuresBelow() {
-        long failures = 0;
-        for (AllocatorResource bottom : bottoms) {
-            failures += bottom.failures();
-        }
-        return failures;
+    /** Subtracts blocks that are in use below, but dead here. */
+    private static AllocatorStats withoutUnreturned(AllocatorStats all, long unreturned, long failed) {
+        final long dead = Math.min(unreturned, all.bytesInUse());
+        return new AllocatorStats.Builder()
+                .limit(all.limit())
+                .inUse(all.bytesInUse() - dead, Math.max(0, all.requestedBytesInUse() - dead), all.peakBytesInUse())
+                .held(all.bytesHeld(), all.peakBytesHeld())
+                .free(all.freeBytes() + dead, all.largestFreeChunk())
+                .calls(all.numAllocs(), all.numReserves(), failed, all.maxAllocSize())
+                .regions(all.numArenaExtensions(), all.numArenaShrinkages())
+                .build();
     }
 
     /**

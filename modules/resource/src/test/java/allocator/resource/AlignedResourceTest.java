@@ -3,6 +3,10 @@ package allocator.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.spi.AllocatorStats;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -31,5 +35,71 @@ class AlignedResourceTest {
     void onlyPowersOfTwoAreAccepted(long byteAlignment) {
         assertThatThrownBy(() -> new AlignedResource(addresses, byteAlignment))
                 .isInstanceOf(InvalidAlignmentException.class);
+    }
+
+    @Nested
+    class Statistics {
+        private static final long MIB = 1 << 20;
+
+        private final HookedStats hooked = new HookedStats(new AllocatorResource(ResourceAllocator.of(addresses)));
+        private final MemoryResource aligned = new AlignedResource(hooked, 4096);
+
+        private AllocatorStats stats() {
+            return aligned.stats().orElseThrow();
+        }
+
+        @Test
+        void aBlockThatIsAllocatedAfterTheReadingBelowIsNotSubtractedFromIt() {
+            hooked.after = () -> aligned.allocate(64, 4096);
+            assertThat(stats().requestedBytesInUse()).isEqualTo(64);
+        }
+
+        @Test
+        void aBlockThatIsDeallocatedMeanwhileIsNotRequested() {
+            long address = aligned.allocate(64, 4096);
+            hooked.after = () -> aligned.deallocate(address, 64, 4096);
+            assertThat(stats().requestedBytesInUse()).isZero();
+        }
+
+        @Test
+        void requestsUnderWayNeverCountTheirPadding() {
+            long live = aligned.allocate(MIB, 4096);
+            List<Long> requested = new ArrayList<>();
+            addresses.before(call -> requested.add(stats().requestedBytesInUse()));
+            addresses.afterFree(() -> requested.add(stats().requestedBytesInUse()));
+            aligned.deallocate(aligned.allocate(64, 4096), 64, 4096);
+            assertThat(requested)
+                    .hasSize(3)
+                    .allSatisfy(bytes -> assertThat(bytes).isBetween(MIB - 4096, MIB + 64));
+            assertThat(stats().requestedBytesInUse()).isEqualTo(MIB);
+            addresses.before(call -> {}).afterFree(() -> {});
+            aligned.deallocate(live, MIB, 4096);
+            assertThat(stats().requestedBytesInUse()).isZero();
+        }
+
+        @Test
+        void countersThatNeverRestAreNeverNegative() {
+            hooked.after = this::allocateAgain;
+            assertThat(stats().requestedBytesInUse()).isBetween(0L, stats().bytesInUse());
+        }
+
+        private void allocateAgain() {
+            aligned.allocate(64, 4096);
+            hooked.after = this::allocateAgain;
+        }
+
+        @Test
+        void aCallThatFailsLeavesNoPadding() {
+            long address = aligned.allocate(64, 4096);
+            addresses.before(call -> {
+                throw new IllegalStateException("planted");
+            });
+            assertThatThrownBy(() -> aligned.allocate(64, 4096)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> aligned.deallocate(address, 64, 4096)).isInstanceOf(IllegalStateException.class);
+            addresses.before(call -> {});
+            assertThat(stats().requestedBytesInUse()).isEqualTo(64);
+            aligned.deallocate(address, 64, 4096);
+            assertThat(stats().requestedBytesInUse()).isZero();
+        }
     }
 }

@@ -3,10 +3,15 @@ package allocator.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeStream;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 class FallbackResourceTest {
@@ -57,5 +62,55 @@ class FallbackResourceTest {
                 .isInstanceOf(StackOrderException.class)
                 .hasMessageContaining("cannot replace");
         assertThat(new FallbackResource(host, first).kind()).isEqualTo(MemoryKind.HOST);
+    }
+
+    /** The counters of blocks of the second resource, which does not count itself. */
+    @Nested
+    class Statistics {
+        private final FakeResource second = new FakeResource(1000);
+        private final MemoryResource both =
+                new FallbackResource(new AllocatorResource(ResourceAllocator.of(new FakeResource(1))), second);
+
+        private AllocatorStats stats() {
+            return both.stats().orElseThrow();
+        }
+
+        @Test
+        void aBlockThatIsLiveAgainRaisesThePeak() {
+            long address = both.allocate(300, 256);
+            second.before(call -> {
+                second.before(later -> {});
+                both.allocate(400, 256);
+                throw new DeviceException("planted", null);
+            });
+            assertThatThrownBy(() -> both.deallocate(address, 300, 256)).isInstanceOf(DeviceException.class);
+            assertThat(stats().bytesInUse()).isEqualTo(700);
+            assertThat(stats().peakBytesInUse()).isGreaterThanOrEqualTo(700);
+            assertThat(stats().bytesHeld()).isEqualTo(700);
+            assertThat(stats().peakBytesHeld()).isGreaterThanOrEqualTo(700);
+        }
+
+        @Test
+        void aBlockOnItsWayBackIsHeld() {
+            long address = both.allocate(300, 256);
+            List<AllocatorStats> during = new ArrayList<>();
+            second.afterFree(() -> during.add(stats()));
+            both.deallocate(address, 300, 256);
+            assertThat(during).hasSize(1);
+            assertThat(during.getFirst().bytesInUse()).isZero();
+            assertThat(during.getFirst().bytesHeld()).isEqualTo(300);
+            assertThat(stats().bytesHeld()).isZero();
+        }
+
+        @Test
+        void aBlockThatWasTakenBackIsNeitherHeldNorInUse() {
+            long address = both.allocate(300, 256);
+            second.before(call -> {
+                throw new TakenBackException(new DeviceException("planted", null));
+            });
+            assertThatThrownBy(() -> both.deallocate(address, 300, 256)).isInstanceOf(TakenBackException.class);
+            assertThat(stats().bytesInUse()).isZero();
+            assertThat(stats().bytesHeld()).isZero();
+        }
     }
 }

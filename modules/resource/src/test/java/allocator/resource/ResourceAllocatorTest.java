@@ -4,11 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 class ResourceAllocatorTest {
@@ -80,5 +87,115 @@ class ResourceAllocatorTest {
     void aStreamBoundResourceIsRejected() {
         var bound = new StreamBoundResource(addresses, new FakeStream(addresses.memory()));
         assertThatThrownBy(() -> ResourceAllocator.of(bound)).isInstanceOf(StackOrderException.class);
+    }
+
+    /** Counters that are read while other calls are under way. */
+    @Nested
+    class Statistics {
+        /** Another block is allocated while one is on its way back, and then the resource throws. */
+        private AllocatorStats afterAFreeThatThrows(RuntimeException failure) {
+            long address = allocator.alloc(300);
+            addresses.before(call -> {
+                addresses.before(later -> {});
+                allocator.alloc(400);
+                throw failure;
+            });
+            assertThatThrownBy(() -> allocator.free(address)).isSameAs(failure);
+            return allocator.stats();
+        }
+
+        @Test
+        void aBlockThatIsLiveAgainRaisesThePeak() {
+            AllocatorStats stats = afterAFreeThatThrows(new IllegalStateException("planted"));
+            assertThat(stats.bytesInUse()).isEqualTo(700);
+            assertThat(stats.peakBytesInUse()).isEqualTo(700);
+            assertThat(stats.bytesHeld()).isEqualTo(700);
+            assertThat(stats.peakBytesHeld()).isEqualTo(700);
+        }
+
+        @Test
+        void aBlockThatIsNotReturnedIsHeldAllTheTime() {
+            AllocatorStats stats = afterAFreeThatThrows(new DeviceException("planted", null));
+            assertThat(stats.bytesInUse()).isEqualTo(400);
+            assertThat(stats.bytesHeld()).isEqualTo(700);
+            assertThat(stats.peakBytesHeld()).isEqualTo(700);
+            allocator.shrink();
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(400);
+        }
+
+        @Test
+        void aBlockOnItsWayBackIsHeld() {
+            long address = allocator.alloc(300);
+            List<AllocatorStats> during = new ArrayList<>();
+            addresses.afterFree(() -> during.add(allocator.stats()));
+            allocator.free(address);
+            assertThat(during).hasSize(1);
+            assertThat(during.getFirst().bytesInUse()).isZero();
+            assertThat(during.getFirst().bytesHeld()).isEqualTo(300);
+            assertThat(allocator.stats().bytesHeld()).isZero();
+        }
+    }
+
+    /** The same over an allocator that counts itself. */
+    @Nested
+    class StatisticsOfTheAllocatorBelow {
+        private final HookedStats hooked = new HookedStats(new AllocatorResource(allocator));
+        private final FaultyFrees faulty = new FaultyFrees(hooked);
+        private final ResourceAllocator top = ResourceAllocator.of(faulty);
+
+        /** The first deallocation fails. */
+        private static final class FaultyFrees extends ResourceDecorator {
+            private boolean hasFailed;
+
+            FaultyFrees(MemoryResource upstream) {
+                super(upstream);
+            }
+
+            @Override
+            protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+                return allocateUpstream(byteSize, byteAlignment, stream);
+            }
+
+            @Override
+            protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+                if (!hasFailed) {
+                    hasFailed = true;
+                    throw new DeviceException("planted", null);
+                }
+                deallocateUpstream(address, byteSize, byteAlignment, stream);
+            }
+        }
+
+        private void allocateAndFailToFree() {
+            long address = top.alloc(300);
+            assertThatThrownBy(() -> top.free(address)).isInstanceOf(DeviceException.class);
+        }
+
+        private void assertUse(AllocatorStats stats, long bytesInUse, long freeBytes) {
+            assertThat(stats.bytesInUse()).isEqualTo(bytesInUse);
+            assertThat(stats.requestedBytesInUse()).isEqualTo(bytesInUse);
+            assertThat(stats.freeBytes()).isEqualTo(freeBytes);
+        }
+
+        @Test
+        void aBlockThatDiesAfterTheReadingBelowIsNotSubtractedFromIt() {
+            hooked.after = this::allocateAndFailToFree;
+            assertUse(top.stats(), 0, 300);
+        }
+
+        @Test
+        void aBlockThatIsReturnedBeforeTheReadingBelowIsNotSubtractedFromIt() {
+            allocateAndFailToFree();
+            hooked.before = top::shrink;
+            assertUse(top.stats(), 0, 0);
+        }
+
+        @Test
+        void aRequestThatFailsMeanwhileCountsOnce() {
+            hooked.before = () -> assertThatThrownBy(() -> top.alloc(2000)).isInstanceOf(OutOfMemoryException.class);
+            assertThat(top.stats().numFailedAllocs()).isEqualTo(1);
+            hooked.after = () -> assertThatThrownBy(() -> top.alloc(2000)).isInstanceOf(OutOfMemoryException.class);
+            assertThat(top.stats().numFailedAllocs()).isEqualTo(2);
+        }
     }
 }

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.function.UnaryOperator;
 import java.util.zip.GZIPOutputStream;
 
 /**
@@ -13,7 +14,8 @@ import java.util.zip.GZIPOutputStream;
  *
  * <p>The file is replaced atomically when the writer is closed; until then the bytes are in a file beside it whose name
  * ends in {@code .part}. A process that is killed therefore leaves no truncated trace, and a previous file stays. After
- * a failed write {@link #close} deletes the unfinished file.
+ * a failed write, which may have written a part of its event, every other write fails, and {@link #close} deletes the
+ * unfinished file.
  *
  * <p>Not safe for use by several threads. The caller is responsible for the order of events; {@link TraceReader} checks
  * it.
@@ -37,9 +39,14 @@ public final class TraceWriter implements AutoCloseable {
      * @throws IOException if the folder is missing or cannot be written
      */
     public TraceWriter(Path file) throws IOException {
+        this(file, out -> out);
+    }
+
+    /** Starts a trace whose bytes pass through another stream on their way to the file. */
+    TraceWriter(Path file, UnaryOperator<OutputStream> around) throws IOException {
         this.file = new AtomicFile(file);
-        OutputStream sink = this.file.out();
         try {
+            OutputStream sink = around.apply(this.file.out());
             if (file.toString().endsWith(".gz")) {
                 sink = new GZIPOutputStream(sink, 1 << 13);
             }
@@ -84,6 +91,9 @@ public final class TraceWriter implements AutoCloseable {
         }
         if (isClosed) {
             throw new IllegalStateException("the trace is closed");
+        }
+        if (!isSound) {
+            throw new IOException("an earlier event could not be written");
         }
         // Backwards, the order in which the digits of a number are computed.
         int at = MAX_LINE;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.OptionKey;
+import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -66,6 +67,34 @@ class TraceWriterTest {
         try (Stream<Path> files = Files.list(folder)) {
             assertThat(files).containsExactly(file);
         }
+    }
+
+    /** A buffer keeps a part of the event that failed, and would write it before the next one. */
+    @Test
+    void writesNothingMoreAfterAWriteThatFailed() throws IOException {
+        final Path file = folder.resolve("t.csv");
+        final boolean[] isFull = {true};
+        final TraceWriter writer = new TraceWriter(file, out -> new FilterOutputStream(out) {
+            @Override
+            public void write(byte[] bytes, int from, int length) throws IOException {
+                if (isFull[0]) {
+                    isFull[0] = false;
+                    throw new IOException("No space left on device");
+                }
+                out.write(bytes, from, length);
+            }
+        });
+        assertThatThrownBy(() -> {
+                    for (int i = 0; i < 100_000; i++) {
+                        writer.allocation(i, 1000, 0);
+                    }
+                })
+                .hasMessage("No space left on device");
+        assertThatThrownBy(() -> writer.allocation(100_000, 1000, 0))
+                .isInstanceOf(IOException.class)
+                .hasMessage("an earlier event could not be written");
+        writer.close();
+        assertThat(folder).isEmptyDirectory();
     }
 
     @Test

@@ -2,24 +2,23 @@ package allocator.resource.log;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.io.Writer;
 
 /**
- * A log that writes lines, one at a time. A line that cannot be written is dropped and counted, whatever the writer
+ * A log that writes lines, one at a time. A line that its sink does not take is dropped and counted, whatever the sink
  * throws.
  */
 abstract class LineLog implements ResourceLog, AutoCloseable {
-    private final Writer out;
+    private final LineSink out;
 
-    /** Guards the writer and the state of subclasses. */
+    /** Guards the sink and the state of subclasses. */
     final Object lock = new Object();
 
     private long dropped;
 
-    LineLog(Writer out, String header) {
+    LineLog(LineSink out, String header) {
         this.out = out;
         try {
-            out.write(header + '\n');
+            out.write(header);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -28,12 +27,12 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
     /**
      * Writes a line, or drops it. The caller holds the lock.
      *
-     * @return whether it was written
+     * @return whether it was written, or will be with a later one
      */
     final boolean write(CharSequence line) {
         boolean isWritten = false;
         try {
-            out.write(line.toString() + '\n');
+            out.write(line);
             isWritten = true;
         } catch (Throwable e) {
             dropped++;
@@ -54,9 +53,9 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
     }
 
     /**
-     * Flushes the writer.
+     * Writes all lines to the file, or flushes the writer.
      *
-     * @throws UncheckedIOException if that fails
+     * @throws UncheckedIOException if that fails; another call tries again
      */
     public final void flush() {
         synchronized (lock) {
@@ -68,6 +67,11 @@ abstract class LineLog implements ResourceLog, AutoCloseable {
         }
     }
 
+    /**
+     * Writes all lines to the file, or closes the writer. Lines after that are dropped.
+     *
+     * @throws UncheckedIOException if that fails; another call does what is left
+     */
     @Override
     public final void close() {
         synchronized (lock) {

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * replayed here.
  *
  * <p>The time is the local time of day in microseconds; pointers and streams are hexadecimal. Closing the log closes
- * the writer.
+ * the file or writer.
  */
 public final class RmmLog extends LineLog {
     static final String HEADER = "Thread,Time,Action,Pointer,Size,Stream";
@@ -78,22 +78,29 @@ public final class RmmLog extends LineLog {
     /**
      * Starts a log.
      *
-     * @param out receives the lines
+     * @param out receives the lines, each with one call. If it throws, it must have taken nothing of the line: a
+     *     buffered writer may keep a part of it; {@link #to} does not
      * @throws UncheckedIOException if the header cannot be written
      */
     public RmmLog(Writer out) {
+        this(new LineSink.ToWriter(out));
+    }
+
+    RmmLog(LineSink out) {
         super(out, HEADER);
     }
 
     /**
-     * Starts a log in a file, which is replaced if it exists.
+     * Starts a log in a file, which is replaced if it exists. Lines are collected and written many at once. What cannot
+     * be written is written later; lines are dropped once 64 KiB of them are waiting. A failed write is undone, so the
+     * file has whole lines, unless the process ends in the middle of a write.
      *
      * @param file the file
      * @return the log
      * @throws IOException if the file cannot be opened
      */
     public static RmmLog to(Path file) throws IOException {
-        return new RmmLog(Files.newBufferedWriter(file));
+        return new RmmLog(new FileLines(new LogFile(file)));
     }
 
     @Override
@@ -172,7 +179,8 @@ public final class RmmLog extends LineLog {
      * Replays a log on a resource, in order. At the end it deallocates what is still live, without a stream: no work
      * that uses the memory may be incomplete then. If the log allocates an address again whose deallocation it lacks,
      * the earlier block is deallocated first, and not counted. If the resource throws anything but
-     * {@link OutOfMemoryException}, the replay ends with that exception, after the same deallocations.
+     * {@link OutOfMemoryException}, the replay ends with that exception, after the same deallocations. A deallocation
+     * that fails at the end is tried once more.
      *
      * @param entries the entries of the log
      * @param resource where the memory comes from

@@ -1,10 +1,10 @@
 package allocator.resource.log;
 
 import allocator.resource.StreamOrderedMemoryResource;
+import allocator.resource.TakenBackException;
 import allocator.resource.log.RmmLog.Action;
 import allocator.resource.log.RmmLog.Entry;
 import allocator.resource.log.RmmLog.Replay;
-import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.HashMap;
@@ -104,7 +104,7 @@ final class RmmReplayer {
         }
         try {
             deallocate(block, stream);
-        } catch (DeviceException e) {
+        } catch (TakenBackException e) {
             remove(logged, block);
             throw e;
         }
@@ -126,17 +126,20 @@ final class RmmReplayer {
         }
     }
 
-    /** Deallocates all live blocks, also those after one that cannot be deallocated; throws the first failure. */
+    /**
+     * Deallocates all live blocks, also those after one that cannot be deallocated, which is tried once more; throws
+     * the first failure.
+     */
     void end() {
         bytesAtEnd = bytes;
         @Nullable Throwable first = null;
-        for (final Block block : live.values()) {
-            try {
-                if (block.isTaken) {
-                    deallocate(block, null);
+        for (int round = 0; round < 2; round++) {
+            for (final Block block : live.values()) {
+                try {
+                    end(block);
+                } catch (RuntimeException | Error e) {
+                    first = join(first, e);
                 }
-            } catch (RuntimeException | Error e) {
-                first = join(first, e);
             }
         }
         live.clear();
@@ -147,6 +150,19 @@ final class RmmReplayer {
         if (first instanceof RuntimeException failure) {
             throw failure;
         }
+    }
+
+    private void end(Block block) {
+        if (!block.isTaken) {
+            return;
+        }
+        try {
+            deallocate(block, null);
+        } catch (TakenBackException e) {
+            block.isTaken = false;
+            throw e;
+        }
+        block.isTaken = false;
     }
 
     /** Deallocates all live blocks after a failure; another one is added to it. */

@@ -6,7 +6,6 @@ import allocator.spi.SyncStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -15,12 +14,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * A log in the trace format of this project, {@code op,id,bytes,stream}, which the {@code allocator} command replays.
  * Failed and empty allocations are left out. Calls without a stream are on stream 0; streams are numbered from 1 in
- * order of appearance. Closing the log closes the writer.
+ * order of appearance. Closing the log closes the file or writer.
  *
  * <p>Two kinds of record are dropped and counted besides those that cannot be written: a block of a size that no trace
  * has, negative or above {@link OptionKey#MAX_SIZE}, and a deallocation of memory whose allocation is not in the trace,
  * since it was made before the log or dropped. A deallocation is written with the size of its block. So the reader of
- * traces accepts every log, unless the writer has failed in the middle of a line.
+ * traces accepts every log, unless a writer has failed in the middle of a line.
  */
 public final class TraceLog extends LineLog {
     static final String HEADER = "op,id,bytes,stream";
@@ -34,22 +33,29 @@ public final class TraceLog extends LineLog {
     /**
      * Starts a trace.
      *
-     * @param out receives the lines
+     * @param out receives the lines, each with one call. If it throws, it must have taken nothing of the line: a
+     *     buffered writer may keep a part of it; {@link #to} does not
      * @throws UncheckedIOException if the header cannot be written
      */
     public TraceLog(Writer out) {
+        this(new LineSink.ToWriter(out));
+    }
+
+    TraceLog(LineSink out) {
         super(out, HEADER);
     }
 
     /**
-     * Starts a trace in a file, which is replaced if it exists.
+     * Starts a trace in a file, which is replaced if it exists. Lines are collected and written many at once. What
+     * cannot be written is written later; lines are dropped once 64 KiB of them are waiting. A failed write is undone,
+     * so the file has whole lines, unless the process ends in the middle of a write.
      *
      * @param file the file
      * @return the log
      * @throws IOException if the file cannot be opened
      */
     public static TraceLog to(Path file) throws IOException {
-        return new TraceLog(Files.newBufferedWriter(file));
+        return new TraceLog(new FileLines(new LogFile(file)));
     }
 
     static String line(boolean isFree, long id, long byteSize, int stream) {

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.resource.FakeResource;
+import allocator.resource.TakenBackException;
 import allocator.resource.log.RmmLog.Action;
 import allocator.resource.log.RmmLog.Entry;
 import allocator.resource.log.RmmLog.Replay;
+import allocator.spi.DeviceException;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeStream;
@@ -296,6 +298,43 @@ class RmmLogTest {
             };
             assertThatThrownBy(() -> RmmLog.replay(three, failing)).isSameAs(failure);
             assertThat(failing.blocks()).isZero();
+        }
+
+        @Test
+        void aBlockWhoseDeviceFailsInItsDeallocationIsDeallocatedAtTheEnd() {
+            DeviceException failure = new DeviceException("planted", null);
+            FakeResource failing = failingOnce(failure);
+            assertThatThrownBy(() -> RmmLog.replay(three, failing)).isSameAs(failure);
+            assertThat(failing.blocks()).isZero();
+        }
+
+        @Test
+        void aBlockThatWasTakenBackIsNotDeallocatedAgain() {
+            TakenBackException failure = new TakenBackException(new DeviceException("planted", null));
+            FakeResource failing = failingOnce(failure);
+            assertThatThrownBy(() -> RmmLog.replay(three, failing)).isSameAs(failure);
+            assertThat(failing.calls).containsOnlyOnce("deallocate 200 aligned 256");
+            assertThat(failing.calls).doesNotContain("deallocate 100 aligned 256");
+        }
+
+        @Test
+        void aDeallocationThatFailsAtTheEndIsTriedOnceMore() {
+            DeviceException failure = new DeviceException("planted", null);
+            FakeResource failing = failingOnce(failure);
+            assertThatThrownBy(() -> RmmLog.replay(three.subList(0, 2), failing))
+                    .isSameAs(failure);
+            assertThat(failing.blocks()).isZero();
+        }
+
+        /** Returns a resource whose first deallocation throws. */
+        private FakeResource failingOnce(RuntimeException failure) {
+            FakeResource failing = new FakeResource(1000);
+            return failing.before(call -> {
+                if (call.equals("deallocate")) {
+                    failing.before(later -> {});
+                    throw failure;
+                }
+            });
         }
 
         @Test

@@ -11,6 +11,7 @@ import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -31,7 +32,8 @@ import java.util.Optional;
  * driver checks addresses.
  *
  * <p>Memory of a call that failed is given back; what the driver does not take back then, {@link #shrink} and
- * {@link #close} try again. A deallocation that fails has changed nothing and can be repeated.
+ * {@link #close} try again. A deallocation that fails has changed nothing and can be repeated. A closed resource makes
+ * no call of the driver.
  */
 public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final CudaDriver driver;
@@ -54,7 +56,11 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private long numShrinkages;
     private long peakBytesHeld;
 
+    private final CallGuard guard = new CallGuard();
+
+    /** What a close has left to do. Guarded by this. */
     private boolean hasPool = true;
+
     private boolean hasStream = true;
 
     /**
@@ -119,6 +125,15 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     private long allocate(long byteSize, long byteAlignment, boolean isReserve) {
         StackReserve.touch();
+        guard.enter(this);
+        try {
+            return allocateInside(byteSize, byteAlignment, isReserve);
+        } finally {
+            guard.exit();
+        }
+    }
+
+    private long allocateInside(long byteSize, long byteAlignment, boolean isReserve) {
         synchronized (unreturned) {
             unreturned.ensureRoom(arriving + 1);
             arriving++;
@@ -178,13 +193,18 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     @Override
     public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
         StackReserve.touchShallow();
-        final long address = allocateOn(byteSize, byteAlignment, stream.handle());
-        if (address != 0) {
-            synchronized (unreturned) {
-                counters.allocated(byteSize, byteSize);
+        guard.enter(this);
+        try {
+            final long address = allocateOn(byteSize, byteAlignment, stream.handle());
+            if (address != 0) {
+                synchronized (unreturned) {
+                    counters.allocated(byteSize, byteSize);
+                }
             }
+            return address;
+        } finally {
+            guard.exit();
         }
-        return address;
     }
 
     private long allocateOn(long byteSize, long byteAlignment, long stream) {
@@ -215,13 +235,16 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     private void free(long address, long byteSize, long stream) {
         StackReserve.touchShallow();
+        guard.enter(this);
         try {
             pools.memFreeAsync(device, address, stream);
+            synchronized (unreturned) {
+                counters.freed(byteSize, byteSize);
+            }
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
-        }
-        synchronized (unreturned) {
-            counters.freed(byteSize, byteSize);
+        } finally {
+            guard.exit();
         }
     }
 
@@ -233,9 +256,14 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
 
     /**
      * Returns the pool's unused memory to the device. Memory whose stream has not reached the deallocation yet stays.
+     *
+     * @throws DeviceException if the driver fails
+     * @throws AllocatorClosedException if this resource is closed
      */
     @Override
     public ShrinkReport shrink() {
+        StackReserve.touch();
+        guard.enter(this);
         try {
             final long before = held();
             if (returnAgain()) {
@@ -249,6 +277,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
             return new ShrinkReport(before - after, 0, after, 0, 0);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
+        } finally {
+            guard.exit();
         }
     }
 
@@ -265,16 +295,18 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
      *
      * <p>Blocks are counted with the sizes that the calls pass, and a deallocation counts at once, also if its stream
      * has not reached it. Bytes held and their peak are the driver's own counters. Not maintained, and {@code 0}, are
-     * the largest free chunk, extensions, and failed allocations, which a {@code ResourceAllocator} above counts. After
-     * a close only live blocks count as held. May wait for a close under way.
+     * the largest free chunk, extensions, and failed allocations, which a {@code ResourceAllocator} above counts.
      *
      * @throws DeviceException if the driver fails
+     * @throws AllocatorClosedException if this resource is closed
      */
     @Override
-    public synchronized Optional<AllocatorStats> stats() {
+    public Optional<AllocatorStats> stats() {
+        StackReserve.touch();
+        guard.enter(this);
         try {
-            final long reserved = hasPool ? held() : 0;
-            final long peak = hasPool ? attribute(PoolAttribute.RESERVED_MEM_HIGH) : 0;
+            final long reserved = held();
+            final long peak = attribute(PoolAttribute.RESERVED_MEM_HIGH);
             synchronized (unreturned) {
                 final long inUse = counters.bytesInUse();
                 final long held = Math.max(reserved, inUse); // blocks since the driver was asked are held as well
@@ -287,18 +319,27 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
             }
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
+        } finally {
+            guard.exit();
         }
     }
 
     /**
-     * Waits for the private stream, then destroys the pool and it. Live allocations stay valid, and can be deallocated
-     * on a stream; the driver frees the pool with the last one. A second call does nothing, unless the first failed.
+     * Waits for calls under way and for the private stream, then destroys the pool and the stream. Every later call but
+     * this one throws {@link AllocatorClosedException}, also a deallocation and also if the close fails. Deallocate all
+     * memory first: what is live stays allocated, and the driver keeps its pool, until the device's context ends. A
+     * second call does nothing, unless the first failed.
      *
      * @throws DeviceException if the driver fails; another call does what is left
      */
     @Override
-    public synchronized void close() {
+    public void close() {
         StackReserve.touch();
+        guard.close();
+        end();
+    }
+
+    private synchronized void end() {
         try {
             if (hasPool) {
                 returnAgain();

@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
 import allocator.provider.support.StackReserve;
 import allocator.resource.tracked.StreamEvents;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
@@ -17,6 +18,9 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     private final CudaStreams streams;
     private final int device;
     private final Object lock = new Object();
+
+    /** Keeps a close from running beside a call that creates an event or puts one back. */
+    private final CallGuard guard = new CallGuard();
 
     /** The released events, with room for all events that there are, so that a release cannot fail. */
     private long[] idle = new long[16];
@@ -36,9 +40,15 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         this.device = device;
     }
 
+    /**
+     * {@inheritDoc}
+     *
+     * @throws AllocatorClosedException if this source is closed; the events recorded before can be used and released
+     */
     @Override
     public long record(SyncStream stream) {
         StackReserve.touch();
+        guard.enter(this);
         try {
             final long event = idleOrNew();
             boolean isRecorded = false;
@@ -53,6 +63,8 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
             return event;
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
+        } finally {
+            guard.exit();
         }
     }
 
@@ -120,14 +132,15 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     }
 
     /**
-     * Destroys the released events; the others are destroyed when they are released. Another call destroys what is
-     * left.
+     * Waits for events that are being recorded, then destroys the released ones; the others can be used still, and are
+     * destroyed when they are released. No event is recorded any more. Another call destroys what is left.
      *
      * @throws DeviceException if the driver fails; the events that are left stay until another call
      */
     @Override
     public void close() {
         StackReserve.touch();
+        guard.close();
         synchronized (lock) {
             isClosed = true;
             destroyIdle();
@@ -144,5 +157,10 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }
+    }
+
+    @Override
+    public String toString() {
+        return "events of device " + device;
     }
 }

@@ -6,9 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.resource.ResourceAllocator;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -107,16 +113,104 @@ class CudaAsyncResourceTest {
                 assertThat(allocator.stats().bytesHeld()).isEqualTo(stats().bytesHeld());
             }
         }
+    }
+
+    @Nested
+    class Closed {
+        private final AtomicLong late = new AtomicLong();
+        private CudaAsyncResource async;
+        private long block;
+
+        @BeforeEach
+        void open() {
+            async = new CudaAsyncResource(driver, 0);
+            block = async.allocate(MIB);
+        }
+
+        /** Frees what was live at the close, which only the driver can do then. */
+        @AfterEach
+        void release() {
+            final long stream = driver.streams().streamCreate(0);
+            driver.pools().memFreeAsync(0, block, stream);
+            driver.streams().streamSynchronize(0, stream);
+            driver.streams().streamDestroy(0, stream);
+        }
+
+        private void assertRejects() {
+            try (DriverStream stream = new DriverStream(driver, async.memory())) {
+                final long calls = driver.controls().calls();
+                for (ThrowingCallable call : List.<ThrowingCallable>of(
+                        () -> async.allocate(MIB),
+                        () -> async.allocate(0),
+                        () -> async.allocate(MIB, 256, stream),
+                        () -> async.reserve(MIB, 256),
+                        () -> async.deallocate(block, MIB),
+                        () -> async.deallocate(block, MIB, 256, stream),
+                        async::shrink,
+                        async::stats)) {
+                    assertThatThrownBy(call)
+                            .isInstanceOf(AllocatorClosedException.class)
+                            .hasMessageEndingWith("is closed");
+                }
+                assertThat(driver.controls().calls()).isEqualTo(calls);
+            }
+        }
 
         @Test
-        void afterTheCloseOnlyLiveBlocksAreHeld() {
-            final long block = async.allocate(MIB);
+        void everyCallIsRejectedAndReachesNoDriver() {
             async.close();
-            assertThat(stats().bytesHeld()).isEqualTo(MIB);
-            try (DriverStream stream = new DriverStream(driver, async.memory())) {
-                async.deallocate(block, MIB, 256, stream);
+            assertRejects();
+            async.close();
+        }
+
+        @Test
+        void everyCallIsRejectedAfterACloseThatFailed() {
+            driver.controls().failAlways(CudaFunction.MEM_POOL_DESTROY, UNKNOWN_ERROR);
+            assertThatThrownBy(async::close).isInstanceOf(DeviceException.class);
+            driver.controls().clearFailures();
+            assertRejects();
+            async.close();
+        }
+
+        /** The other thread is inside as long as it reads the handle of its stream. */
+        @Test
+        void aCloseWaitsForTheCallsInside() throws InterruptedException {
+            final CountDownLatch isInside = new CountDownLatch(1);
+            final AtomicReference<Thread> closer = new AtomicReference<>();
+            try (DriverStream stream = new DriverStream(driver, async.memory()) {
+                @Override
+                public long handle() {
+                    isInside.countDown();
+                    while (closer.get() == null) {
+                        Thread.onSpinWait();
+                    }
+                    awaitClosed();
+                    return super.handle();
+                }
+            }) {
+                final Thread caller = Thread.ofPlatform().start(() -> late.set(async.allocate(MIB, 256, stream)));
+                isInside.await();
+                closer.set(Thread.ofPlatform().start(async::close));
+                caller.join();
+                closer.get().join();
             }
-            assertThat(stats().bytesHeld()).isZero();
+            assertThat(late.get()).isNotZero();
+            final long stream = driver.streams().streamCreate(0);
+            driver.pools().memFreeAsync(0, late.get(), stream);
+            driver.streams().streamDestroy(0, stream);
+        }
+
+        private void awaitClosed() {
+            final long end = System.nanoTime() + 10_000_000_000L;
+            boolean isClosed = false;
+            while (!isClosed && System.nanoTime() < end) {
+                try {
+                    async.stats();
+                } catch (AllocatorClosedException e) {
+                    isClosed = true;
+                }
+            }
+            assertThat(isClosed).isTrue();
         }
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
@@ -87,6 +88,21 @@ class CudaResourceFaultsTest {
             assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> events.release(recorded[0]));
             driver.controls().clearFailures();
             events.close();
+        }
+    }
+
+    @Test
+    void noEventIsRecordedAfterTheClose() {
+        try (SyncStream stream = new DriverStream(driver, CudaCalls.memory("Cuda", 0, MemoryType.DEFAULT))) {
+            final CudaEvents events = new CudaEvents(driver, 0);
+            final long recorded = events.record(stream);
+            events.close();
+            final long calls = driver.controls().calls();
+            assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> events.record(stream));
+            assertThat(driver.controls().calls()).isEqualTo(calls);
+            stream.flush();
+            assertThat(events.isDone(recorded)).isTrue();
+            events.release(recorded);
         }
     }
 }

@@ -6,7 +6,7 @@ import allocator.spi.SyncNotification;
 import allocator.testkit.FakeStream;
 
 /** A stream of a driver. Its handle, flush and close are the driver's; it has no notifications. */
-final class DriverStream extends FakeStream {
+class DriverStream extends FakeStream {
     DriverStream(CudaDriver driver, MemoryInfo memory) {
         super(memory);
         final long stream = driver.streams().streamCreate(0);
