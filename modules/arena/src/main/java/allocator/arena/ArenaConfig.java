@@ -93,6 +93,21 @@ public record ArenaConfig(
                 true);
     }
 
+    /** Returns this configuration with another placement policy. */
+    ArenaConfig withPlacementPolicy(PlacementPolicy policy) {
+        return new ArenaConfig(
+                extendStrategy,
+                initialChunkBytes,
+                maxDeadBytesPerChunk,
+                initialGrowthChunkBytes,
+                maxPowerOfTwoExtendBytes,
+                maxMem,
+                policy,
+                maxKeptBytes,
+                maxLanes,
+                keepFirstRegion);
+    }
+
     /**
      * Returns this configuration with {@link #keepFirstRegion} replaced.
      *

@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Granules;
+import allocator.arena.upstream.Rehearsal;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
@@ -41,6 +42,8 @@ import org.jspecify.annotations.Nullable;
  * device.
  */
 public final class BfcArena {
+    private static final Rehearsal REHEARSAL = new Rehearsal(BfcArena::rehearse);
+
     private final ArenaConfig config;
     private final MemoryInfo info;
     final Lanes lanes;
@@ -66,6 +69,32 @@ public final class BfcArena {
         lanes = new Lanes(upstream, config);
         totals = new ArenaTotals(lanes);
         relief = new PressureRelief(lanes, totals, info);
+        REHEARSAL.ensure();
+    }
+
+    private static void rehearse(Allocator upstream) {
+        for (final PlacementPolicy policy : PlacementPolicy.values()) {
+            final BfcArena arena = new BfcArena(upstream, ArenaConfig.DEFAULT.withPlacementPolicy(policy));
+            final long block = arena.alloc(1);
+            final long large = arena.alloc(1 << 16);
+            final long reserve = arena.reserve(1);
+            Rehearsal.reject(() -> arena.alloc(-1));
+            Rehearsal.reject(() -> arena.alloc(Long.MAX_VALUE));
+            Rehearsal.reject(() -> arena.alloc(1L << 40));
+            Rehearsal.reject(() -> arena.reserve(-1));
+            Rehearsal.reject(() -> arena.reserve(1L << 40));
+            Rehearsal.reject(() -> arena.free(1));
+            Rehearsal.reject(() -> arena.free(block + 1));
+            arena.free(large);
+            Rehearsal.reject(() -> arena.free(large));
+            arena.free(block);
+            arena.free(reserve);
+            arena.free(arena.alloc(0));
+            arena.stats();
+            arena.shrink();
+            arena.close();
+            Rehearsal.reject(() -> arena.alloc(1));
+        }
     }
 
     /**
@@ -165,7 +194,9 @@ public final class BfcArena {
      */
     public void releaseStream(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
-        lanes.all().forEach(lane -> lane.releaseStream(stream));
+        for (final Lane lane : lanes.all()) {
+            lane.releaseStream(stream);
+        }
         lanes.choice.forget(LaneChoice.requester(stream));
     }
 
@@ -179,7 +210,9 @@ public final class BfcArena {
      */
     public void endRun(SyncStream stream) {
         Objects.requireNonNull(stream, "stream");
-        lanes.all().forEach(lane -> lane.endRun(stream));
+        for (final Lane lane : lanes.all()) {
+            lane.endRun(stream);
+        }
     }
 
     /**

@@ -245,19 +245,29 @@ final class Lane {
     }
 
     void releaseStream(SyncStream stream) {
-        locked(() -> {
+        StackReserve.touch();
+        lock.lock();
+        try {
+            begin();
             placement.releaseStream(stream);
             assert passesSampledCheck();
-            return null;
-        });
+            placement.step = Placement.WHOLE;
+        } finally {
+            lock.unlock();
+        }
     }
 
     void endRun(SyncStream stream) {
-        locked(() -> {
+        StackReserve.touch();
+        lock.lock();
+        try {
+            begin();
             placement.endRun(stream);
             assert passesSampledCheck();
-            return null;
-        });
+            placement.step = Placement.WHOLE;
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Returns whether an address that the upstream allocator returned is one, and aligned as it declares. */

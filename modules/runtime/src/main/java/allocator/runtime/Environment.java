@@ -52,6 +52,8 @@ public final class Environment implements AutoCloseable {
     private boolean isClosed;
 
     Environment(Map<String, String> settings) {
+        Objects.requireNonNull(SessionOptions.DEFAULT); // initialized now: where the stack has ended no class can be
+        Objects.requireNonNull(RunOptions.DEFAULT);
         shared = new SharedAllocators(instances);
         registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);

@@ -1,5 +1,6 @@
 package allocator.arena.bump;
 
+import allocator.arena.upstream.Rehearsal;
 import allocator.provider.support.FailedReturn;
 import allocator.provider.support.Failures;
 import allocator.provider.support.InvalidFrees;
@@ -47,6 +48,8 @@ import java.util.Objects;
  * several times faster.
  */
 public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator {
+    private static final Rehearsal REHEARSAL = new Rehearsal(BumpAllocator::rehearse);
+
     private final UpstreamMemory memory;
     private final BumpLanes lanes;
     private final BumpLane common;
@@ -73,6 +76,29 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
         this.effectiveOptions = Objects.requireNonNull(effectiveOptions, "effectiveOptions");
         this.byteAlignment = upstream.info().byteAlignment();
         FailedReturn.prepare();
+        REHEARSAL.ensure();
+    }
+
+    private static void rehearse(Allocator upstream) {
+        final BumpAllocator allocator =
+                new BumpAllocator(upstream, new BumpConfig(1 << 12, 0, 1 << 12), 0, AllocatorOptions.EMPTY);
+        final long block = allocator.alloc(1);
+        final long large = allocator.alloc(1 << 13);
+        final long reserve = allocator.reserve(1);
+        Rehearsal.reject(() -> allocator.alloc(-1));
+        Rehearsal.reject(() -> allocator.alloc(1L << 40));
+        Rehearsal.reject(() -> allocator.reserve(-1));
+        Rehearsal.reject(() -> allocator.reserve(1L << 40));
+        Rehearsal.reject(() -> allocator.free(1));
+        Rehearsal.reject(() -> allocator.free(block + 1));
+        allocator.free(large);
+        Rehearsal.reject(() -> allocator.free(large));
+        allocator.free(block);
+        allocator.free(reserve);
+        allocator.stats();
+        allocator.shrink();
+        allocator.close();
+        Rehearsal.reject(() -> allocator.alloc(1));
     }
 
     @Override
