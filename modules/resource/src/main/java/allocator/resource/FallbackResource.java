@@ -176,7 +176,10 @@ public final class FallbackResource extends ResourceDecorator {
         return byteSize;
     }
 
-    /** Returns the sums of both; peaks are upper bounds. Empty if the first resource does not count. */
+    /**
+     * Returns the sums of both; peaks are upper bounds, and limits whose sum is above {@link Long#MAX_VALUE} are none.
+     * Empty if the first resource does not count.
+     */
     @Override
     public Optional<AllocatorStats> stats() {
         return upstream().stats().map(one -> sum(one, second.stats().orElseGet(this::statsOfSecond)));
@@ -196,24 +199,32 @@ public final class FallbackResource extends ResourceDecorator {
     }
 
     private static AllocatorStats sum(AllocatorStats one, AllocatorStats two) {
-        final boolean isLimited = one.limit() != AllocatorStats.UNLIMITED && two.limit() != AllocatorStats.UNLIMITED;
+        final boolean isLimited = one.limit() != AllocatorStats.UNLIMITED
+                && two.limit() != AllocatorStats.UNLIMITED
+                && one.limit() <= Long.MAX_VALUE - two.limit();
         return new AllocatorStats.Builder()
                 .limit(isLimited ? one.limit() + two.limit() : AllocatorStats.UNLIMITED)
                 .inUse(
-                        one.bytesInUse() + two.bytesInUse(),
-                        one.requestedBytesInUse() + two.requestedBytesInUse(),
-                        one.peakBytesInUse() + two.peakBytesInUse())
-                .held(one.bytesHeld() + two.bytesHeld(), one.peakBytesHeld() + two.peakBytesHeld())
-                .free(one.freeBytes() + two.freeBytes(), Math.max(one.largestFreeChunk(), two.largestFreeChunk()))
+                        sum(one.bytesInUse(), two.bytesInUse()),
+                        sum(one.requestedBytesInUse(), two.requestedBytesInUse()),
+                        sum(one.peakBytesInUse(), two.peakBytesInUse()))
+                .held(sum(one.bytesHeld(), two.bytesHeld()), sum(one.peakBytesHeld(), two.peakBytesHeld()))
+                .free(sum(one.freeBytes(), two.freeBytes()), Math.max(one.largestFreeChunk(), two.largestFreeChunk()))
                 .calls(
-                        one.numAllocs() + two.numAllocs(),
-                        one.numReserves() + two.numReserves(),
-                        one.numFailedAllocs() + two.numFailedAllocs(),
+                        sum(one.numAllocs(), two.numAllocs()),
+                        sum(one.numReserves(), two.numReserves()),
+                        sum(one.numFailedAllocs(), two.numFailedAllocs()),
                         Math.max(one.maxAllocSize(), two.maxAllocSize()))
                 .regions(
-                        one.numArenaExtensions() + two.numArenaExtensions(),
-                        one.numArenaShrinkages() + two.numArenaShrinkages())
+                        sum(one.numArenaExtensions(), two.numArenaExtensions()),
+                        sum(one.numArenaShrinkages(), two.numArenaShrinkages()))
                 .build();
+    }
+
+    /** Returns a sum, {@link Long#MAX_VALUE} if it is larger. */
+    private static long sum(long one, long two) {
+        final long sum = one + two;
+        return one > 0 && two > 0 && sum < 0 ? Long.MAX_VALUE : sum;
     }
 
     @Override

@@ -11,8 +11,11 @@ import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class FallbackResourceTest {
     private final FakeResource first = new FakeResource(MemoryKind.PINNED, 100);
@@ -54,6 +57,40 @@ class FallbackResourceTest {
         assertThatThrownBy(() -> both.allocate(3))
                 .isInstanceOf(OutOfMemoryException.class)
                 .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
+    }
+
+    private static FakeResource counting(AllocatorStats stats) {
+        return new FakeResource(0) {
+            @Override
+            public Optional<AllocatorStats> stats() {
+                return Optional.of(stats);
+            }
+        };
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "1, 2, 3",
+        "-1, 2, -1",
+        "2, -1, -1",
+        "9223372036854775806, 1, 9223372036854775807",
+        "9223372036854775807, 1, -1",
+        "9223372036854775807, 9223372036854775807, -1"
+    })
+    void limitsWhoseSumIsTooLargeAreNone(long one, long two, long sum) {
+        MemoryResource both = new FallbackResource(
+                counting(new AllocatorStats.Builder().limit(one).build()),
+                counting(new AllocatorStats.Builder().limit(two).build()));
+        assertThat(both.stats().orElseThrow().limit()).isEqualTo(sum);
+    }
+
+    @Test
+    void aSumThatIsTooLargeIsTheLargestNumber() {
+        FakeResource many =
+                counting(new AllocatorStats.Builder().held(3, Long.MAX_VALUE).build());
+        AllocatorStats sum = new FallbackResource(many, many).stats().orElseThrow();
+        assertThat(sum.bytesHeld()).isEqualTo(6);
+        assertThat(sum.peakBytesHeld()).isEqualTo(Long.MAX_VALUE);
     }
 
     @Test

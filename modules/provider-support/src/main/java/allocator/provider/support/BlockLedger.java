@@ -13,7 +13,8 @@ import java.util.function.LongUnaryOperator;
  *
  * <p>A block is entered after the device has handed it out, for which room is made before; it is removed before the
  * device gets it back, so that an address which comes again at once meets no old entry. Memory that the device did not
- * take back stays held, and another free of its address tries again.
+ * take back stays held, and another free of its address tries again. If the device hands such memory out again, it had
+ * taken it back, whatever it threw: the memory is the new block's alone then, and counts once.
  *
  * <p>Safe for use by several threads. The device is called without a lock of the ledger, by several threads at once.
  */
@@ -36,7 +37,8 @@ public final class BlockLedger {
     @FunctionalInterface
     public interface Return {
         /**
-         * Gives memory back to the device. If it throws anything, the device has not taken the memory back.
+         * Gives memory back to the device. If it throws anything, the memory counts as not taken back, until the device
+         * hands it out again.
          *
          * @param address first byte
          * @param byteSize the size that was requested, in bytes
@@ -101,6 +103,10 @@ public final class BlockLedger {
     private synchronized void enter(long address, long byteSize, boolean isReserve, boolean hasReturned) {
         arriving--;
         if (address != 0) {
+            if (!unreturned.isEmpty()) {
+                // What the device hands out, it has taken back before, whatever it threw then.
+                bytesHeld -= unreturned.removeOverlapping(address, byteSize);
+            }
             live.put(address, byteSize);
             counters.allocated(byteSize, byteSize);
             bytesHeld += byteSize;
@@ -119,7 +125,8 @@ public final class BlockLedger {
     }
 
     /**
-     * Removes a live block, or memory that the device did not take back before, and gives it back to the device.
+     * Removes a live block, or memory that the device did not take back before, and gives it back to the device. An
+     * address that the device has handed out again is that of the new block.
      *
      * @param address what the allocation returned
      * @param device gives memory back
@@ -172,9 +179,10 @@ public final class BlockLedger {
         return byteSize;
     }
 
+    /** Ends a call to the device. Memory that another thread has got from the device meanwhile was taken back. */
     private synchronized void left(long address, long byteSize, boolean isReturned) {
         leaving--;
-        if (isReturned) {
+        if (isReturned || live.overlaps(address, byteSize)) {
             bytesHeld -= byteSize;
         } else {
             unreturned.put(address, byteSize);

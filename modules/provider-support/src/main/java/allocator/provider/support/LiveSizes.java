@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An entry made after {@link #ensureRoom} cannot fail: make room before the call that takes memory from a device,
  * and the memory is never lost because the Java heap has ended. Adding, finding and removing take constant time;
- * {@link #containing}, {@link #removeOverlapping} and {@link #forEach} take time proportional to the number of entries.
- * An entry takes 32 to 64 bytes of Java heap, in tables that shrink again: meant for memory taken from a device, not
- * for the blocks of an arena.
+ * {@link #containing}, {@link #overlaps}, {@link #removeOverlapping} and {@link #forEach} take time proportional to the
+ * number of entries. An entry takes 32 to 64 bytes of Java heap, in tables that shrink again: meant for memory taken
+ * from a device, not for the blocks of an arena.
  */
 public final class LiveSizes {
     /** What {@link #remove} and {@link #sizeOf} return where no memory starts. */
@@ -197,17 +197,35 @@ public final class LiveSizes {
      */
     public long removeOverlapping(long address, long byteSize) {
         long bytes = 0;
-        for (int i = 0; count > 0 && i < addresses.length; ) {
+        int slot = overlapping(address, byteSize);
+        while (slot >= 0) {
+            bytes += remove(addresses[slot]);
+            slot = overlapping(address, byteSize); // entries may have moved to earlier slots
+        }
+        return bytes;
+    }
+
+    /**
+     * Returns whether memory overlaps a range. Takes nothing from the Java heap.
+     *
+     * @param address first byte of the range
+     * @param byteSize size of the range in bytes, above zero
+     * @return true if an entry has a byte of the range
+     */
+    public boolean overlaps(long address, long byteSize) {
+        return overlapping(address, byteSize) >= 0;
+    }
+
+    /** Returns the first slot whose memory overlaps a range, -1 if there is none. */
+    private int overlapping(long address, long byteSize) {
+        for (int i = 0; count > 0 && i < addresses.length; i++) {
             if (byteSizes[i] != 0
                     && (Long.compareUnsigned(address - addresses[i], byteSizes[i]) < 0
                             || Long.compareUnsigned(addresses[i] - address, byteSize) < 0)) {
-                bytes += remove(addresses[i]); // another entry may have moved into the slot, or to an earlier one
-                i = 0;
-            } else {
-                i++;
+                return i;
             }
         }
-        return bytes;
+        return -1;
     }
 
     /**

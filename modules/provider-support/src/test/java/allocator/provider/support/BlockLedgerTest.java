@@ -149,6 +149,36 @@ class BlockLedgerTest {
 
         @ParameterizedTest
         @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
+        void memoryThatItHandsOutAgainIsHeldAndReturnedOnce(Throwable failure) {
+            allocate(0x1000, 100);
+            assertThatFreeFails(failure);
+            allocate(0x1000, 200);
+            assertThat(ledger.stats().bytesInUse()).isEqualTo(200);
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(200);
+            assertThat(ledger.stats().peakBytesHeld()).isEqualTo(200);
+            assertThat(ledger.sizeOf(0x1000)).isEqualTo(200);
+            ledger.free(0x1000, TAKES_ALL_BACK);
+            assertThat(ledger.isEmpty()).isTrue();
+            assertThatThrownBy(() -> ledger.free(0x1000, TAKES_ALL_BACK)).isInstanceOf(ForeignAddressException.class);
+        }
+
+        @Test
+        void allMemoryInsideABlockThatItHandsOutWasTakenBack() {
+            for (long address = 0x1000; address < 0x1400; address += 0x100) {
+                allocate(address, 0x100);
+            }
+            assertThatThrownBy(() -> ledger.returnAll(failingWith(new LinkageError("failed"))))
+                    .isInstanceOf(LinkageError.class);
+            assertThat(ledger.reserve(0x101, size -> 0x11FF)).isEqualTo(0x11FF);
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(0x301);
+            final List<Long> returned = new ArrayList<>();
+            ledger.returnAll((address, byteSize) -> returned.add(address));
+            assertThat(returned).containsExactly(0x11FFL, 0x1000L, 0x1300L);
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+
+        @ParameterizedTest
+        @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
         void allIsTriedAtTheCloseAndCanBeTriedAgain(Throwable failure) {
             allocate(0x1000, 100);
             allocate(0x2000, 200);
@@ -177,6 +207,23 @@ class BlockLedgerTest {
             allocate(0x1000, 100);
             ledger.free(
                     0x1000, (address, byteSize) -> assertThat(ledger.isEmpty()).isFalse());
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+
+        @Test
+        void memoryThatTheyGetBeforeItsFreeFailsIsTheirs() {
+            allocate(0x1000, 100);
+            assertThrows(
+                    DeviceException.class,
+                    () -> ledger.free(0x1000, (address, byteSize) -> {
+                        allocate(address, 200);
+                        throw new IllegalStateException("failed");
+                    }));
+            assertThat(ledger.stats().bytesInUse()).isEqualTo(200);
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(200);
+            final List<Long> returned = new ArrayList<>();
+            ledger.returnAll((address, byteSize) -> returned.add(address));
+            assertThat(returned).containsExactly(0x1000L);
             assertThat(ledger.isEmpty()).isTrue();
         }
 

@@ -110,6 +110,16 @@ class LiveSizesTest {
         }
 
         @Test
+        void isFoundWithoutAChange() {
+            sizes.put(0x1000, 0x1000);
+            assertThat(sizes.overlaps(0x1FFF, 1)).isTrue();
+            assertThat(sizes.overlaps(0, 0x1001)).isTrue();
+            assertThat(sizes.overlaps(0, 0x1000)).isFalse();
+            assertThat(sizes.overlaps(0x2000, 1)).isFalse();
+            assertThat(sizes.totalBytes()).isEqualTo(0x1000);
+        }
+
+        @Test
         void adjacentMemoryDoesNotOverlap() {
             sizes.put(0x1000, 0x1000);
             sizes.put(0x3000, 0x1000);

@@ -12,9 +12,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A hard limit on bytes, with child budgets for tenants, tasks and requests.
  *
- * <p>Terms. The <em>charge</em> of a budget is the bytes charged to it and not yet released. A child may have a
- * <em>reservation</em>: bytes that its parent sets aside for it from the start. The <em>share</em> of a child,
- * {@code max(charge, reservation)}, is what it costs its parent.
+ * <p>Terms. The <em>own charges</em> of a budget are the bytes charged to it by {@link #charge} or {@link #tryCharge}
+ * and not yet released by {@link #release}. A child may have a <em>reservation</em>: bytes that its parent sets aside
+ * for it from the start. The <em>share</em> of a child, {@code max(charge, reservation)}, is what it costs its parent.
+ * The <em>charge</em> of a budget is its own charges and the shares of its children.
  *
  * <p>Invariants, for every budget at every moment: {@code charge <= limit}, unless {@link #setLimit} lowered the limit
  * below the charge; {@code charge == own charges + sum of the children's shares}.
@@ -32,11 +33,13 @@ public final class Budget implements AutoCloseable {
     private final String name;
     private final @Nullable Budget parent;
     private final SpinLock lock;
+    private final boolean isOfProcess;
 
     // Guarded by the lock
     private long limit;
     private long reservation;
     private long charge;
+    private long ownCharges;
     private long peakCharge;
     private long rejections;
     private boolean isClosed;
@@ -60,10 +63,12 @@ public final class Budget implements AutoCloseable {
     public record Status(
             String name, long limit, long charge, long reservation, long available, long peakCharge, long rejections) {}
 
-    private Budget(String name, @Nullable Budget parent, SpinLock lock, long limit, long reservation) {
+    private Budget(
+            String name, @Nullable Budget parent, SpinLock lock, long limit, long reservation, boolean isOfProcess) {
         this.name = name;
         this.parent = parent;
         this.lock = lock;
+        this.isOfProcess = isOfProcess;
         this.limit = limit;
         this.reservation = reservation;
     }
@@ -78,17 +83,19 @@ public final class Budget implements AutoCloseable {
      */
     public static Budget of(String name, long limit) {
         requireNotNegative(name, "limit", limit);
-        return new Budget(name, null, new SpinLock(), limit, 0);
+        return new Budget(name, null, new SpinLock(), limit, 0, false);
     }
 
     /**
-     * Returns the budget of a device's memory for the whole process. It is unlimited until {@link #setLimit} is called.
+     * Returns the budget of a device's memory for the whole process. It is unlimited until {@link #setLimit} is called,
+     * and always open: {@link #close} does nothing, since other code uses the same budget.
      *
      * @param location the memory
      * @return its budget, the same one for every caller
      */
     public static Budget ofDevice(MemoryLocation location) {
-        return OF_DEVICES.computeIfAbsent(location, key -> of(key.toString(), UNLIMITED));
+        return OF_DEVICES.computeIfAbsent(
+                location, key -> new Budget(key.toString(), null, new SpinLock(), UNLIMITED, 0, true));
     }
 
     /**
@@ -101,7 +108,7 @@ public final class Budget implements AutoCloseable {
      */
     public Budget child(String childName, long childLimit) {
         requireNotNegative(childName, "limit", childLimit);
-        return new Budget(childName, this, lock, childLimit, 0);
+        return new Budget(childName, this, lock, childLimit, 0, false);
     }
 
     /**
@@ -112,11 +119,12 @@ public final class Budget implements AutoCloseable {
      * @param byteSize the reservation, which is also the child's limit, in bytes
      * @return the child, or {@code null} if the bytes are not available
      * @throws IllegalArgumentException if the size is negative
+     * @throws IllegalStateException if this budget or one above is closed
      */
     public @Nullable Budget tryReserve(String childName, long byteSize) {
         requireNotNegative(childName, "reservation", byteSize);
-        final Budget child = new Budget(childName, this, lock, byteSize, byteSize);
-        return tryCharge(byteSize) ? child : null;
+        final Budget child = new Budget(childName, this, lock, byteSize, byteSize, false);
+        return change(byteSize, false, false) == null ? child : null;
     }
 
     /**
@@ -141,35 +149,43 @@ public final class Budget implements AutoCloseable {
      */
     public @Nullable Status charge(long byteSize) {
         requireNotNegative(name, "charge", byteSize);
-        return change(byteSize, false);
+        return change(byteSize, false, true);
     }
 
     /**
-     * Releases bytes at this level and all above.
+     * Releases bytes that were charged to this budget itself, at this level and all above. What is charged to a child
+     * is the child's to release.
      *
-     * @param byteSize number of bytes, at most the charge
+     * @param byteSize number of bytes, at most the own charges
      * @throws IllegalArgumentException if the size is negative
-     * @throws IllegalStateException if the charge is less; nothing changes
+     * @throws IllegalStateException if the own charges are less; nothing changes
      */
     public void release(long byteSize) {
         requireNotNegative(name, "release", byteSize);
-        change(byteSize, true);
+        change(byteSize, true, true);
     }
 
     /**
      * Charges or releases. One method does both, so a thread with enough stack for a charge has enough to release it
-     * when what follows fails; the changes are stores that no call divides.
+     * when what follows fails; the changes are stores that no call divides. The reservation of a child is not an own
+     * charge.
      */
-    private @Nullable Status change(long byteSize, boolean isRelease) {
+    private @Nullable Status change(long byteSize, boolean isRelease, boolean isOwn) {
         lock.lock();
         try {
-            final Budget rejecting = isRelease ? requireCharged(byteSize) : rejecting(byteSize);
+            if (isRelease && byteSize > ownCharges) {
+                throw new IllegalStateException("release of " + byteSize + " bytes from " + name + ", to which "
+                        + ownCharges + " are charged, not counting its children");
+            }
+            final Budget rejecting = isRelease ? null : rejecting(byteSize);
             Status rejection = null;
             if (rejecting != null) {
                 rejecting.rejections++;
                 rejection = rejecting.statusLocked();
             } else {
-                add(isRelease ? -byteSize : byteSize);
+                final long change = isRelease ? -byteSize : byteSize;
+                add(change);
+                ownCharges += isOwn ? change : 0;
             }
             lock.unlock();
             return rejection;
@@ -177,14 +193,6 @@ public final class Budget implements AutoCloseable {
             lock.held = 0;
             throw e;
         }
-    }
-
-    private @Nullable Budget requireCharged(long byteSize) {
-        if (byteSize > charge) {
-            throw new IllegalStateException(
-                    "release of " + byteSize + " bytes from " + name + ", to which " + charge + " are charged");
-        }
-        return null;
     }
 
     /** Returns the budget that rejects a charge, {@code null} if none does; throws if one at or above is closed. */
@@ -281,23 +289,14 @@ public final class Budget implements AutoCloseable {
     }
 
     Status statusLocked() {
-        return new Status(name, limit, charge, reservation, available(), peakCharge, rejections);
+        return new Status(name, limit, charge, reservation, isAnyClosed() ? 0 : available(), peakCharge, rejections);
     }
 
     private long available() {
-        if (isClosed) {
-            return 0;
-        }
-        long above = UNLIMITED;
-        if (parent != null) {
-            if (parent.isAnyClosed()) {
-                return 0;
-            }
-            above = parent.available();
-            final long inReservation = reservation - Math.min(reservation, charge);
-            above = above > UNLIMITED - inReservation ? UNLIMITED : above + inReservation;
-        }
-        return Math.max(0, Math.min(limit - charge, above));
+        final long above = parent == null ? UNLIMITED : parent.available();
+        final long inReservation = shareOf(charge) - charge;
+        final long grantedAbove = above > UNLIMITED - inReservation ? UNLIMITED : above + inReservation;
+        return Math.max(0, Math.min(limit - charge, grantedAbove));
     }
 
     private boolean isAnyClosed() {
@@ -369,13 +368,14 @@ public final class Budget implements AutoCloseable {
 
     /**
      * Closes this budget: neither it nor a budget below it grants requests any more, and the part of its reservation
-     * that is not charged is released. Its charge stays until it is released. A second call does nothing.
+     * that is not charged is released. Its charge stays until it is released. A second call does nothing, nor does a
+     * call for the budget {@linkplain #ofDevice of a device}.
      */
     @Override
     public void close() {
         StackReserve.touch();
         lock.lock();
-        if (!isClosed) {
+        if (!isClosed && !isOfProcess) {
             isClosed = true;
             final long unneeded = shareOf(charge) - charge;
             reservation = 0;

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The freed blocks whose uses may not be complete. They are returned to the upstream once they are. A block leaves the
- * list when the upstream has its memory: if an event or the upstream fails, the block stays and is tried again.
+ * list when the upstream has its memory: if an event or the upstream fails, the block stays and is tried again, unless
+ * the upstream hands its memory out again: it had taken it, whatever it threw.
  *
  * <p>The blocks are linked through themselves, so that adding one cannot fail for want of Java heap.
  */
@@ -30,13 +31,21 @@ final class PendingFrees {
     private @Nullable TrackedBlock last;
     private int count;
 
+    /** How many of the list the upstream has failed to take. */
+    private int unreturned;
+
+    /** The blocks for which the upstream is being called. */
+    private @Nullable TrackedBlock returning;
+
     PendingFrees(MemoryResource upstream, StreamEvents events, TrackedBytes bytes) {
         this.upstream = upstream;
         this.events = events;
         this.bytes = bytes;
     }
 
+    /** Adds a block that was freed, or that the upstream failed to take after {@link #begin}. */
     synchronized void add(TrackedBlock block) {
+        end(block);
         block.nextPending = null;
         if (last == null) {
             first = block;
@@ -45,6 +54,52 @@ final class PendingFrees {
         }
         last = block;
         count++;
+        unreturned += block.isUnreturned ? 1 : 0;
+    }
+
+    /**
+     * Begins the return of a block that is not in the list; {@link #end} or {@link #add} ends it. Returns false if the
+     * upstream has its memory already.
+     */
+    synchronized boolean begin(TrackedBlock block) {
+        if (!block.isTaken) {
+            block.isUnreturned = true;
+            block.nextPending = returning;
+            returning = block;
+        }
+        return !block.isTaken;
+    }
+
+    /** Ends the return of a block, if one has begun. */
+    synchronized void end(TrackedBlock block) {
+        TrackedBlock previous = null;
+        for (TrackedBlock other = returning; other != null; other = other.nextPending) {
+            if (other != block) {
+                previous = other;
+            } else if (previous == null) {
+                returning = block.nextPending;
+            } else {
+                previous.nextPending = block.nextPending;
+            }
+        }
+    }
+
+    /** Notes what the upstream has handed out: what it had before, it has taken back, whatever it threw then. */
+    synchronized void handedOut(long address, long byteSize) {
+        if (unreturned > 0) {
+            markTaken(first, address, byteSize);
+        }
+        markTaken(returning, address, byteSize);
+    }
+
+    private static void markTaken(@Nullable TrackedBlock blocks, long address, long byteSize) {
+        for (TrackedBlock block = blocks; block != null; block = block.nextPending) {
+            if (block.isUnreturned
+                    && (Long.compareUnsigned(address - block.address(), block.byteSize()) < 0
+                            || Long.compareUnsigned(block.address() - address, byteSize) < 0)) {
+                block.isTaken = true;
+            }
+        }
     }
 
     private synchronized @Nullable TrackedBlock poll() {
@@ -56,6 +111,7 @@ final class PendingFrees {
             }
             block.nextPending = null;
             count--;
+            unreturned -= block.isUnreturned ? 1 : 0;
         }
         return block;
     }
@@ -94,7 +150,9 @@ final class PendingFrees {
         boolean isReturned = false;
         try {
             if (block.isDone(events)) {
-                upstream.deallocate(block.address(), block.byteSize(), block.byteAlignment());
+                if (begin(block)) {
+                    upstream.deallocate(block.address(), block.byteSize(), block.byteAlignment());
+                }
                 isReturned = true;
             }
         } catch (TakenBackException e) {
@@ -102,6 +160,7 @@ final class PendingFrees {
             throw e;
         } finally {
             if (isReturned) {
+                end(block);
                 bytes.returned(block.byteSize());
             } else {
                 add(block);

@@ -30,6 +30,11 @@ public final class TrackedBlock {
     @Nullable
     TrackedBlock nextPending;
 
+    /** Whether the upstream was called to take it back, and whether it has; guarded by the list of pending blocks. */
+    boolean isUnreturned;
+
+    boolean isTaken;
+
     /** Guards the fields below. Never held while the driver is called. */
     private final SpinLock lock = new SpinLock();
 

@@ -95,6 +95,7 @@ public final class TrackedMemory implements AutoCloseable {
         boolean isAllocated = false;
         try {
             block.at(allocateReaping(byteSize, byteAlignment, stream));
+            pending.handedOut(block.address(), byteSize);
             block.begin(record(stream, 1));
             publish(block);
             isAllocated = true;
@@ -122,6 +123,7 @@ public final class TrackedMemory implements AutoCloseable {
         }
         live.remove(block.address(), block);
         boolean isReturned = false;
+        pending.begin(block);
         try {
             ordered.deallocate(block.address(), block.byteSize(), block.byteAlignment(), use.stream);
             isReturned = true;
@@ -131,6 +133,7 @@ public final class TrackedMemory implements AutoCloseable {
             // The failure of the allocation is the one to report; a reap tries again.
         }
         if (isReturned) {
+            pending.end(block);
             bytes.cancel(block.byteSize());
             block.forgetAllocation();
         } else {

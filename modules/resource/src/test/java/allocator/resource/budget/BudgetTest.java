@@ -15,6 +15,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -120,6 +121,25 @@ class BudgetTest {
     }
 
     @Test
+    void whatIsChargedToAChildIsTheChildsToRelease() {
+        Budget parent = Budget.of("parent", 1000);
+        Budget reserved = Objects.requireNonNull(parent.tryReserve("reserved", 600));
+        Budget child = parent.child("child", 300);
+        assertThat(child.tryCharge(300)).isTrue();
+        assertThat(parent.tryCharge(50)).isTrue();
+        assertThatThrownBy(() -> parent.release(51))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("release of 51 bytes from parent, to which 50 are charged, not counting its children");
+        assertThat(parent.status().charge()).isEqualTo(950);
+        parent.release(50);
+        assertThatThrownBy(() -> parent.release(1)).isInstanceOf(IllegalStateException.class);
+        reserved.close();
+        child.release(300);
+        assertThat(parent.status().charge()).isZero();
+        assertThat(parent.tryCharge(1001)).isFalse();
+    }
+
+    @Test
     void loweringTheLimitKeepsTheCharge() {
         Budget budget = Budget.of("all", 100);
         assertThat(budget.tryCharge(80)).isTrue();
@@ -137,6 +157,19 @@ class BudgetTest {
         assertThat(Budget.ofDevice(new MemoryLocation(DeviceType.FPGA, 7, 3, MemoryType.DEFAULT)))
                 .isSameAs(budget);
         assertThat(budget.status().limit()).isEqualTo(Budget.UNLIMITED);
+    }
+
+    @Test
+    void theBudgetOfADeviceCannotBeClosed() {
+        var location = new MemoryLocation(DeviceType.FPGA, 7, 4, MemoryType.DEFAULT);
+        Budget first = Budget.ofDevice(location);
+        Budget child = first.child("child", 10);
+        first.close();
+        assertThat(Budget.ofDevice(location).tryCharge(1)).isTrue();
+        assertThat(child.tryCharge(10)).isTrue();
+        assertThat(first.status().available()).isEqualTo(Budget.UNLIMITED - 11);
+        child.release(10);
+        first.release(1);
     }
 
     /** The shares of all threads add up to the limit, so no request within a share may be rejected. */
@@ -217,8 +250,64 @@ class BudgetTest {
         assertThat(device.tryCharge(limit)).isTrue();
     }
 
-    /** Compares a tree of budgets with a model that recomputes all sums at every step. */
-    @Property(tries = 300)
+    /** Threads charge and release more or less than they charged: only own charges are released, and no sum is lost. */
+    @Test
+    void threadsThatReleaseTooMuchReleaseNothingOfOthers() throws Exception {
+        Budget device = Budget.of("device", 1000);
+        Budget reserved = Objects.requireNonNull(device.tryReserve("reserved", 200));
+        Budget tenant = device.child("tenant", 500);
+        Budget task = Objects.requireNonNull(tenant.tryReserve("task", 100));
+        List<Budget> budgets = List.of(device, reserved, tenant, task);
+        AtomicLongArray own = new AtomicLongArray(budgets.size());
+        AtomicLong rejected = new AtomicLong();
+        try (var pool = Executors.newFixedThreadPool(8)) {
+            List<Future<?>> all = new ArrayList<>();
+            for (int thread = 0; thread < 8; thread++) {
+                SplittableRandom random = new SplittableRandom(thread);
+                all.add(pool.submit(() -> {
+                    for (int i = 0; i < 20_000; i++) {
+                        int which = random.nextInt(budgets.size());
+                        long byteSize = random.nextLong(300);
+                        if (random.nextBoolean()) {
+                            own.addAndGet(which, budgets.get(which).tryCharge(byteSize) ? byteSize : 0);
+                        } else if (isReleased(budgets.get(which), byteSize)) {
+                            own.addAndGet(which, -byteSize);
+                        } else {
+                            rejected.incrementAndGet();
+                        }
+                        assertThat(device.status().charge()).isBetween(300L, 1000L);
+                    }
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+        }
+        assertThat(rejected.get()).isPositive();
+        long ofTenant = own.get(2) + Math.max(own.get(3), 100);
+        assertThat(tenant.status().charge()).isEqualTo(ofTenant);
+        assertThat(device.status().charge()).isEqualTo(own.get(0) + ofTenant + Math.max(own.get(1), 200));
+        for (int which = 0; which < budgets.size(); which++) {
+            budgets.get(which).release(own.get(which));
+            budgets.get(which).close();
+        }
+        assertThat(device.status().charge()).isZero();
+    }
+
+    private static boolean isReleased(Budget budget, long byteSize) {
+        try {
+            budget.release(byteSize);
+            return true;
+        } catch (IllegalStateException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Compares a tree of budgets with a model that recomputes all sums at every step: the charge of each is its own
+     * charges and the shares of its children.
+     */
+    @Property(tries = 500)
     void aTreeOfBudgetsKeepsItsSums(@ForAll @Size(max = 80) List<@IntRange(max = 9999) Integer> steps) {
         Budget device = Budget.of("device", 1000);
         Budget tenant = device.child("tenant", 700);
@@ -227,23 +316,28 @@ class BudgetTest {
         Budget held = Objects.requireNonNull(tenant.tryReserve("held", 100));
         Budget[] budgets = {device, tenant, reserved, task, held};
         long[] own = new long[budgets.length];
+        long[] reservations = {0, 0, 200, 0, 100};
         for (int step : steps) {
             int which = step % budgets.length;
             long byteSize = step / 10 % 300;
-            if (step % 3 > 0) {
+            boolean isClosed = which % 2 == 0 && which > 0 && reservations[which] == 0;
+            if (step % 37 == 0 && which % 2 == 0 && which > 0) {
+                budgets[which].close();
+                reservations[which] = 0;
+            } else if (step % 3 > 0 && !isClosed) {
                 long before = budgets[which].status().available();
                 boolean granted = budgets[which].tryCharge(byteSize);
                 assertThat(granted).isEqualTo(byteSize <= before);
                 own[which] += granted ? byteSize : 0;
             } else {
-                long returned = Math.min(byteSize, own[which]);
-                budgets[which].release(returned);
-                own[which] -= returned;
+                boolean isReleased = isReleased(budgets[which], byteSize);
+                assertThat(isReleased).isEqualTo(byteSize <= own[which]);
+                own[which] -= isReleased ? byteSize : 0;
             }
-            long ofTenant = own[1] + own[3] + Math.max(own[4], 100);
+            long ofTenant = own[1] + own[3] + Math.max(own[4], reservations[4]);
             assertThat(tenant.status().charge()).isEqualTo(ofTenant).isLessThanOrEqualTo(700);
             assertThat(device.status().charge())
-                    .isEqualTo(own[0] + ofTenant + Math.max(own[2], 200))
+                    .isEqualTo(own[0] + ofTenant + Math.max(own[2], reservations[2]))
                     .isLessThanOrEqualTo(1000);
         }
     }

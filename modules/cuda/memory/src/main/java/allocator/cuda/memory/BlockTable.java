@@ -127,15 +127,22 @@ final class BlockTable {
 
     /** Removes all blocks that overlap a range. Looks at every block. */
     void removeOverlapping(long address, long byteSize) {
-        for (int slot = 0; slot < addresses.length; ) {
+        int slot = overlapping(address, byteSize);
+        while (slot != NONE) {
+            remove(slot);
+            slot = overlapping(address, byteSize); // blocks may have moved to earlier slots
+        }
+    }
+
+    /** The handle of a block that overlaps a range, {@link #NONE} if there is none. Looks at every block. */
+    int overlapping(long address, long byteSize) {
+        for (int slot = 0; slot < addresses.length; slot++) {
             final long distance = addresses[slot] - address;
             if (addresses[slot] != 0 && distance < byteSize && -distance < sizes[slot]) {
-                remove(slot);
-                slot = 0;
-            } else {
-                slot++;
+                return slot;
             }
         }
+        return NONE;
     }
 
     /** The address of the block that an address lies in, {@code 0} if there is none. Looks at every block. */

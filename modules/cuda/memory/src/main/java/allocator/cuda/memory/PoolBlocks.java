@@ -45,7 +45,8 @@ final class PoolBlocks {
     @FunctionalInterface
     interface Return {
         /**
-         * Gives a block back. If it throws anything, the driver has not taken the block.
+         * Gives a block back. If it throws anything, the block counts as not taken, until the driver hands its memory
+         * out again.
          *
          * @param stream the stream that the block was allocated on, {@code null} for none
          * @return false if the block cannot go back now, as work that uses it may be queued
@@ -158,8 +159,11 @@ final class PoolBlocks {
         }
     }
 
+    /** Enters a block as unreturned, unless another thread has got its memory from the driver meanwhile. */
     private synchronized void setAside(long address, long byteSize, @Nullable CudaSyncStream stream) {
-        unreturned.add(address, byteSize, stream);
+        if (live.overlapping(address, byteSize) == BlockTable.NONE) {
+            unreturned.add(address, byteSize, stream);
+        }
     }
 
     /** Gives a block back that was never entered, since the call failed; what is thrown meanwhile is suppressed. */

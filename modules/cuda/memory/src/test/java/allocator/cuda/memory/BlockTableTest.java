@@ -54,6 +54,8 @@ class BlockTableTest {
         table.add(0x1100, 256, null);
         table.add(0x1200, 256, null);
         table.add(0x1300, 256, null);
+        assertThat(table.overlapping(0x1100, 1)).isEqualTo(table.find(0x1100));
+        assertThat(table.overlapping(0xF00, 256)).isEqualTo(BlockTable.NONE);
         table.removeOverlapping(0x11FF, 2);
         assertThat(table.all()).containsExactlyInAnyOrder(0x1000L, 0x1300L);
     }

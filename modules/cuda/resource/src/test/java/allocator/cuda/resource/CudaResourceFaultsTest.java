@@ -3,10 +3,14 @@ package allocator.cuda.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.resource.MemoryKind;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
+import allocator.spi.ForeignAddressException;
 import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
 import org.junit.jupiter.api.AfterEach;
@@ -43,6 +47,47 @@ class CudaResourceFaultsTest {
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> resource.deallocate(address, MIB, 256));
         driver.controls().clearFailures();
         resource.deallocate(address, MIB, 256);
+    }
+
+    @Test
+    void aBlockOfMemoryWhoseDeallocationFailedAfterAllIsDeallocatedOnce() {
+        final LateFailure late = new LateFailure(driver.memory());
+        final DriverResource resource =
+                new DriverResource(driver, CudaCalls.memory("Cuda", 0, MemoryType.DEFAULT), MemoryKind.DEVICE) {
+                    @Override
+                    long allocate(CudaMemory from, int device, long byteSize) {
+                        return from.memAlloc(device, byteSize);
+                    }
+
+                    @Override
+                    void free(CudaMemory from, int device, long address) {
+                        late.free(device, address);
+                    }
+                };
+        final long address = resource.allocate(MIB, 256);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> resource.deallocate(address, MIB, 256));
+        assertThat(resource.allocate(MIB, 256)).as("the driver has taken it").isEqualTo(address);
+        resource.deallocate(address, MIB, 256);
+        assertThatExceptionOfType(ForeignAddressException.class)
+                .isThrownBy(() -> resource.deallocate(address, MIB, 256));
+    }
+
+    /** Takes memory back, and the first time reports the failure of earlier work. */
+    private static final class LateFailure {
+        private final CudaMemory memory;
+        private boolean hasFailed;
+
+        LateFailure(CudaMemory memory) {
+            this.memory = memory;
+        }
+
+        void free(int device, long address) {
+            memory.memFree(device, address);
+            if (!hasFailed) {
+                hasFailed = true;
+                throw new CudaException(CudaFunction.MEM_FREE, "earlier work", UNKNOWN_ERROR);
+            }
+        }
     }
 
     @Test

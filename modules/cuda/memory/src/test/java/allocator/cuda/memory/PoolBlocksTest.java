@@ -1,0 +1,68 @@
+package allocator.cuda.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+class PoolBlocksTest {
+    private static final long ADDRESS = 0x1000;
+
+    private final PoolBlocks blocks = new PoolBlocks(new MemoryInfo(
+            "Test", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE));
+
+    private final List<Long> returned = new ArrayList<>();
+
+    private boolean takeBack(long address, @Nullable CudaSyncStream stream) {
+        returned.add(address);
+        return true;
+    }
+
+    private void allocate(long byteSize) {
+        blocks.ensureRoom(2);
+        blocks.allocated(ADDRESS, byteSize, null);
+    }
+
+    /** Memory that the driver took back and handed out again, though the free threw. */
+    @Nested
+    class HandedOutAgain {
+        @Test
+        void afterTheFreeItIsReturnedOnce() {
+            allocate(256);
+            assertThatExceptionOfType(DeviceException.class)
+                    .isThrownBy(() -> blocks.free(ADDRESS, 1, (address, stream) -> {
+                        throw new DeviceException("failed", null);
+                    }));
+            allocate(512);
+            blocks.returnAgain(1, PoolBlocksTest.this::takeBack);
+            assertThat(returned).isEmpty();
+            blocks.returnAll(PoolBlocksTest.this::takeBack);
+            assertThat(returned).containsExactly(ADDRESS);
+        }
+
+        @Test
+        void beforeTheFreeHasEndedItIsReturnedOnce() {
+            allocate(256);
+            assertThatExceptionOfType(DeviceException.class)
+                    .isThrownBy(() -> blocks.free(ADDRESS, 2, (address, stream) -> {
+                        allocate(512);
+                        throw new DeviceException("failed", null);
+                    }));
+            assertThat(blocks.bytesInUse()).isEqualTo(512);
+            blocks.returnAgain(1, PoolBlocksTest.this::takeBack);
+            assertThat(returned).isEmpty();
+            blocks.returnAll(PoolBlocksTest.this::takeBack);
+            assertThat(returned).containsExactly(ADDRESS);
+        }
+    }
+}
