@@ -4,6 +4,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.Sizes;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;

@@ -1,7 +1,8 @@
-package allocator.cuda.memory;
+package allocator.provider.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.management.ManagementFactory;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -45,5 +46,25 @@ class UseGuardTest {
         closer.join();
         assertThat(hasLeft).isTrue();
         user.join();
+    }
+
+    @Test
+    void anInterruptStaysPendingAndDoesNotMakeTheWaitSpin() throws InterruptedException {
+        assertThat(guard.tryEnter()).isTrue();
+        final AtomicBoolean isInterrupted = new AtomicBoolean();
+        final Thread closer = Thread.ofPlatform().start(() -> {
+            Thread.currentThread().interrupt();
+            guard.close();
+            isInterrupted.set(Thread.currentThread().isInterrupted());
+        });
+        while (!guard.isClosed()) {
+            Thread.onSpinWait();
+        }
+        Thread.sleep(300);
+        final long cpuNanos = ManagementFactory.getThreadMXBean().getThreadCpuTime(closer.threadId());
+        guard.exit();
+        closer.join();
+        assertThat(isInterrupted).isTrue();
+        assertThat(cpuNanos).isLessThan(200_000_000L);
     }
 }
