@@ -113,8 +113,19 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
     private void enter() {
         StackReserve.touchShallow();
         if (!guard.tryEnter()) {
-            throw new AllocatorClosedException("the allocator of " + info + " is closed");
+            throw closed();
         }
+    }
+
+    /** Rejects a call that needs no handle. */
+    final void requireOpen() {
+        if (guard.isClosed()) {
+            throw closed();
+        }
+    }
+
+    private AllocatorClosedException closed() {
+        return new AllocatorClosedException("the allocator of " + info + " is closed");
     }
 
     @Override
