@@ -19,8 +19,8 @@ class ConformanceSettingsTest {
     @Test
     void aTimeLimitMayBeAsLongAsItCan() {
         final ConformanceSettings settings = new ConformanceSettings(7, true, Duration.ofSeconds(Long.MAX_VALUE));
-        assertThat(ConformanceSettings.from(
-                                name -> Optional.ofNullable(settings.parameters().get(name)))
+        assertThat(ConformanceSettings.from(name ->
+                                Optional.ofNullable(settings.parameters().get(name)))
                         .timeLimit())
                 .isGreaterThan(Duration.ofDays(365L * 292));
     }
