@@ -2,7 +2,6 @@ package allocator.provider.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.lang.management.ManagementFactory;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -60,11 +59,13 @@ class UseGuardTest {
         while (!guard.isClosed()) {
             Thread.onSpinWait();
         }
-        Thread.sleep(300);
-        final long cpuNanos = ManagementFactory.getThreadMXBean().getThreadCpuTime(closer.threadId());
+        // Pending, it would end every park at once.
+        for (int i = 0; i < 5000 && closer.isInterrupted(); i++) {
+            Thread.sleep(1);
+        }
+        assertThat(closer.isInterrupted()).isFalse();
         guard.exit();
         closer.join();
         assertThat(isInterrupted).isTrue();
-        assertThat(cpuNanos).isLessThan(200_000_000L);
     }
 }
