@@ -89,6 +89,7 @@ public final class Main {
                 .setOut(terminal.rawOut())
                 .setErr(terminal.err())
                 .setUsageHelpAutoWidth(false)
+                .setExpandAtFiles(false)
                 .setColorScheme(CommandLine.Help.defaultColorScheme(
                         terminal.hasColour() ? CommandLine.Help.Ansi.ON : CommandLine.Help.Ansi.OFF))
                 .setExecutionStrategy(Main::execute)

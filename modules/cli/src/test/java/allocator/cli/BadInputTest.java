@@ -57,6 +57,12 @@ class BadInputTest {
     }
 
     @Test
+    void anArgumentWithAnAtIsNoFileOfArguments() throws IOException {
+        final String name = "@" + file("--provider");
+        assertThat(Outcome.of("replay", name).err()).contains(name).hasLineCount(1);
+    }
+
+    @Test
     void anEmptyTrace() throws IOException {
         final Path trace = file("");
         assertRejected(

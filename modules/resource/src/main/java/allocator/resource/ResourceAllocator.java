@@ -170,6 +170,10 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         blocks.close();
     }
 
+    final void requireOpen() {
+        blocks.requireOpen();
+    }
+
     @Override
     public String toString() {
         return "allocator over " + resource;
@@ -183,6 +187,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
 
         @Override
         public MemorySegment segment(long address, long byteSize) {
+            requireOpen();
             Requests.requireSize(byteSize);
             if (address == 0 && byteSize != 0) {
                 throw new InvalidSizeException(byteSize, "is not the size of the empty allocation");

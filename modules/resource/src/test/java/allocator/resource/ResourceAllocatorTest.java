@@ -68,6 +68,10 @@ class ResourceAllocatorTest {
         assertThatThrownBy(() -> allocator.alloc(1)).isInstanceOf(AllocatorClosedException.class);
         assertThatThrownBy(() -> allocator.free(1)).isInstanceOf(AllocatorClosedException.class);
         assertThatThrownBy(allocator::stats).isInstanceOf(AllocatorClosedException.class);
+        ResourceAllocator onHost = ResourceAllocator.of(new HostResource());
+        onHost.close();
+        assertThatThrownBy(() -> ((HostAccessibleAllocator) onHost).segment(64, 1))
+                .isInstanceOf(AllocatorClosedException.class);
     }
 
     @Test

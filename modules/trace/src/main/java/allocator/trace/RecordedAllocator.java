@@ -3,13 +3,16 @@ package allocator.trace;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An allocator whose allocations and frees a {@link Recorder} records. It implements the same optional interfaces as
@@ -154,12 +157,28 @@ class RecordedAllocator implements Allocator {
 
     @Override
     public void free(long address) {
+        Recorder.@Nullable Freed freed = null;
         try {
-            recorder.freeing(slots, address);
+            freed = recorder.freeing(slots, address);
         } catch (Throwable e) {
             recorder.failure = e;
         }
-        target.free(address);
+        boolean isLive = true;
+        try {
+            target.free(address);
+            isLive = false;
+        } catch (DeviceException | InvalidFreeException e) {
+            isLive = false;
+            throw e;
+        } finally {
+            if (isLive && freed != null) {
+                try {
+                    recorder.restore(slots, address, freed);
+                } catch (Throwable e) {
+                    recorder.failure = e;
+                }
+            }
+        }
     }
 
     @Override

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Only calls of the {@linkplain #wrap wrapper} are recorded. All wrapped allocators share one file; block ids count
  * up from 0. An allocation without a stream is on stream 0; streams are numbered from 1 in order of appearance. A
  * reserve is recorded as an allocation. A request that fails or has no bytes is not recorded, and neither is the free
- * of a block that was not allocated through the recorder.
+ * of a block that was not allocated through the recorder. A free that fails, so that the block is still live, is
+ * followed by an allocation with the id of that block.
  *
  * <p>Recording never fails an allocation or a free. If the file cannot be written, or the Java heap or a thread's stack
  * ends while an event is recorded, recording stops, and {@link #close} throws.
@@ -73,7 +74,7 @@ public final class Recorder implements AutoCloseable {
             }
             try {
                 // The address was allocated again, so the block that had it before is gone.
-                free(slots, address);
+                final Freed ignored = free(slots, address);
                 final int slot = blocks.add(nextId++, byteSize, streamNumber(streamId));
                 slots.put(address, slot);
                 writer.allocation(blocks.id(slot), byteSize, blocks.stream(slot));
@@ -83,27 +84,49 @@ public final class Recorder implements AutoCloseable {
         }
     }
 
-    /** Records a block that is about to be freed. */
-    void freeing(LongIntMap slots, long address) {
+    /** A block whose free was recorded. */
+    record Freed(long id, long byteSize, int stream) {}
+
+    /** Records a block that is about to be freed; returns it, or {@code null} if it is not recorded. */
+    @Nullable
+    Freed freeing(LongIntMap slots, long address) {
+        synchronized (lock) {
+            if (!isRecording()) {
+                return null;
+            }
+            try {
+                return free(slots, address);
+            } catch (Throwable e) {
+                failure = e;
+                return null;
+            }
+        }
+    }
+
+    /** Records that a block is live after all, since its free has failed. */
+    void restore(LongIntMap slots, long address, Freed freed) {
         synchronized (lock) {
             if (!isRecording()) {
                 return;
             }
             try {
-                free(slots, address);
+                slots.put(address, blocks.add(freed.id, freed.byteSize, freed.stream));
+                writer.allocation(freed.id, freed.byteSize, freed.stream);
             } catch (Throwable e) {
                 failure = e;
             }
         }
     }
 
-    private void free(LongIntMap slots, long address) throws IOException {
+    private @Nullable Freed free(LongIntMap slots, long address) throws IOException {
         final int slot = slots.remove(address);
         if (slot == LongIntMap.NONE) {
-            return;
+            return null;
         }
+        final Freed freed = new Freed(blocks.id(slot), blocks.byteSize(slot), blocks.stream(slot));
         blocks.remove(slot);
-        writer.free(blocks.id(slot), blocks.byteSize(slot), blocks.stream(slot));
+        writer.free(freed.id, freed.byteSize, freed.stream);
+        return freed;
     }
 
     private boolean isRecording() {

@@ -8,6 +8,7 @@ import allocator.runtime.RunOptions;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
 import allocator.spi.Allocator;
+import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.OptionKey;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -121,6 +123,56 @@ class RecorderTest {
             assertThat(recorded.isAllocation(event)).isEqualTo(original.isAllocation(event));
             assertThat(recorded.stream(event)).isEqualTo(original.stream(event));
         }
+    }
+
+    @Test
+    void aBlockWhoseFreeFailsIsAllocatedAgainAndItsNextFreeRecorded() throws IOException {
+        final FakeAllocator target = new FakeAllocator(FakeDevice.INFO);
+        try (Recorder recorder = new Recorder(file)) {
+            final Allocator allocator = recorder.wrap(target);
+            final long a = allocator.alloc(1000);
+            failOnce(target, new IllegalStateException("not now"));
+            assertThatThrownBy(() -> allocator.free(a)).isInstanceOf(IllegalStateException.class);
+            final long b = allocator.alloc(2000);
+            allocator.free(a);
+            allocator.free(b);
+        }
+        assertThat(file).hasContent("""
+                        op,id,bytes,stream
+                        a,0,1000,0
+                        f,0,1000,0
+                        a,0,1000,0
+                        a,1,2000,0
+                        f,0,1000,0
+                        f,1,2000,0
+                        """);
+        assertThat(Trace.read(file).peakLiveBytes()).isEqualTo(3000);
+        assertThat(target.live()).isEmpty();
+    }
+
+    @Test
+    void aBlockIsFreedAfterADeviceException() throws IOException {
+        final FakeAllocator target = new FakeAllocator(FakeDevice.INFO);
+        try (Recorder recorder = new Recorder(file)) {
+            final Allocator allocator = recorder.wrap(target);
+            final long a = allocator.alloc(1000);
+            failOnce(target, new DeviceException("lost", null));
+            assertThatThrownBy(() -> allocator.free(a)).isInstanceOf(DeviceException.class);
+        }
+        assertThat(file).hasContent("""
+                        op,id,bytes,stream
+                        a,0,1000,0
+                        f,0,1000,0
+                        """);
+    }
+
+    private static void failOnce(FakeAllocator target, RuntimeException failure) {
+        final AtomicBoolean hasFailed = new AtomicBoolean();
+        target.before(operation -> {
+            if (!hasFailed.getAndSet(true)) {
+                throw failure;
+            }
+        });
     }
 
     @Test

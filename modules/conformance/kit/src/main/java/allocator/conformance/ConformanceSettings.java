@@ -3,6 +3,7 @@ package allocator.conformance;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
@@ -12,7 +13,8 @@ import java.util.function.Function;
  *
  * @param seed the seed of all random tests; the same seed generates the same programs
  * @param quick whether random and repeated tests are cut down, so that the suites take seconds instead of a minute
- * @param timeLimit the time limit of a single test; a test that exceeds it fails, and the provider counts as hanging
+ * @param timeLimit the time limit of a single test; a test that exceeds it fails, and the provider counts as hanging;
+ *     none above 292 years
  */
 public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) {
     /** The settings that apply where none are given: seed 1, the full suites, 30 seconds for a test. */
@@ -63,6 +65,6 @@ public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) 
                 QUICK,
                 Boolean.toString(quick),
                 TIMEOUT,
-                Double.toString(timeLimit.toMillis() / 1000.0));
+                Double.toString(TimeUnit.MILLISECONDS.convert(timeLimit) / 1000.0));
     }
 }

@@ -17,6 +17,15 @@ class ConformanceSettingsTest {
     }
 
     @Test
+    void aTimeLimitMayBeAsLongAsItCan() {
+        final ConformanceSettings settings = new ConformanceSettings(7, true, Duration.ofSeconds(Long.MAX_VALUE));
+        assertThat(ConformanceSettings.from(name ->
+                                Optional.ofNullable(settings.parameters().get(name)))
+                        .timeLimit())
+                .isGreaterThan(Duration.ofDays(365L * 292));
+    }
+
+    @Test
     void withoutParametersTheDefaultsApply() {
         assertThat(ConformanceSettings.from(_ -> Optional.empty())).isEqualTo(ConformanceSettings.DEFAULT);
     }

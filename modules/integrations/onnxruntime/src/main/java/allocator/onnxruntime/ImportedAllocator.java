@@ -6,6 +6,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
 import allocator.onnxruntime.OrtApi.Function;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -20,7 +21,7 @@ import allocator.spi.SpiLevel;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -33,10 +34,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A block that cannot be recorded, since the Java heap or the stack has ended, goes back to ONNX Runtime: at once,
  * or with the next allocation or the close if that fails as well.
+ *
+ * <p>Each call that uses ONNX Runtime's allocator is counted while it is inside, and {@link #close} waits for them: the
+ * native allocator ends when no call uses it.
  */
 final class ImportedAllocator implements HostAccessibleAllocator {
     /** Sizes above this are rejected here: ONNX Runtime rounds up without a check for overflow. */
     private static final long MAX_SIZE = Long.MAX_VALUE - 255;
+
+    /** The methods that call ONNX Runtime's allocator, and may so be below a close on the stack of its thread. */
+    private static final Set<String> CALLS = Set.of("alloc", "reserve", "free", "stats");
 
     /** What the next allocation of this thread needs. */
     private static final ThreadLocal<Call> CALL = ThreadLocal.withInitial(Call::new);
@@ -69,11 +76,14 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     private final AllocatorOptions options;
     private final @Nullable BlockSizes live;
     private final LongAdder failed = new LongAdder();
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private final UseGuard guard = new UseGuard();
     private final Object unreturnedLock = new Object();
 
     /** The blocks that could not be entered and that ONNX Runtime has not got back, linked. Changed under the lock. */
     private volatile @Nullable Call unreturned;
+
+    /** Whether a close has come to its end. Guarded by the lock above. */
+    private boolean isReleased;
 
     /**
      * Takes an allocator over.
@@ -97,17 +107,23 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     @Override
     public long alloc(long byteSize) {
-        requireUsable(byteSize);
-        if (byteSize == 0) {
-            return 0;
+        enter();
+        try {
+            requireValid(byteSize);
+            return byteSize == 0 ? 0 : allocate(byteSize);
+        } finally {
+            guard.exit();
         }
+    }
+
+    private long allocate(long byteSize) {
         final Call call = newCall();
         boolean isOver = false;
         try {
             final long status = api.allocatorAlloc(allocator, byteSize, call.out.address());
             if (status == 0) {
                 final long address = call.out.get(JAVA_LONG, 0);
-                enter(address, byteSize);
+                record(address, byteSize);
                 isOver = true;
                 return address;
             }
@@ -122,14 +138,20 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     @Override
     public long reserve(long byteSize) {
-        requireUsable(byteSize);
-        if (byteSize == 0) {
-            return 0;
+        enter();
+        try {
+            requireValid(byteSize);
+            return byteSize == 0 ? 0 : takeReserve(byteSize);
+        } finally {
+            guard.exit();
         }
+    }
+
+    private long takeReserve(long byteSize) {
         final MemorySegment struct = OrtApi.view(allocator, OrtAllocatorLayout.BYTE_SIZE);
         final long reserve = struct.get(JAVA_LONG, OrtAllocatorLayout.RESERVE);
         if (struct.get(JAVA_INT, OrtAllocatorLayout.VERSION) < SpiLevel.RESERVE || reserve == 0) {
-            return alloc(byteSize);
+            return allocate(byteSize);
         }
         // Reserve has no status: where the system has no memory, a C++ exception would leave it and end the process.
         if (!SystemMemory.canAllocate(byteSize)) {
@@ -140,7 +162,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         try {
             call.returned = OrtApi.callMember(reserve, allocator, byteSize);
             final long address = call.returned;
-            enter(address, byteSize);
+            record(address, byteSize);
             isOver = true;
             call.returned = 0;
             return address;
@@ -151,10 +173,15 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         }
     }
 
-    private void requireUsable(long byteSize) {
-        if (closed.get()) {
+    /** Enters a call, with stack for the way out of it. */
+    private void enter() {
+        StackReserve.touchBriefly();
+        if (!guard.tryEnter()) {
             throw closed();
         }
+    }
+
+    private static void requireValid(long byteSize) {
         if (byteSize < 0) {
             throw InvalidSizeException.negative(byteSize);
         }
@@ -177,7 +204,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         return call;
     }
 
-    private void enter(long address, long byteSize) {
+    private void record(long address, long byteSize) {
         if (address == 0) {
             throw exhausted(byteSize, null);
         }
@@ -213,7 +240,7 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     private OutOfMemoryException exhausted(long byteSize, @Nullable OnnxRuntimeException cause) {
         failed.increment();
-        final AllocatorStats stats = stats();
+        final AllocatorStats stats = currentStats();
         return new OutOfMemoryException(
                 cause == null ? "ONNX Runtime has no memory" : cause.reason(),
                 new Shortage(
@@ -231,12 +258,17 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     @Override
     public void free(long address) {
-        if (closed.get()) {
-            throw closed();
+        enter();
+        try {
+            if (address != 0) {
+                giveBack(address);
+            }
+        } finally {
+            guard.exit();
         }
-        if (address == 0) {
-            return;
-        }
+    }
+
+    private void giveBack(long address) {
         if (live != null) {
             StackReserve.touchBriefly();
         }
@@ -261,6 +293,9 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     @Override
     public MemorySegment segment(long address, long byteSize) {
+        if (guard.isClosed()) {
+            throw closed();
+        }
         if (byteSize < 0 || (address == 0 && byteSize != 0)) {
             throw new InvalidSizeException(byteSize, "is not the size of a part of the allocation");
         }
@@ -279,9 +314,15 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     @Override
     public AllocatorStats stats() {
-        if (closed.get()) {
-            throw closed();
+        enter();
+        try {
+            return currentStats();
+        } finally {
+            guard.exit();
         }
+    }
+
+    private AllocatorStats currentStats() {
         return toStats(api.takePairs(api.create(Function.ALLOCATOR_GET_STATS, allocator)), failed.sum());
     }
 
@@ -313,16 +354,40 @@ final class ImportedAllocator implements HostAccessibleAllocator {
         return options;
     }
 
-    /** Releases the allocator. A second call does nothing. */
-    void close() {
-        if (closed.compareAndSet(false, true)) {
-            try {
-                returnAgain();
-            } finally {
-                if (session != null) {
-                    environment.release(session);
-                }
+    /**
+     * Releases the allocator: calls are rejected from here on, those under way are waited for. If it fails, calls stay
+     * rejected, and another close does what is left.
+     *
+     * @return whether this call released it, rather than an earlier one
+     * @throws IllegalStateException if this thread is inside a call of one of these allocators, and might so wait for
+     *     itself; nothing changes
+     */
+    boolean close() {
+        requireOutside();
+        StackReserve.touch();
+        guard.close();
+        synchronized (unreturnedLock) {
+            if (isReleased) {
+                return false;
             }
+            returnAgain();
+            if (session != null) {
+                environment.release(session);
+            }
+            isReleased = true;
+            return true;
+        }
+    }
+
+    /** ONNX Runtime calls back where an allocator of Java is beneath its own. */
+    private static void requireOutside() {
+        final String self = ImportedAllocator.class.getName();
+        final boolean isInside = StackWalker.getInstance()
+                .walk(frames -> frames.anyMatch(
+                        frame -> CALLS.contains(frame.getMethodName()) && self.equals(frame.getClassName())));
+        if (isInside) {
+            throw new IllegalStateException(
+                    "an allocator of ONNX Runtime cannot be released from within a call of one; release it afterwards");
         }
     }
 

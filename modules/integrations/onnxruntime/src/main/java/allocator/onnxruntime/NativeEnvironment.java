@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import ai.onnxruntime.OrtEnvironment;
 import allocator.onnxruntime.OrtApi.Function;
+import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
@@ -170,7 +171,20 @@ final class NativeEnvironment {
     }
 
     /** A session of the smallest model, which takes no memory, and an allocator of it. */
-    record SessionAllocator(long session, long allocator) {}
+    static final class SessionAllocator {
+        private long session;
+        private long allocator;
+
+        private SessionAllocator(long session, long allocator) {
+            this.session = session;
+            this.allocator = allocator;
+        }
+
+        /** Returns the allocator, 0 once it is released. */
+        long allocator() {
+            return allocator;
+        }
+    }
 
     /** Creates an arena of ONNX Runtime's with the given settings; a session of its own keeps it alive. */
     SessionAllocator createArena(ArenaSettings settings) {
@@ -192,12 +206,13 @@ final class NativeEnvironment {
         return api.create(Function.GET_SHARED_ALLOCATOR, handle, deviceInfo);
     }
 
-    void release(SessionAllocator allocator) {
-        try {
-            api.release(Function.RELEASE_ALLOCATOR, allocator.allocator());
-        } finally {
-            api.release(Function.RELEASE_SESSION, allocator.session());
-        }
+    /** Releases the allocator and its session, or what an earlier call left of them. By one thread at a time. */
+    void release(SessionAllocator held) {
+        StackReserve.touch();
+        api.release(Function.RELEASE_ALLOCATOR, held.allocator);
+        held.allocator = 0;
+        api.release(Function.RELEASE_SESSION, held.session);
+        held.session = 0;
     }
 
     private SessionAllocator createSession(boolean useEnvironmentAllocators) {

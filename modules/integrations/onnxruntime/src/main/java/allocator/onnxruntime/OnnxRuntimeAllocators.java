@@ -5,6 +5,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.OrtApi.Function;
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.EpFactory;
@@ -53,7 +54,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private final SessionBudget budget;
     private final ExportedAllocator shared;
     private final List<AllocatorSession> sessions = new ArrayList<>();
-    private int opening;
+    /** The calls that use the export or make another: sessions being opened, and warm-ups. Guarded by this. */
+    private int underWay;
+
     private boolean isClosed;
 
     private OnnxRuntimeAllocators(
@@ -136,10 +139,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private AllocatorSession open(
             String model, Callable<OrtSession> create, SessionOptions options, SessionSettings settings)
             throws OrtException {
-        synchronized (this) {
-            requireOpen();
-            opening++;
-        }
+        begin();
         try {
             final ExportedAllocator memory = new ExportedAllocator(
                     settings.decorator().apply(allocator),
@@ -148,10 +148,20 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                     model);
             return open(memory, create, options);
         } finally {
-            synchronized (this) {
-                opening--;
-            }
+            end();
         }
+    }
+
+    private synchronized void begin() {
+        StackReserve.touch();
+        if (isClosed) {
+            throw new IllegalStateException("the allocators are uninstalled");
+        }
+        underWay++;
+    }
+
+    private synchronized void end() {
+        underWay--;
     }
 
     private AllocatorSession open(ExportedAllocator memory, Callable<OrtSession> create, SessionOptions options)
@@ -258,20 +268,21 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     /**
      * Calls the allocator as ONNX Runtime does until the JVM has compiled the path. Without it the first thousands of
      * calls are interpreted and take about ten microseconds each; a model that allocates twice in a run is slower for
-     * thousands of runs. Takes about ten milliseconds; the allocations count as the environment's.
+     * thousands of runs. Takes about ten milliseconds; the allocations count as the environment's. A close meanwhile is
+     * rejected, as while a session is being opened.
      *
+     * @throws IllegalStateException if this is closed
      * @throws OnnxRuntimeException if an allocation fails
      */
     public void warmUp() {
-        for (int i = 0; i < WARM_UP_CALLS; i++) {
-            final long block = registry.api().create(Function.ALLOCATOR_ALLOC, shared.struct(), WARM_UP_BYTES);
-            registry.api().call(Function.ALLOCATOR_FREE, shared.struct(), block);
-        }
-    }
-
-    private void requireOpen() {
-        if (isClosed) {
-            throw new IllegalStateException("the allocators are uninstalled");
+        begin();
+        try {
+            for (int i = 0; i < WARM_UP_CALLS; i++) {
+                final long block = registry.api().create(Function.ALLOCATOR_ALLOC, shared.struct(), WARM_UP_BYTES);
+                registry.api().call(Function.ALLOCATOR_FREE, shared.struct(), block);
+            }
+        } finally {
+            end();
         }
     }
 
@@ -282,8 +293,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * <p>A session created with {@link OrtEnvironment#createSession} that is still open is not known here. Its later
      * allocations fail, and its runs throw.
      *
-     * @throws IllegalStateException if sessions are open or ONNX Runtime holds memory of the allocator; the message
-     *     names the session, and nothing changes
+     * @throws IllegalStateException if sessions are open or being opened, the allocator is being warmed up, or ONNX
+     *     Runtime holds memory of the allocator; the message names the session, and nothing changes
      */
     @Override
     public synchronized void close() {
@@ -295,8 +306,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     private void uninstall() {
-        if (opening > 0) {
-            throw new IllegalStateException("a session is being opened");
+        if (underWay > 0) {
+            throw new IllegalStateException("a session is being opened, or the allocator warmed up");
         }
         sessions.removeIf(AllocatorSession::closeIfUnused);
         for (final AllocatorSession session : sessions) {

@@ -159,14 +159,31 @@ public final class OnnxRuntimeFactory implements EpFactory {
         return options.resolve(keys.values());
     }
 
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Waits for the calls of the allocator that are under way. A release that fails can be repeated; the allocator
+     * rejects calls meanwhile.
+     *
+     * @throws IllegalStateException if called from within a call of an allocator of ONNX Runtime; nothing changes
+     */
     @Override
-    public synchronized void releaseAllocator(Allocator allocator) {
+    public void releaseAllocator(Allocator allocator) {
         StackReserve.touch();
-        if (!(allocator instanceof ImportedAllocator imported) || !allocators.remove(imported)) {
+        // Not under the lock of the factory, which the calls that the release waits for may need.
+        if (!(allocator instanceof ImportedAllocator imported) || !isUnreleased(imported) || !imported.close()) {
             throw new UnknownAllocatorException(
                     name() + " did not create " + allocator + ", or it is released already");
         }
-        imported.close();
+        forget(imported);
+    }
+
+    private synchronized boolean isUnreleased(ImportedAllocator allocator) {
+        return allocators.contains(allocator);
+    }
+
+    private synchronized void forget(ImportedAllocator allocator) {
+        allocators.remove(allocator);
     }
 
     @Override

@@ -132,6 +132,27 @@ class OnnxRuntimeAllocatorsTest {
         }
 
         @Test
+        void aCloseBesideAWarmUpIsRejected() {
+            final List<Throwable> rejections = new ArrayList<>();
+            final OnnxRuntimeAllocators[] installed = new OnnxRuntimeAllocators[1];
+            final HeapAllocator closing = new HeapAllocator() {
+                @Override
+                public long alloc(long byteSize) {
+                    if (rejections.isEmpty()) {
+                        rejections.add(assertThrows(IllegalStateException.class, installed[0]::close));
+                    }
+                    return super.alloc(byteSize);
+                }
+            };
+            installed[0] = Sessions.install(closing);
+            installed[0].warmUp();
+            assertEquals(1, rejections.size());
+            installed[0].close();
+            assertThrows(IllegalStateException.class, installed[0]::warmUp);
+            assertEquals(0, closing.liveBlocks());
+        }
+
+        @Test
         void areUnaffectedAfterTheInstallation() throws OrtException {
             Sessions.install(heap).close();
 

@@ -150,6 +150,7 @@ class OnnxRuntimeFactoryTest {
         assertThrows(AllocatorClosedException.class, () -> arena.alloc(1));
         assertThrows(AllocatorClosedException.class, () -> arena.free(64));
         assertThrows(AllocatorClosedException.class, arena::stats);
+        assertThrows(AllocatorClosedException.class, () -> ((HostAccessibleAllocator) arena).segment(64, 1));
         assertThrows(UnknownAllocatorException.class, () -> factory.releaseAllocator(arena));
     }
 

@@ -5,6 +5,7 @@ import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryResource;
 import allocator.resource.TakenBackException;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -171,11 +172,22 @@ final class PendingFrees {
 
     /** Reaps until no block is pending, or the time is over; returns whether no block is pending. */
     boolean reap(Duration atMost) {
+        StackReserve.touch();
         final long start = System.nanoTime();
-        reap();
-        while (count() > 0 && System.nanoTime() - start < atMost.toNanos()) {
-            LockSupport.parkNanos(PROBE_INTERVAL_NANOS);
+        final long mostNanos = TimeUnit.NANOSECONDS.convert(atMost);
+        boolean isInterrupted = false;
+        try {
             reap();
+            while (count() > 0 && System.nanoTime() - start < mostNanos) {
+                LockSupport.parkNanos(PROBE_INTERVAL_NANOS);
+                // Pending, it would end every park at once.
+                isInterrupted |= Thread.interrupted();
+                reap();
+            }
+        } finally {
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
         return count() == 0;
     }

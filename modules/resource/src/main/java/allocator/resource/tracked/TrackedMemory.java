@@ -337,9 +337,9 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     /**
-     * Reaps until no block is pending, or the time is over.
+     * Reaps until no block is pending, or the time is over. An interrupt does not end the wait and stays pending.
      *
-     * @param atMost the longest time to wait
+     * @param atMost the longest time to wait; without limit above 292 years, not at all if zero or negative
      * @return whether no block is pending
      * @throws DeviceException if the driver fails
      */

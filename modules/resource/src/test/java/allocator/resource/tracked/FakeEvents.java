@@ -19,6 +19,7 @@ public final class FakeEvents implements StreamEvents {
     private long lastEvent;
     private int records;
     private int waits;
+    private int probes;
     private int mostLive;
     private String failing = "";
 
@@ -49,6 +50,7 @@ public final class FakeEvents implements StreamEvents {
     @Override
     public synchronized boolean isDone(long event) {
         requireLive(event);
+        probes++;
         failIf("isDone");
         return done.contains(event);
     }
@@ -121,6 +123,10 @@ public final class FakeEvents implements StreamEvents {
 
     synchronized int waits() {
         return waits;
+    }
+
+    synchronized int probes() {
+        return probes;
     }
 
     synchronized int live() {

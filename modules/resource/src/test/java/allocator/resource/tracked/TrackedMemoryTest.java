@@ -13,6 +13,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executors;
@@ -141,6 +142,38 @@ class TrackedMemoryTest {
             events.advance(one);
             assertThat(memory.reap()).isEqualTo(3 * MIB);
             assertThat(memory.status()).isEqualTo(new TrackedMemory.Status(0, 0, 8 * MIB));
+        }
+
+        @Test
+        void aReapMayHaveNoTimeLimit() throws Exception {
+            TrackedBlock block = memory.allocate(MIB, one, "test");
+            memory.free(block);
+            try (var thread = Executors.newSingleThreadExecutor()) {
+                Future<Boolean> isEmpty = thread.submit(() -> memory.reap(ChronoUnit.FOREVER.getDuration()));
+                Thread.sleep(5);
+                events.advance(one);
+                assertThat(isEmpty.get()).isTrue();
+            }
+        }
+
+        @Test
+        void anInterruptStaysPendingAndDoesNotMakeAReapSpin() throws Exception {
+            TrackedBlock block = memory.allocate(MIB, one, "test");
+            memory.free(block);
+            AtomicBoolean isInterrupted = new AtomicBoolean();
+            int before = events.probes();
+            Thread.ofPlatform()
+                    .start(() -> {
+                        Thread.currentThread().interrupt();
+                        memory.reap(Duration.ofMillis(20));
+                        isInterrupted.set(Thread.currentThread().isInterrupted());
+                    })
+                    .join();
+            // One in 50 microseconds.
+            assertThat(events.probes() - before).isLessThan(1000);
+            assertThat(isInterrupted).isTrue();
+            events.advance(one);
+            assertThat(memory.reap()).isEqualTo(MIB);
         }
 
         @Test

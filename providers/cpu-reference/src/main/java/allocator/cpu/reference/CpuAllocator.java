@@ -1,5 +1,6 @@
 package allocator.cpu.reference;
 
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
 import java.lang.foreign.MemorySegment;
@@ -12,8 +13,14 @@ sealed interface CpuAllocator extends HostAccessibleAllocator permits HostAlloca
      */
     void destroy();
 
+    /** Returns whether the end has begun. */
+    boolean isClosed();
+
     @Override
     default MemorySegment segment(long address, long byteSize) {
+        if (isClosed()) {
+            throw new AllocatorClosedException("the allocator of " + info() + " is closed");
+        }
         if (byteSize < 0) {
             throw InvalidSizeException.negative(byteSize);
         }

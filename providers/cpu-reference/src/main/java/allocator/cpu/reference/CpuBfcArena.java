@@ -23,6 +23,11 @@ final class CpuBfcArena extends StreamArenaAllocator implements CpuArena {
     }
 
     @Override
+    public boolean isClosed() {
+        return isClosed;
+    }
+
+    @Override
     public void destroy() {
         try {
             if (!isClosed) {

@@ -22,6 +22,11 @@ final class CpuBumpArena extends BumpAllocator implements CpuArena {
     }
 
     @Override
+    public boolean isClosed() {
+        return isClosed;
+    }
+
+    @Override
     public void destroy() {
         try {
             if (!isClosed) {

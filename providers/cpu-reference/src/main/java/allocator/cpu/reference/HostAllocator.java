@@ -19,7 +19,7 @@ final class HostAllocator implements CpuAllocator {
     private final Heap heap;
     private final Object lock = new Object();
     private final BlockLedger ledger;
-    private boolean isClosed;
+    private volatile boolean isClosed;
 
     HostAllocator(MemoryInfo info, Heap heap) {
         this.info = info;
@@ -96,6 +96,11 @@ final class HostAllocator implements CpuAllocator {
             requireOpen();
             return ledger.stats();
         }
+    }
+
+    @Override
+    public boolean isClosed() {
+        return isClosed;
     }
 
     @Override

@@ -11,6 +11,7 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
+import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
@@ -18,6 +19,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.UnknownAllocatorException;
 import allocator.spi.UnsupportedMemoryException;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -75,6 +77,18 @@ class CpuReferenceFactoryTest {
                     .isEqualTo("4096");
             factory.releaseAllocator(first);
             factory.releaseAllocator(second);
+        }
+
+        @Test
+        void aReleasedAllocatorGivesNoSegment() {
+            for (final Allocator released : List.of(
+                    create(readOnlyMemory),
+                    create(defaultMemory, "arena.kind", "bfc"),
+                    create(defaultMemory, "arena.kind", "bump", OptionKey.EXCLUSIVE.name(), "1"))) {
+                factory.releaseAllocator(released);
+                assertThatExceptionOfType(AllocatorClosedException.class)
+                        .isThrownBy(() -> ((HostAccessibleAllocator) released).segment(64, 1));
+            }
         }
 
         @Test

@@ -6,6 +6,7 @@ import allocator.arena.BfcArena;
 import allocator.cuda.memory.CudaAllocator;
 import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.PinnedMemory;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.HostAccessibleAllocator;
 import java.lang.foreign.MemorySegment;
@@ -29,6 +30,9 @@ final class PinnedArena extends ArenaAllocator implements CudaAllocator, HostAcc
 
     @Override
     public MemorySegment segment(long address, long byteSize) {
+        if (isClosed) {
+            throw new AllocatorClosedException("the allocator of " + info() + " is closed");
+        }
         return PinnedMemory.segmentAt(address, byteSize);
     }
 

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
@@ -32,6 +33,8 @@ abstract class LifetimeContract {
         arena.free(arena.alloc(256));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> pool.alloc(1));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> pinned.alloc(1));
+        assertThatExceptionOfType(AllocatorClosedException.class)
+                .isThrownBy(() -> ((HostAccessibleAllocator) pinned).segment(64, 1));
     }
 
     @Test

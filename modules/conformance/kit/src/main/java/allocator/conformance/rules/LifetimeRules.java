@@ -7,6 +7,7 @@ import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.EpFactory;
+import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
@@ -62,6 +63,9 @@ public abstract class LifetimeRules extends Chapter {
         }
         if (allocator instanceof ShrinkableAllocator shrinkable) {
             Expect.rejection(AllocatorClosedException.class, "shrink" + after, shrinkable::shrink);
+        }
+        if (allocator instanceof HostAccessibleAllocator accessible) {
+            Expect.rejection(AllocatorClosedException.class, "segment" + after, () -> accessible.segment(address, 64));
         }
         if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
             Expect.rejection(

@@ -34,7 +34,7 @@ public final class Watchdog {
      * Runs the body and waits for it.
      *
      * @param what the name of its thread
-     * @param limit the time limit
+     * @param limit the time limit, none above 292 years
      * @return the result of the body
      * @throws HangError if the time limit expires before the body returns
      * @throws Throwable what the body throws
@@ -45,7 +45,7 @@ public final class Watchdog {
         watch(thread);
         thread.start();
         try {
-            return task.get(limit.toMillis(), TimeUnit.MILLISECONDS);
+            return task.get(TimeUnit.NANOSECONDS.convert(limit), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
             throw e.getCause();
         } catch (TimeoutException _) {
@@ -71,7 +71,7 @@ public final class Watchdog {
     }
 
     private static String seconds(Duration limit) {
-        final double seconds = limit.toMillis() / 1000.0;
+        final double seconds = TimeUnit.MILLISECONDS.convert(limit) / 1000.0;
         return seconds == Math.rint(seconds) ? Long.toString((long) seconds) : Double.toString(seconds);
     }
 

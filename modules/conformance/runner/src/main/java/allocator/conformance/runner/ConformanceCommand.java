@@ -79,7 +79,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
-            converter = AsciiLong.class,
+            converter = AsciiSeconds.class,
             description = "The time limit of a single test. Default: 30.")
     private long timeout = ConformanceSettings.DEFAULT.timeLimit().toSeconds();
 

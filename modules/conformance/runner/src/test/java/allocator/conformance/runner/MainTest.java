@@ -75,6 +75,15 @@ class MainTest {
             assertThat(err("--bogus")).contains("error: Unknown option: '--bogus'");
         }
 
+        @ParameterizedTest
+        @ValueSource(strings = {"9223372037", "9223372036854775807"})
+        void aTimeLimitThatNoThreadCanWaitFor(String seconds) {
+            assertThat(err("--timeout", seconds))
+                    .isEqualTo("error: Invalid value for option '--timeout': '" + seconds
+                            + "' is above 9223372036; try --help" + System.lineSeparator());
+            assertThat(err("--timeout", "9223372036")).startsWith("error: no provider found");
+        }
+
         @Test
         void aTimeLimitOfZero() {
             assertThat(err("--timeout", "0"))

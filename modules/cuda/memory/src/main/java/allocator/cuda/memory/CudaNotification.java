@@ -4,6 +4,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
 import allocator.provider.support.Endings;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.UseGuard;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 

@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaStreams;
 import allocator.provider.support.Endings;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
+import allocator.provider.support.UseGuard;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;

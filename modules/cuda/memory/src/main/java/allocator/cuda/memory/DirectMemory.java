@@ -4,6 +4,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockLedger;
 import allocator.provider.support.Sizes;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
@@ -112,8 +113,19 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
     private void enter() {
         StackReserve.touchShallow();
         if (!guard.tryEnter()) {
-            throw new AllocatorClosedException("the allocator of " + info + " is closed");
+            throw closed();
         }
+    }
+
+    /** Rejects a call that needs no handle. */
+    final void requireOpen() {
+        if (guard.isClosed()) {
+            throw closed();
+        }
+    }
+
+    private AllocatorClosedException closed() {
+        return new AllocatorClosedException("the allocator of " + info + " is closed");
     }
 
     @Override

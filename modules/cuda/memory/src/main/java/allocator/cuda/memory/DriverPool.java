@@ -8,6 +8,7 @@ import allocator.provider.support.Endings;
 import allocator.provider.support.Limit;
 import allocator.provider.support.Sizes;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;

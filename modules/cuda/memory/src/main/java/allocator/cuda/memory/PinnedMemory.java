@@ -31,6 +31,7 @@ public final class PinnedMemory extends DirectMemory implements HostAccessibleAl
 
     @Override
     public MemorySegment segment(long address, long byteSize) {
+        requireOpen();
         return segmentAt(address, byteSize);
     }
 

@@ -121,6 +121,15 @@ class DirectMemoryTest {
     }
 
     @Test
+    void closedPinnedMemoryGivesNoSegment() {
+        final PinnedMemory pinned = new PinnedMemory(memory.device());
+        final long address = pinned.alloc(256);
+        assertThat(pinned.segment(address, 256).byteSize()).isEqualTo(256);
+        pinned.destroy();
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> pinned.segment(address, 256));
+    }
+
+    @Test
     void closeReturnsWhatIsLive() {
         final DeviceMemory other = gpu.raw();
         other.alloc(4096);

@@ -77,6 +77,7 @@ public enum Fault {
     MEMORIES_SHARE_STATISTICS("F-10", "changed the statistics of"),
     FAILURES_COUNT_AS_ALLOCATIONS("S-05 S-01", "changed the statistics"),
     SEGMENT_OF_ROUNDED_SIZE("H-02", "bytes at"),
+    SEGMENT_AFTER_CLOSE("L-02", "segment after the last release"),
     DEVICE_MEMORY_AS_SEGMENT("H-01", "that of a device"),
     COPY_RETURNS_EARLY("D-01", "without a stream"),
     COPY_OVERTAKES_ITS_STREAM("D-02", "on a stream that waited"),

@@ -36,7 +36,7 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     /** The bytes that a check outside the lock has granted already, rightly or wrongly. */
     private long raceHeadroom;
 
-    private boolean isClosed;
+    private volatile boolean isClosed;
     private long shrinkages;
 
     SimpleAllocator(SimpleFactory factory, MemoryInfo info, AllocatorOptions options) {
@@ -296,6 +296,10 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     @Override
     public AllocatorOptions effectiveOptions() {
         return fault == Fault.EFFECTIVE_OPTIONS_ECHO ? factory.asked(this) : options;
+    }
+
+    final boolean isClosed() {
+        return isClosed;
     }
 
     private void requireUsable() {

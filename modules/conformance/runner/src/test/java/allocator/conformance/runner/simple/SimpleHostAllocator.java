@@ -1,5 +1,6 @@
 package allocator.conformance.runner.simple;
 
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
@@ -17,6 +18,9 @@ final class SimpleHostAllocator extends SimpleAllocator implements HostAccessibl
 
     @Override
     public MemorySegment segment(long address, long byteSize) {
+        if (isClosed() && fault != Fault.SEGMENT_AFTER_CLOSE) {
+            throw new AllocatorClosedException("the allocator is closed");
+        }
         if (byteSize < 0 || (address == 0 && byteSize > 0)) {
             throw new InvalidSizeException(byteSize, "is not the size of a segment there");
         }

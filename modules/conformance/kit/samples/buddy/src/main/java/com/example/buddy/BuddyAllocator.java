@@ -225,6 +225,7 @@ final class BuddyAllocator implements HostAccessibleAllocator {
 
     @Override
     public synchronized MemorySegment segment(long address, long byteSize) {
+        requireOpen();
         if (byteSize < 0 || (address == 0 && byteSize > 0)) {
             throw new InvalidSizeException(byteSize, "is not the size of a segment there");
         }

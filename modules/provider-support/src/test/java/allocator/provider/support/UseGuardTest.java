@@ -1,4 +1,4 @@
-package allocator.cuda.memory;
+package allocator.provider.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -45,5 +45,27 @@ class UseGuardTest {
         closer.join();
         assertThat(hasLeft).isTrue();
         user.join();
+    }
+
+    @Test
+    void anInterruptStaysPendingAndDoesNotMakeTheWaitSpin() throws InterruptedException {
+        assertThat(guard.tryEnter()).isTrue();
+        final AtomicBoolean isInterrupted = new AtomicBoolean();
+        final Thread closer = Thread.ofPlatform().start(() -> {
+            Thread.currentThread().interrupt();
+            guard.close();
+            isInterrupted.set(Thread.currentThread().isInterrupted());
+        });
+        while (!guard.isClosed()) {
+            Thread.onSpinWait();
+        }
+        // Pending, it would end every park at once.
+        for (int i = 0; i < 5000 && closer.isInterrupted(); i++) {
+            Thread.sleep(1);
+        }
+        assertThat(closer.isInterrupted()).isFalse();
+        guard.exit();
+        closer.join();
+        assertThat(isInterrupted).isTrue();
     }
 }

@@ -1,0 +1,25 @@
+package allocator.conformance.subject;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class WatchdogTest {
+    @Test
+    void aTimeLimitMayBeAsLongAsItCan() throws Throwable {
+        assertThat(Watchdog.call("a call", Duration.ofSeconds(Long.MAX_VALUE), () -> 7))
+                .isEqualTo(7);
+    }
+
+    @Test
+    void aCallThatExceedsItsTimeLimitIsAHang() {
+        assertThatThrownBy(() -> Watchdog.call("a call", Duration.ofMillis(50), () -> {
+                    Thread.sleep(60_000);
+                    return 7;
+                }))
+                .isInstanceOf(HangError.class)
+                .hasMessageStartingWith("did not return within 0.05 s");
+    }
+}
