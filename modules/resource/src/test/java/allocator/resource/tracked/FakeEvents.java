@@ -2,6 +2,7 @@ package allocator.resource.tracked;
 
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -29,6 +30,7 @@ public final class FakeEvents implements StreamEvents {
 
     @Override
     public synchronized long record(SyncStream stream) {
+        requireOpen(stream);
         failIf("record");
         records++;
         final long event = ++lastEvent;
@@ -40,6 +42,7 @@ public final class FakeEvents implements StreamEvents {
 
     @Override
     public synchronized void await(SyncStream stream, long event) {
+        requireOpen(stream);
         requireLive(event);
         failIf("await");
         waits++;
@@ -57,6 +60,12 @@ public final class FakeEvents implements StreamEvents {
     public synchronized void release(long event) {
         requireLive(event);
         live.remove(event);
+    }
+
+    private static void requireOpen(SyncStream stream) {
+        if (stream.hasEnded() || (stream instanceof FakeStream fake && fake.isClosed())) {
+            throw new IllegalStateException(stream + " is closed");
+        }
     }
 
     private void requireLive(long event) {
