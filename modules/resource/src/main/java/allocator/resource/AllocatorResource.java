@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * Adapts an allocator of a provider to a resource, as the bottom of a stack of decorators. Closing this resource does
  * not release the allocator.
  *
+ * <p>A deallocation on another stream than that of the allocation makes the latter wait on the device, or waits on the
+ * host if the latter has ended.
+ *
  * <p>An alignment above that of the allocator's memory is rejected; {@link AlignedResource} adds larger ones. If the
  * allocator is not stream-aware, a deallocation on a stream waits for the stream.
  *
@@ -158,15 +161,31 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         }
     }
 
-    /** Lets the free follow the work of a stream: the allocator binds memory to the stream of its allocation. */
+    /**
+     * Lets the free follow the work of a stream: the allocator binds memory to the stream of its allocation. If that
+     * one has ended, nothing can be queued on it, and the host waits.
+     */
     private static void order(SyncStream stream, @Nullable SyncStream owner) {
         if (owner == null) {
             SynchronizingResource.await(stream);
         } else if (owner.id() != stream.id()) {
-            try (SyncNotification point = stream.createNotification()) {
-                point.activate();
-                point.waitOnDevice(owner);
+            if (owner.hasEnded() || !hasQueuedWait(stream, owner)) {
+                SynchronizingResource.await(stream);
             }
+        }
+    }
+
+    /** Makes the owner wait for a stream; returns false if it has ended meanwhile. */
+    private static boolean hasQueuedWait(SyncStream stream, SyncStream owner) {
+        try (SyncNotification point = stream.createNotification()) {
+            point.activate();
+            point.waitOnDevice(owner);
+            return true;
+        } catch (IllegalStateException e) {
+            if (!owner.hasEnded()) {
+                throw e;
+            }
+            return false;
         }
     }
 

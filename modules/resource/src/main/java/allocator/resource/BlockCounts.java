@@ -77,6 +77,12 @@ final class BlockCounts {
         unreturnedChanges++;
     }
 
+    /** Counts unreturned blocks as returned: the resource has handed their memory out again. */
+    void forgotten(long byteSize) {
+        unreturned -= byteSize;
+        unreturnedChanges++;
+    }
+
     long unreturned() {
         return unreturned;
     }

@@ -90,6 +90,10 @@ final class LiveBlocks {
         live.lock.lock();
         try {
             live.expectNoMore();
+            if (unreturned.count() > 0) {
+                // What the resource hands out, it has taken back before, whatever it reported then.
+                counts.forgotten(unreturned.removeOverlapping(address, byteSize));
+            }
             isOpen = !isClosed;
             if (!isOpen) {
                 unreturned.expect();
@@ -189,14 +193,14 @@ final class LiveBlocks {
             if (!wasDead) {
                 live.expectNoMore();
             }
-            if (isLive && !isClosed) {
+            if (!isUnreturned || live.find(address) >= 0) {
+                counts.returned(byteSize); // memory that is live again was taken back, whatever the resource threw
+            } else if (isLive && !isClosed) {
                 live.add(address, byteSize, stream);
                 counts.restored(byteSize);
-            } else if (isUnreturned) {
+            } else {
                 unreturned.add(address, byteSize, stream);
                 counts.notReturned(byteSize);
-            } else {
-                counts.returned(byteSize);
             }
             live.lock.unlock();
         } catch (Throwable e) {
@@ -206,12 +210,7 @@ final class LiveBlocks {
     }
 
     private void deallocate(long address, long byteSize, @Nullable SyncStream stream) {
-        final long byteAlignment = resource.memory().byteAlignment();
-        if (stream == null) {
-            resource.deallocate(address, byteSize, byteAlignment);
-        } else {
-            resource.deallocate(address, byteSize, byteAlignment, stream);
-        }
+        EndedStreams.deallocate(resource, address, byteSize, resource.memory().byteAlignment(), stream);
     }
 
     /** Tries to deallocate again what is unreturned; all is tried, and the first failure thrown at the end. */

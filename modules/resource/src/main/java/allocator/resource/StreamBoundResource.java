@@ -8,6 +8,8 @@ import java.util.List;
 /**
  * Binds a stream-ordered resource to one stream, for callers that have no stream to pass. Every call is ordered on that
  * stream, and only later work on it may use the memory.
+ *
+ * <p>Once the stream is closed and its work is done, memory is deallocated without a stream.
  */
 public final class StreamBoundResource implements MemoryResource {
     private final StreamOrderedMemoryResource upstream;
@@ -50,7 +52,7 @@ public final class StreamBoundResource implements MemoryResource {
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment) {
-        upstream.deallocate(address, byteSize, byteAlignment, stream);
+        EndedStreams.deallocate(upstream, address, byteSize, byteAlignment, stream);
     }
 
     @Override

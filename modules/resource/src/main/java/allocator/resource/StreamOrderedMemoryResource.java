@@ -30,8 +30,9 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
      * @param byteAlignment the requested alignment in bytes
      * @param stream a stream of the same device
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#deallocate(long, long, long)}
-     * @throws IllegalStateException if {@code stream} is closed, unless this resource only waits for streams: the work
-     *     of a closed one is complete
+     * @throws IllegalStateException if {@code stream} is closed, unless this resource only waits for streams and the
+     *     stream {@linkplain SyncStream#hasEnded has ended}; the memory is live, and once the stream has ended it can
+     *     be deallocated without one
      */
     void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream);
 

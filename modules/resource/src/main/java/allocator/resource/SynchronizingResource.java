@@ -58,12 +58,18 @@ final class SynchronizingResource implements StreamOrderedMemoryResource {
         upstream.deallocate(address, byteSize, byteAlignment);
     }
 
-    /** Waits until the work of a stream is complete; that of a closed one is. */
+    /**
+     * Waits until the work of a stream is complete.
+     *
+     * @throws IllegalStateException if the stream is closed and its work is not known to be done
+     */
     static void await(SyncStream stream) {
         try {
             stream.flush();
         } catch (IllegalStateException e) {
-            // The stream is closed, which has waited for its work.
+            if (!stream.hasEnded()) {
+                throw e;
+            }
         }
     }
 

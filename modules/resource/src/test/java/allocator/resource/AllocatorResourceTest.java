@@ -84,6 +84,39 @@ class AllocatorResourceTest {
     }
 
     @Test
+    void aStreamOfTheAllocationThatHasEndedDoesNotWait() {
+        long address = resource.allocate(8, 8, one);
+        one.close();
+        resource.deallocate(address, 8, 8, other);
+        assertThat(binding.freed).containsExactly(0x1000L);
+        assertThat(one.waits()).isZero();
+        assertThat(other.flushes()).isEqualTo(1);
+    }
+
+    @Test
+    void aStreamOfTheAllocationMayEndDuringTheDeallocation() {
+        long address = resource.allocate(8, 8, one);
+        other.before(operation -> {
+            if (operation.equals("enqueueWait")) {
+                one.close();
+                throw new IllegalStateException(one + " is closed");
+            }
+        });
+        resource.deallocate(address, 8, 8, other);
+        assertThat(binding.freed).containsExactly(0x1000L);
+        assertThat(other.flushes()).isEqualTo(1);
+    }
+
+    @Test
+    void bothStreamsMayHaveEnded() {
+        long address = resource.allocate(8, 8, one);
+        one.close();
+        other.close();
+        resource.deallocate(address, 8, 8, other);
+        assertThat(binding.freed).containsExactly(0x1000L);
+    }
+
+    @Test
     void aRejectedDeallocationKeepsTheStream() {
         long address = resource.allocate(8, 8, one);
         binding.rejectsFrees = true;

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 
 /**
  * A resource without memory. It returns the lowest free address, so a freed address is reused at once, and records
- * every call.
+ * every call. Calls on closed streams are rejected.
  */
 public class FakeResource implements StreamOrderedMemoryResource {
     private static final long STEP = 1L << 32;
@@ -139,6 +139,7 @@ public class FakeResource implements StreamOrderedMemoryResource {
 
     @Override
     public long allocate(long byteSize, long byteAlignment, SyncStream stream) {
+        requireOpen(stream);
         synchronized (this) {
             calls.add("on " + stream.handle());
         }
@@ -147,10 +148,17 @@ public class FakeResource implements StreamOrderedMemoryResource {
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
+        requireOpen(stream);
         synchronized (this) {
             calls.add("on " + stream.handle());
         }
         deallocate(address, byteSize, byteAlignment);
+    }
+
+    private static void requireOpen(SyncStream stream) {
+        if (stream.hasEnded()) {
+            throw new IllegalStateException(stream + " is closed");
+        }
     }
 
     /** Takes all blocks back. */

@@ -93,6 +93,107 @@ class ResourceAllocatorTest {
         assertThatThrownBy(() -> ResourceAllocator.of(bound)).isInstanceOf(StackOrderException.class);
     }
 
+    /** Blocks whose stream was closed while they were live. */
+    @Nested
+    class ClosedStreams {
+        private final FakeStream stream = new FakeStream(addresses.memory());
+        private final long address = allocator.allocOnStream(100, stream);
+
+        private void assertDeallocatedWithoutAStream() {
+            assertThat(addresses.blocks()).isZero();
+            assertThat(addresses.calls)
+                    .filteredOn(("on " + stream.handle())::equals)
+                    .hasSize(1);
+            assertThat(allocator.stats().bytesHeld()).isZero();
+        }
+
+        @Test
+        void aBlockIsDeallocatedWithoutAStream() {
+            stream.close();
+            allocator.free(address);
+            assertDeallocatedWithoutAStream();
+        }
+
+        @Test
+        void anUnreturnedBlockIsDeallocatedWithoutAStream() {
+            addresses.before(call -> {
+                throw new DeviceException("planted", null);
+            });
+            stream.close();
+            assertThatThrownBy(() -> allocator.free(address)).isInstanceOf(DeviceException.class);
+            addresses.before(call -> {});
+            allocator.shrink();
+            assertDeallocatedWithoutAStream();
+        }
+
+        @Test
+        void aStreamMayEndDuringTheFree() {
+            addresses.before(call -> {
+                addresses.before(later -> {});
+                stream.close();
+                throw new IllegalStateException(stream + " is closed");
+            });
+            allocator.free(address);
+            assertThat(addresses.blocks()).isZero();
+            assertThat(allocator.stats().bytesHeld()).isZero();
+        }
+
+        @Test
+        void aBlockStaysLiveWhileTheStreamHasNotEnded() {
+            addresses.before(call -> {
+                throw new IllegalStateException(stream + " is closed");
+            });
+            assertThatThrownBy(() -> allocator.free(address)).isInstanceOf(IllegalStateException.class);
+            addresses.before(call -> {});
+            assertThat(allocator.stats().bytesInUse()).isEqualTo(100);
+            allocator.free(address);
+            assertThat(addresses.blocks()).isZero();
+        }
+    }
+
+    /** Memory that the resource takes back although it reports a failure, and hands out again. */
+    @Nested
+    class HandedOutAgain {
+        private void failAfterTheNextDeallocation(Runnable first) {
+            addresses.afterFree(() -> {
+                addresses.afterFree(() -> {});
+                first.run();
+                throw new DeviceException("planted", null);
+            });
+        }
+
+        private void assertOnlyLive(long address) {
+            assertThat(allocator.stats().bytesInUse()).isEqualTo(100);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(100);
+            allocator.shrink();
+            assertThat(addresses.blocks()).isEqualTo(1);
+            allocator.free(address);
+            assertThat(addresses.blocks()).isZero();
+            assertThat(allocator.stats().bytesHeld()).isZero();
+        }
+
+        @Test
+        void itIsUnreturnedNoMore() {
+            final long first = allocator.alloc(100);
+            failAfterTheNextDeallocation(() -> {});
+            assertThatThrownBy(() -> allocator.free(first)).isInstanceOf(DeviceException.class);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(100);
+            final long second = allocator.alloc(100);
+            assertThat(second).isEqualTo(first);
+            assertOnlyLive(second);
+        }
+
+        @Test
+        void itIsLiveAlsoIfTheFailureIsReportedLater() {
+            final List<Long> second = new ArrayList<>();
+            final long first = allocator.alloc(100);
+            failAfterTheNextDeallocation(() -> second.add(allocator.alloc(100)));
+            assertThatThrownBy(() -> allocator.free(first)).isInstanceOf(DeviceException.class);
+            assertThat(second).containsExactly(first);
+            assertOnlyLive(first);
+        }
+    }
+
     /** Counters that are read while other calls are under way. */
     @Nested
     class Statistics {

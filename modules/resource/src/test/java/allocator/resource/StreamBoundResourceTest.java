@@ -21,6 +21,17 @@ class StreamBoundResourceTest {
     }
 
     @Test
+    void memoryOfAStreamThatHasEndedIsDeallocatedWithoutOne() {
+        long address = bound.allocate(100);
+        long other = bound.allocate(100);
+        stream.close();
+        bound.deallocate(address, 100);
+        new StatisticsResource(bound).deallocate(other, 100, 256, stream);
+        assertThat(addresses.blocks()).isZero();
+        assertThatThrownBy(() -> bound.allocate(100)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
     void aDecoratorKeepsTheContextAndRejectsOtherStreams() {
         StatisticsResource counted = new StatisticsResource(bound);
         assertThat(counted.context()).isEqualTo(bound.context());

@@ -41,7 +41,8 @@ final class SharedEvent {
         events.await(waiting, event);
     }
 
+    /** Returns whether the work before this event is complete, as all work of a stream is that has ended. */
     boolean isDone() {
-        return events.isDone(event);
+        return stream.hasEnded() || events.isDone(event);
     }
 }

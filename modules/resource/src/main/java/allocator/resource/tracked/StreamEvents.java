@@ -14,6 +14,7 @@ public interface StreamEvents {
      * @param stream the stream
      * @return the event; the caller {@linkplain #release releases} it once
      * @throws DeviceException if the driver fails
+     * @throws IllegalStateException if the stream is closed
      */
     long record(SyncStream stream);
 
@@ -23,6 +24,7 @@ public interface StreamEvents {
      * @param stream the waiting stream
      * @param event the event
      * @throws DeviceException if the driver fails
+     * @throws IllegalStateException if the waiting stream is closed
      */
     void await(SyncStream stream, long event);
 

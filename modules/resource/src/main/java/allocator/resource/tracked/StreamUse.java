@@ -25,6 +25,32 @@ final class StreamUse {
         this.stream = stream;
     }
 
+    /**
+     * Records an event behind all work submitted to the stream so far, in place of the missing ones. Where the stream
+     * has ended none is missing, since its work is done.
+     *
+     * @return false if none can be recorded yet: the stream is closed, and its work is not known to be done
+     */
+    boolean recordMissing(StreamEvents events) {
+        SharedEvent recorded = null;
+        if (!stream.hasEnded()) {
+            try {
+                recorded = SharedEvent.record(events, stream, 1);
+            } catch (IllegalStateException e) {
+                if (!stream.hasEnded()) {
+                    return false;
+                }
+            }
+        }
+        final SharedEvent replaced = lastRead;
+        lastRead = recorded;
+        hasUseWithoutEvent = false;
+        if (replaced != null) {
+            replaced.release();
+        }
+        return true;
+    }
+
     boolean isOpen() {
         return openReads + openWrites > 0;
     }

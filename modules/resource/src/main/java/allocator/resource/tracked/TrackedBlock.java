@@ -356,7 +356,7 @@ public final class TrackedBlock {
 
     /**
      * Returns whether all uses of a freed block are complete. Releases the events that are done, and records one now
-     * for uses without an event. One caller at a time.
+     * for uses without an event. A use on a stream that has ended is complete. One caller at a time.
      */
     boolean isDone(StreamEvents events) {
         final SharedEvent write = lastWrite;
@@ -366,8 +366,8 @@ public final class TrackedBlock {
         }
         for (int i = uses.size() - 1; i >= 0; i--) {
             final StreamUse use = uses.get(i);
-            if (use.hasUseWithoutEvent) {
-                recordMissing(use, events);
+            if (use.hasUseWithoutEvent && !use.recordMissing(events)) {
+                continue;
             }
             final SharedEvent read = use.lastRead;
             if (read == null) {
@@ -379,16 +379,6 @@ public final class TrackedBlock {
             }
         }
         return lastWrite == null && uses.isEmpty();
-    }
-
-    /** Records an event behind all work submitted to a stream so far, in place of the missing ones. */
-    private static void recordMissing(StreamUse use, StreamEvents events) {
-        final SharedEvent replaced = use.lastRead;
-        use.lastRead = SharedEvent.record(events, use.stream, 1);
-        use.hasUseWithoutEvent = false;
-        if (replaced != null) {
-            replaced.release();
-        }
     }
 
     @Override

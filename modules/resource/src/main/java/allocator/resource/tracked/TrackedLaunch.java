@@ -83,7 +83,8 @@ public final class TrackedLaunch implements AutoCloseable {
      *
      * @throws DeviceException if the driver fails; the next use of the blocks then waits for all work submitted to the
      *     stream
-     * @throws IllegalStateException if the launch is not prepared, or over
+     * @throws IllegalStateException if the launch is not prepared, or over; also if the stream is closed, in which case
+     *     the uses are finished, and complete once the stream has ended
      */
     public void commit() {
         require(isPrepared && !isOver, "a launch can be committed only once, after it was prepared");

@@ -206,6 +206,8 @@ public final class TrackedMemory implements AutoCloseable {
      * @throws ForeignBlockException if the block belongs to another memory
      * @throws MisorderedUseException if a use on another stream is open and nothing would order the two
      * @throws DeviceException if the driver fails; the block is as before
+     * @throws IllegalStateException if a stream to wait for, or with, is closed and has not ended; the block is as
+     *     before
      */
     public void prepare(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
@@ -247,9 +249,20 @@ public final class TrackedMemory implements AutoCloseable {
         }
     }
 
-    /** Makes a stream wait for all work submitted to another so far. */
+    /** Makes a stream wait for all work submitted to another so far, which is done if that one has ended. */
     private void awaitAll(SyncStream before, SyncStream after) {
-        final SharedEvent all = record(before, 1);
+        if (before.hasEnded()) {
+            return;
+        }
+        final SharedEvent all;
+        try {
+            all = record(before, 1);
+        } catch (IllegalStateException e) {
+            if (!before.hasEnded()) {
+                throw e;
+            }
+            return;
+        }
         try {
             all.await(after);
         } finally {
@@ -267,6 +280,8 @@ public final class TrackedMemory implements AutoCloseable {
      * @throws ForeignBlockException if the block belongs to another memory
      * @throws DeviceException if the driver fails; the next use of the block then waits for all work submitted to the
      *     stream
+     * @throws IllegalStateException if the stream is closed; the use is finished, and complete once the stream has
+     *     ended
      */
     public void finish(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);

@@ -29,14 +29,20 @@ public record StreamOrderedAllocator<L extends ValueLayout>(
     }
 
     /**
-     * Deallocates an array, in stream order: work already queued on the stream may still use it.
+     * Deallocates an array, in stream order: work already queued on the stream may still use it. If the stream is
+     * closed and its work is done, no order is needed, and the array is deallocated without a stream.
      *
      * @param address what {@link #allocate} returned
      * @param count number of elements
      * @throws allocator.spi.AllocatorException as {@link MemoryResource#deallocate(long, long, long)}
      */
     public void deallocate(long address, long count) {
-        resource.deallocate(address, PolymorphicAllocator.byteSize(layout, count), layout.byteAlignment(), stream);
+        final long byteSize = PolymorphicAllocator.byteSize(layout, count);
+        if (stream.hasEnded()) {
+            resource.deallocate(address, byteSize, layout.byteAlignment());
+        } else {
+            resource.deallocate(address, byteSize, layout.byteAlignment(), stream);
+        }
     }
 
     /**

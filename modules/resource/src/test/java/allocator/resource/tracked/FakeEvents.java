@@ -2,6 +2,7 @@ package allocator.resource.tracked;
 
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -30,6 +31,7 @@ public final class FakeEvents implements StreamEvents {
 
     @Override
     public synchronized long record(SyncStream stream) {
+        requireOpen(stream);
         failIf("record");
         records++;
         final long event = ++lastEvent;
@@ -41,6 +43,7 @@ public final class FakeEvents implements StreamEvents {
 
     @Override
     public synchronized void await(SyncStream stream, long event) {
+        requireOpen(stream);
         requireLive(event);
         failIf("await");
         waits++;
@@ -59,6 +62,12 @@ public final class FakeEvents implements StreamEvents {
     public synchronized void release(long event) {
         requireLive(event);
         live.remove(event);
+    }
+
+    private static void requireOpen(SyncStream stream) {
+        if (stream.hasEnded() || (stream instanceof FakeStream fake && fake.isClosed())) {
+            throw new IllegalStateException(stream + " is closed");
+        }
     }
 
     private void requireLive(long event) {

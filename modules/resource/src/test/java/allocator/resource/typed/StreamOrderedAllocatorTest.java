@@ -22,4 +22,14 @@ class StreamOrderedAllocatorTest {
                         "on " + stream.handle(),
                         "deallocate 20 aligned 4");
     }
+
+    @Test
+    void anArrayOfAStreamThatHasEndedIsDeallocatedWithoutOne() {
+        FakeStream stream = new FakeStream(addresses.memory());
+        var floats = new StreamOrderedAllocator<>(addresses, ValueLayout.JAVA_FLOAT, stream);
+        long address = floats.allocate(5);
+        stream.close();
+        floats.deallocate(address, 5);
+        assertThat(addresses.blocks()).isZero();
+    }
 }

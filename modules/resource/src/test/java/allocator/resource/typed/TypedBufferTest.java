@@ -148,4 +148,14 @@ class TypedBufferTest {
         }
         assertThat(stream.flushes()).isEqualTo(3); // the copy, and two deallocations
     }
+
+    @Test
+    void aBufferIsClosedAfterItsStream() {
+        FakeResource addresses = new FakeResource(1000);
+        FakeStream stream = new FakeStream(addresses.memory());
+        var buffer = new TypedBuffer<>(new StreamBoundResource(addresses, stream), ValueLayout.JAVA_INT, 10);
+        stream.close();
+        buffer.close();
+        assertThat(addresses.blocks()).isZero();
+    }
 }

@@ -19,6 +19,7 @@ import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Stream-ordered device memory from a driver pool of its own: the CUDA proposal's {@code cuda_async_resource}.
@@ -31,9 +32,12 @@ import java.util.Optional;
  * other work, and is then usable anywhere; a deallocation requires that all work using the memory is complete. Only the
  * driver checks addresses.
  *
+ * <p>A closed stream is rejected with {@link IllegalStateException} before anything changes; a deallocation first waits
+ * for a close that is under way. Memory of a stream that has ended is deallocated without a stream.
+ *
  * <p>Memory of a call that failed is given back; what the driver does not take back then, {@link #shrink} and
- * {@link #close} try again. A deallocation that fails has changed nothing and can be repeated. A closed resource makes
- * no call of the driver.
+ * {@link #close} try again, unless an allocation is under way. A deallocation that fails has changed nothing and can be
+ * repeated. A closed resource makes no call of the driver.
  */
 public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private final CudaDriver driver;
@@ -47,9 +51,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     /** Memory of allocations that failed, which the driver did not take back. Guarded by itself. */
     private final LiveSizes unreturned = new LiveSizes();
 
-    /**
-     * Allocations under way that may leave memory unreturned. This and what follows: guarded by {@link #unreturned}.
-     */
+    /** Allocations under way. This and what follows: guarded by {@link #unreturned}. */
     private int arriving;
 
     private final BlockCounters counters = new BlockCounters();
@@ -133,11 +135,16 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         }
     }
 
-    private long allocateInside(long byteSize, long byteAlignment, boolean isReserve) {
+    /** Begins an allocation, with room for its memory if it fails. */
+    private void begin() {
         synchronized (unreturned) {
             unreturned.ensureRoom(arriving + 1);
             arriving++;
         }
+    }
+
+    private long allocateInside(long byteSize, long byteAlignment, boolean isReserve) {
+        begin();
         long address = 0;
         boolean isReady = false;
         try {
@@ -158,6 +165,10 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private void arrived(long address, long byteSize, boolean isReady, boolean isReserve) {
         synchronized (unreturned) {
             arriving--;
+            if (address != 0 && !unreturned.isEmpty()) {
+                // What the driver hands out, it has taken back before, whatever it reported then.
+                unreturned.removeOverlapping(address, byteSize);
+            }
             if (address != 0 && isReady) {
                 counters.allocated(byteSize, byteSize);
                 if (isReserve) {
@@ -165,27 +176,31 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
                 }
             } else if (address != 0) {
                 unreturned.put(address, byteSize);
+                giveBack(address);
             }
-        }
-        if (address != 0 && !isReady) {
-            returnAgain();
         }
     }
 
-    /** Tries to give back what is unreturned; what fails stays. Returns whether there was something. */
+    /** Tries to give unreturned memory back; if that fails, it stays. */
+    private void giveBack(long address) {
+        try {
+            pools.memFreeAsync(device, address, ownStream);
+            unreturned.remove(address);
+        } catch (CudaException e) {
+            // It stays for the next time.
+        }
+    }
+
+    /**
+     * Tries to give back what is unreturned; what fails stays. Nothing is tried while an allocation is under way, which
+     * may have got the same memory from the driver. Returns whether something was tried.
+     */
     private boolean returnAgain() {
         synchronized (unreturned) {
-            if (unreturned.isEmpty()) {
+            if (unreturned.isEmpty() || arriving > 0) {
                 return false;
             }
-            unreturned.forEach((address, byteSize) -> {
-                try {
-                    pools.memFreeAsync(device, address, ownStream);
-                    unreturned.remove(address);
-                } catch (CudaException e) {
-                    // It stays for the next time.
-                }
-            });
+            unreturned.forEach((address, byteSize) -> giveBack(address));
             return true;
         }
     }
@@ -195,11 +210,13 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         StackReserve.touchShallow();
         guard.enter(this);
         try {
-            final long address = allocateOn(byteSize, byteAlignment, stream.handle());
-            if (address != 0) {
-                synchronized (unreturned) {
-                    counters.allocated(byteSize, byteSize);
-                }
+            final long handle = CudaCalls.handle(stream);
+            begin();
+            long address = 0;
+            try {
+                address = allocateOn(byteSize, byteAlignment, handle);
+            } finally {
+                arrived(address, byteSize, true, false);
             }
             return address;
         } finally {
@@ -222,22 +239,23 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment) {
         if (address != 0) {
-            free(address, byteSize, ownStream);
+            free(address, byteSize, null);
         }
     }
 
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
         if (address != 0) {
-            free(address, byteSize, stream.handle());
+            CudaCalls.awaitClose(stream);
+            free(address, byteSize, stream);
         }
     }
 
-    private void free(long address, long byteSize, long stream) {
+    private void free(long address, long byteSize, @Nullable SyncStream stream) {
         StackReserve.touchShallow();
         guard.enter(this);
         try {
-            pools.memFreeAsync(device, address, stream);
+            pools.memFreeAsync(device, address, stream == null ? ownStream : CudaCalls.handle(stream));
             synchronized (unreturned) {
                 counters.freed(byteSize, byteSize);
             }

@@ -2,6 +2,7 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.memory.CudaSyncStream;
 import allocator.resource.Requests;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorType;
@@ -12,6 +13,7 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.SyncStream;
 
 /** Checks and failures shared by all resources of a CUDA device. */
 final class CudaCalls {
@@ -30,6 +32,25 @@ final class CudaCalls {
     static void requireValid(long byteSize, long byteAlignment) {
         Requests.requireValid(byteSize, byteAlignment);
         Requests.requireAtMost(byteAlignment, BYTE_ALIGNMENT, "the driver");
+    }
+
+    /**
+     * Returns the driver's stream, for a call of the driver.
+     *
+     * @throws IllegalStateException if the stream is closed: the driver may have destroyed its own
+     */
+    static long handle(SyncStream stream) {
+        if (stream.hasEnded() || (stream instanceof CudaSyncStream own && own.isClosed())) {
+            throw new IllegalStateException(stream + " is closed");
+        }
+        return stream.handle();
+    }
+
+    /** Waits for a close of a stream that is under way, so that its caller learns whether the stream has ended. */
+    static void awaitClose(SyncStream stream) {
+        if (stream instanceof CudaSyncStream own && own.isClosed()) {
+            own.awaitEnd();
+        }
     }
 
     static DeviceException failure(CudaException e) {

@@ -50,10 +50,11 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         StackReserve.touch();
         guard.enter(this);
         try {
+            final long handle = CudaCalls.handle(stream);
             final long event = idleOrNew();
             boolean isRecorded = false;
             try {
-                streams.eventRecord(device, event, stream.handle());
+                streams.eventRecord(device, event, handle);
                 isRecorded = true;
             } finally {
                 if (!isRecorded) {
@@ -105,7 +106,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     @Override
     public void await(SyncStream stream, long event) {
         try {
-            streams.streamWaitEvent(device, stream.handle(), event);
+            streams.streamWaitEvent(device, CudaCalls.handle(stream), event);
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }

@@ -116,6 +116,46 @@ class CudaAsyncResourceTest {
     }
 
     @Nested
+    class ClosedStreams {
+        private CudaAsyncResource async;
+
+        @BeforeEach
+        void open() {
+            async = new CudaAsyncResource(driver, 0);
+        }
+
+        @AfterEach
+        void close() {
+            async.close();
+        }
+
+        @Test
+        void everyCallIsRejectedBeforeTheDriver() {
+            final DriverStream stream = new DriverStream(driver, async.memory());
+            final long block = async.allocate(MIB, 256, stream);
+            stream.close();
+            final long calls = driver.controls().calls();
+            assertThatThrownBy(() -> async.allocate(MIB, 256, stream)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> async.deallocate(block, MIB, 256, stream))
+                    .isInstanceOf(IllegalStateException.class);
+            assertThat(driver.controls().calls()).isEqualTo(calls);
+            assertThat(async.stats().orElseThrow().bytesInUse()).isEqualTo(MIB);
+            async.deallocate(block, MIB, 256);
+        }
+
+        @Test
+        void anAllocatorAboveFreesTheirMemory() {
+            try (ResourceAllocator allocator = ResourceAllocator.of(async)) {
+                final DriverStream stream = new DriverStream(driver, async.memory());
+                final long block = allocator.allocOnStream(MIB, stream);
+                stream.close();
+                allocator.free(block);
+                assertThat(allocator.stats().bytesInUse()).isZero();
+            }
+        }
+    }
+
+    @Nested
     class Closed {
         private final AtomicLong late = new AtomicLong();
         private CudaAsyncResource async;

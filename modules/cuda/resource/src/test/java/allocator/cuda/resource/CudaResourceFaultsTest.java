@@ -13,6 +13,7 @@ import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -100,6 +101,57 @@ class CudaResourceFaultsTest {
         resource.shrink();
         assertThat(driver.memory().memGetInfo(0).freeByteSize())
                 .isEqualTo(driver.memory().memGetInfo(0).totalByteSize());
+        resource.close();
+    }
+
+    /** Leaves memory unreturned that the driver has, as where it reports the error of an earlier launch. */
+    private long takenBackUnnoticed(CudaAsyncResource resource, SyncStream stream) {
+        final long address = resource.allocate(MIB, 256);
+        resource.deallocate(address, MIB, 256);
+        fail(CudaFunction.STREAM_SYNCHRONIZE);
+        fail(CudaFunction.MEM_FREE_ASYNC);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> resource.allocate(MIB, 256));
+        driver.controls().clearFailures();
+        driver.pools().memFreeAsync(0, address, stream.handle());
+        driver.streams().streamSynchronize(0, stream.handle());
+        return address;
+    }
+
+    @Test
+    void memoryThatTheDriverHandsOutAgainIsLive() {
+        final CudaAsyncResource resource = new CudaAsyncResource(driver, 0);
+        try (SyncStream stream = new DriverStream(driver, resource.memory())) {
+            final long first = takenBackUnnoticed(resource, stream);
+            assertThat(resource.allocate(MIB, 256)).isEqualTo(first);
+            resource.shrink();
+            resource.deallocate(first, MIB, 256);
+
+            final long second = takenBackUnnoticed(resource, stream);
+            assertThat(resource.allocate(MIB, 256, stream)).isEqualTo(second);
+            resource.shrink();
+            resource.deallocate(second, MIB, 256, stream);
+        }
+        resource.close();
+    }
+
+    /** The other call has the memory from the driver, and has not entered it. */
+    @Test
+    void aRetryBesideAnAllocationDoesNotTakeItsMemory() {
+        final AtomicReference<Runnable> afterAllocation = new AtomicReference<>(() -> {});
+        final CudaAsyncResource resource = new CudaAsyncResource(
+                HookedDriver.of(
+                        driver,
+                        "memAllocFromPoolAsync",
+                        () -> {},
+                        () -> afterAllocation.get().run()),
+                0);
+        try (SyncStream stream = new DriverStream(driver, resource.memory())) {
+            final long first = takenBackUnnoticed(resource, stream);
+            afterAllocation.set(resource::shrink);
+            assertThat(resource.allocate(MIB, 256, stream)).isEqualTo(first);
+            afterAllocation.set(() -> {});
+            resource.deallocate(first, MIB, 256, stream);
+        }
         resource.close();
     }
 
