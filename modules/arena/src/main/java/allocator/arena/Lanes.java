@@ -73,9 +73,9 @@ final class Lanes {
      */
     void lockDevice() {
         if (isInDevice()) {
-            throw new IllegalStateException(
-                    "the arena of " + main.info + " is in a call to its upstream allocator or "
-                            + "to a stream, which may use and free what the arena holds, but not make it take more or close it");
+            throw new IllegalStateException("the arena of " + main.info + " is in a call to its upstream allocator or "
+                    + "to a stream, which may use and free what the arena holds, but not make it take more, "
+                    + "nor close it");
         }
         deviceLock.lock();
     }

@@ -1,5 +1,6 @@
 package allocator.provider.support;
 
+import allocator.spi.AllocatorClosedException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
@@ -13,9 +14,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <pre>{@code
  * StackReserve.touchShallow();
- * if (!guard.tryEnter()) {
- *     throw new AllocatorClosedException("the allocator is closed");
- * }
+ * guard.enter(this);
  * try {
  *     // use the handle
  * } finally {
@@ -49,7 +48,19 @@ public final class UseGuard {
         return false;
     }
 
-    /** Leaves; once for each {@link #tryEnter} that returned {@code true}. */
+    /**
+     * Enters. A caller that has entered must call {@link #exit}. Never waits.
+     *
+     * @param owner what is used, for the message
+     * @throws AllocatorClosedException if this is closed; the caller is not inside
+     */
+    public void enter(Object owner) {
+        if (!tryEnter()) {
+            throw new AllocatorClosedException(owner + " is closed");
+        }
+    }
+
+    /** Leaves; once for each time that the caller entered. */
     public void exit() {
         uses.decrementAndGet();
     }

@@ -1,7 +1,9 @@
 package allocator.provider.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import allocator.spi.AllocatorClosedException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -17,6 +19,17 @@ class UseGuardTest {
         assertThat(guard.tryEnter()).isFalse();
         assertThat(guard.isClosed()).isTrue();
         assertThat(guard.close()).isFalse();
+    }
+
+    @Test
+    void anExceptionNamesWhatIsClosed() {
+        guard.enter("the pool");
+        guard.exit();
+        guard.close();
+        assertThatExceptionOfType(AllocatorClosedException.class)
+                .isThrownBy(() -> guard.enter("the pool"))
+                .withMessage("the pool is closed");
+        assertThat(guard.close()).isFalse(); // waits for nobody: the rejected call is not inside
     }
 
     @Test

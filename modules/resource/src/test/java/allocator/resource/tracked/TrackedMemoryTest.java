@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 /** Tracked memory of 8 MiB on two streams that lag. What needs a device is in {@code CudaTrackedMemoryTest}. */
+// One class, since all groups share the memory, its device and the check after each test.
 class TrackedMemoryTest {
     private static final long MIB = 1 << 20;
 

@@ -9,6 +9,7 @@ import allocator.cuda.memory.PoolSettings;
 import allocator.provider.support.BlockCounters;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.UseGuard;
 import allocator.resource.MemoryKind;
 import allocator.resource.StreamOrderedMemoryResource;
 import allocator.spi.AllocatorClosedException;
@@ -58,7 +59,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     private long numShrinkages;
     private long peakBytesHeld;
 
-    private final CallGuard guard = new CallGuard();
+    private final UseGuard guard = new UseGuard();
 
     /** What a close has left to do. Guarded by this. */
     private boolean hasPool = true;

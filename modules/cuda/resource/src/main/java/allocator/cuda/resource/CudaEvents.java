@@ -4,6 +4,7 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.UseGuard;
 import allocator.resource.tracked.StreamEvents;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
@@ -20,7 +21,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     private final Object lock = new Object();
 
     /** Keeps a close from running beside a call that creates an event or puts one back. */
-    private final CallGuard guard = new CallGuard();
+    private final UseGuard guard = new UseGuard();
 
     /** The released events, with room for all events that there are, so that a release cannot fail. */
     private long[] idle = new long[16];
