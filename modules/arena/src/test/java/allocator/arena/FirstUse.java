@@ -3,13 +3,17 @@ package allocator.arena;
 import allocator.spi.AllocatorException;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.SmallStack;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
 
 /** A program whose first calls of an arena are made where the Java heap or the stack ends. It is run in its own JVM. */
 final class FirstUse {
     private static final int MOST_LEFT = 200_000;
     private static final int STEP = 1500;
 
-    private static Object[] ballast = {};
+    private static final int MOST_PIECES = 20_000;
+    private static final List<byte[]> BALLAST = new ArrayList<>(MOST_PIECES);
 
     private FirstUse() {}
 
@@ -34,31 +38,28 @@ final class FirstUse {
 
     private static void useWithLittleHeap(BfcArena arena, String call) {
         for (int left = 16; left < MOST_LEFT; left += STEP) {
-            byte[] kept = new byte[left];
-            fill();
-            kept = null;
+            fillBut(left);
             try {
                 use(arena, call);
             } catch (OutOfMemoryError e) {
                 // There is more heap the next time.
             } finally {
-                ballast = new Object[0];
+                BALLAST.clear();
             }
         }
     }
 
-    private static void fill() {
-        final Object[] all = new Object[20_000];
-        int filled = 0;
-        for (int size = 1 << 20; size >= 16 && filled < all.length; ) {
+    /** Fills the heap but for some bytes. */
+    private static void fillBut(int left) {
+        final byte[] kept = new byte[left];
+        for (int size = 1 << 20; size >= 16 && BALLAST.size() < MOST_PIECES; ) {
             try {
-                all[filled] = new byte[size];
-                filled++;
+                BALLAST.add(new byte[size]);
             } catch (OutOfMemoryError e) {
                 size /= 4;
             }
         }
-        ballast = all;
+        Reference.reachabilityFence(kept);
     }
 
     private static void use(BfcArena arena, String call) {

@@ -1,5 +1,6 @@
 package allocator.resource.tracked;
 
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.IntFunction;
@@ -22,6 +23,7 @@ public record DeviceRuntime(TrackedMemory memory, StreamPool streams) {
      * @return the same runtime for every caller
      */
     public static DeviceRuntime of(int device, IntFunction<DeviceRuntime> start) {
-        return OF_DEVICES.computeIfAbsent(device, start::apply);
+        return OF_DEVICES.computeIfAbsent(
+                device, ordinal -> Objects.requireNonNull(start.apply(ordinal), "the start of a device returned null"));
     }
 }

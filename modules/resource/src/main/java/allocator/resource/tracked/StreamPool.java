@@ -24,6 +24,7 @@ public final class StreamPool implements AutoCloseable {
 
     private @Nullable Pooled lastIdle;
     private boolean isClosed;
+    private boolean isCreating;
 
     /** A stream and its place in the list of idle ones, made before the stream. */
     private static final class Pooled {
@@ -56,7 +57,8 @@ public final class StreamPool implements AutoCloseable {
      * @return a stream for the caller's exclusive use until it is released
      * @throws StreamCapacityException if all streams are acquired
      * @throws allocator.spi.DeviceException if the driver cannot create one
-     * @throws IllegalStateException if the pool is closed
+     * @throws IllegalStateException if the pool is closed, or its supplier of streams calls this
+     * @throws NullPointerException if the supplier returns {@code null}; nothing is acquired
      */
     public synchronized SyncStream acquire() {
         if (isClosed) {
@@ -68,7 +70,7 @@ public final class StreamPool implements AutoCloseable {
                 throw new StreamCapacityException(capacity);
             }
             final Pooled made = new Pooled();
-            made.stream = create.get();
+            made.stream = createStream();
             idle = made;
             lastIdle = made;
         }
@@ -80,6 +82,19 @@ public final class StreamPool implements AutoCloseable {
         }
         pooled.next = null;
         return pooled.stream();
+    }
+
+    /** Creates a stream. The pool has the room for one more only, so the supplier cannot acquire one itself. */
+    private SyncStream createStream() {
+        if (isCreating) {
+            throw new IllegalStateException("the supplier of this pool's streams acquires one");
+        }
+        isCreating = true;
+        try {
+            return Objects.requireNonNull(create.get(), "the supplier of this pool's streams returned null");
+        } finally {
+            isCreating = false;
+        }
     }
 
     /**

@@ -37,4 +37,30 @@ class StreamPoolTest {
         assertThatThrownBy(() -> new StreamPool(0, () -> new FakeStream(memory)))
                 .isInstanceOf(IllegalArgumentException.class);
     }
+
+    @Test
+    void aSupplierThatReturnsNullIsReportedAndCanBeRepeated() {
+        AtomicInteger calls = new AtomicInteger();
+        try (StreamPool pool = new StreamPool(1, () -> calls.incrementAndGet() == 1 ? null : new FakeStream(memory))) {
+            assertThatThrownBy(pool::acquire)
+                    .isInstanceOf(NullPointerException.class)
+                    .hasMessageContaining("returned null");
+            pool.release(pool.acquire());
+        }
+    }
+
+    @Test
+    void aSupplierCannotAcquireFromItsPool() {
+        StreamPool[] self = new StreamPool[1];
+        AtomicInteger calls = new AtomicInteger();
+        self[0] = new StreamPool(1, () -> {
+            if (calls.incrementAndGet() == 1) {
+                self[0].acquire();
+            }
+            return new FakeStream(memory);
+        });
+        assertThatThrownBy(self[0]::acquire).isInstanceOf(IllegalStateException.class);
+        self[0].release(self[0].acquire());
+        self[0].close();
+    }
 }
