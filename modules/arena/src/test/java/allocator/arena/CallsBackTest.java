@@ -33,13 +33,13 @@ class CallsBackTest {
         }
 
         @Override
-        public long alloc(long byteSize) {
+        public synchronized long alloc(long byteSize) {
             callBack();
             return super.alloc(byteSize);
         }
 
         @Override
-        public void free(long address) {
+        public synchronized void free(long address) {
             callBack();
             super.free(address);
         }
