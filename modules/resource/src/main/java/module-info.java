@@ -9,7 +9,7 @@ import org.jspecify.annotations.NullMarked;
 @NullMarked
 module java.allocator.resource {
     requires transitive java.allocator.spi;
-    requires java.allocator.provider.support;
+    requires transitive java.allocator.provider.support;
     requires static org.jspecify;
 
     exports allocator.resource;

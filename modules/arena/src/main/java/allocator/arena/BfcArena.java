@@ -2,6 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.Granules;
 import allocator.arena.upstream.Rehearsal;
+import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
@@ -53,7 +54,12 @@ public final class BfcArena {
     /**
      * Creates an arena that holds no memory.
      *
-     * @param upstream provides regions and reserves, and is called by one thread at a time; the arena does not close it
+     * <p>Several arenas may share an upstream allocator. If a free of it throws a {@link DeviceException}, the block is
+     * dead and never freed again (A-07): if the upstream allocator has {@link RetryableReturns}, its memory stays held,
+     * and the next {@link #shrink} and {@link #close} try to return it by them; otherwise it counts as returned.
+     *
+     * @param upstream provides regions and reserves; this arena calls it from one thread at a time and does not close
+     *     it
      * @param config the configuration
      * @throws IllegalArgumentException if the upstream memory's alignment is greater than
      *     {@link OptionKey#SIZE_GRANULARITY}, the arena's own alignment
@@ -231,7 +237,7 @@ public final class BfcArena {
 
     /**
      * Returns all memory to the upstream allocator, live or not, after the streams that own memory here are done. All
-     * addresses become invalid. A second call does nothing.
+     * addresses become invalid. A second call tries again to return what is still held, and otherwise does nothing.
      *
      * @return what was still live
      * @throws DeviceException if waiting for a stream or returning memory fails; everything else was returned then, and

@@ -96,9 +96,7 @@ final class LaneReport {
     long bookkeepingBytes() {
         lane.lock.lock();
         try {
-            return placement.bookkeepingBytes()
-                    + lane.reserves.sizes().heapBytes()
-                    + lane.returns.unreturned().heapBytes();
+            return placement.bookkeepingBytes() + lane.reserves.sizes().heapBytes() + lane.returns.heapBytes();
         } finally {
             lane.lock.unlock();
         }

@@ -82,8 +82,19 @@ class FaultsInTurnTest {
 
         @Override
         public synchronized void free(long address) {
-            call();
+            try {
+                call();
+            } catch (DeviceException e) {
+                leaveUnreturned(address);
+                throw e;
+            }
             super.free(address);
+        }
+
+        @Override
+        public synchronized boolean returnAgain(long address) {
+            call();
+            return super.returnAgain(address);
         }
     }
 

@@ -220,9 +220,7 @@ final class LiveBlocks {
         final Failures failure = new Failures();
         for (long address : addresses) {
             try {
-                returnAgain(address);
-            } catch (TakenBackException e) {
-                // The allocator below has it.
+                returnUnreturned(address);
             } catch (Throwable e) {
                 failure.add(e);
             }
@@ -243,7 +241,13 @@ final class LiveBlocks {
         return addresses;
     }
 
-    private void returnAgain(long address) {
+    /** Tries to deallocate again what is unreturned at an address; returns false if nothing is. */
+    boolean returnAgain(long address) {
+        StackReserve.touch();
+        return returnUnreturned(address);
+    }
+
+    private boolean returnUnreturned(long address) {
         long byteSize = 0;
         SyncStream stream = null;
         live.lock.lock();
@@ -260,9 +264,15 @@ final class LiveBlocks {
             live.lock.held = 0;
             throw e;
         }
-        if (byteSize != 0) {
-            giveBack(address, byteSize, stream, true);
+        if (byteSize == 0) {
+            return false;
         }
+        try {
+            giveBack(address, byteSize, stream, true);
+        } catch (TakenBackException e) {
+            // The allocator below has it.
+        }
+        return true;
     }
 
     /** Returns the counters of these blocks. */

@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.provider.support.RetryableReturns;
 import allocator.resource.base.NativeMemory;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -26,9 +27,9 @@ import java.util.Optional;
  * blocks, and the memory of a block counts as held until the resource has taken it.
  *
  * <p>A block whose free fails is dead, and its memory <em>unreturned</em>: the next {@link #shrink} or {@link #close}
- * tries to deallocate it again, and so does another free of its address.
+ * tries to deallocate it again, and so do {@link #returnAgain} and another free of its address.
  */
-public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, AutoCloseable {
+public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, RetryableReturns, AutoCloseable {
     /** How often {@link #stats} reads the counters below, while blocks become unreturned or are returned meanwhile. */
     private static final int MOST_READINGS = 8;
 
@@ -81,6 +82,12 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         if (address != 0) {
             blocks.free(address);
         }
+    }
+
+    @Override
+    public boolean returnAgain(long address) {
+        blocks.requireOpen();
+        return blocks.returnAgain(address);
     }
 
     /** Returns whether this holds for the resource or any resource below it. */

@@ -67,6 +67,7 @@ class ResourceAllocatorTest {
         allocator.close();
         assertThatThrownBy(() -> allocator.alloc(1)).isInstanceOf(AllocatorClosedException.class);
         assertThatThrownBy(() -> allocator.free(1)).isInstanceOf(AllocatorClosedException.class);
+        assertThatThrownBy(() -> allocator.returnAgain(1)).isInstanceOf(AllocatorClosedException.class);
         assertThatThrownBy(allocator::stats).isInstanceOf(AllocatorClosedException.class);
         ResourceAllocator onHost = ResourceAllocator.of(new HostResource());
         onHost.close();
@@ -191,6 +192,54 @@ class ResourceAllocatorTest {
             assertThatThrownBy(() -> allocator.free(first)).isInstanceOf(DeviceException.class);
             assertThat(second).containsExactly(first);
             assertOnlyLive(first);
+        }
+    }
+
+    @Nested
+    class UnreturnedMemory {
+        private long leaveUnreturned() {
+            long address = allocator.alloc(300);
+            failNext(new DeviceException("planted", null));
+            assertThatThrownBy(() -> allocator.free(address)).isInstanceOf(DeviceException.class);
+            return address;
+        }
+
+        private void failNext(RuntimeException failure) {
+            addresses.before(call -> {
+                addresses.before(later -> {});
+                throw failure;
+            });
+        }
+
+        @Test
+        void isHeldUntilAReturnSucceeds() {
+            long address = leaveUnreturned();
+            for (RuntimeException failure :
+                    List.of(new DeviceException("planted", null), new IllegalStateException("planted"))) {
+                failNext(failure);
+                assertThatThrownBy(() -> allocator.returnAgain(address)).isSameAs(failure);
+                assertThat(allocator.stats().bytesHeld()).isEqualTo(300);
+            }
+            assertThat(allocator.returnAgain(address)).isTrue();
+            assertThat(allocator.stats().bytesHeld()).isZero();
+            assertThat(allocator.returnAgain(address)).isFalse();
+        }
+
+        @Test
+        void isNotTheLiveBlockThatStartsThereNow() {
+            long address = leaveUnreturned();
+            allocator.shrink();
+            assertThat(allocator.alloc(300)).isEqualTo(address);
+            assertThat(allocator.returnAgain(address)).isFalse();
+            assertThat(allocator.stats().bytesInUse()).isEqualTo(300);
+        }
+
+        @Test
+        void wasReturnedIfTheAllocatorBelowHasTakenItBack() {
+            long address = leaveUnreturned();
+            failNext(new TakenBackException(new DeviceException("planted", null)));
+            assertThat(allocator.returnAgain(address)).isTrue();
+            assertThat(allocator.stats().bytesHeld()).isZero();
         }
     }
 

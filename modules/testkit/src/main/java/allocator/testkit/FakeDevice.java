@@ -1,5 +1,6 @@
 package allocator.testkit;
 
+import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
@@ -12,7 +13,9 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SpiLevel;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.IntPredicate;
 
@@ -20,16 +23,21 @@ import java.util.function.IntPredicate;
  * An upstream of made-up addresses, for an arena to draw from. The addresses rise, are the same in every run, and are
  * never used again; between two allocations lie 1 MiB or more that belong to neither.
  *
+ * <p>A free that fails leaves the block dead and its memory unreturned: {@link #returnAgain} returns it.
+ *
  * <p>{@link FakeAllocator} stands for what a provider returns; this class stands for the device below it.
  */
-public class FakeDevice implements Allocator {
+public class FakeDevice implements Allocator, RetryableReturns {
     /** The memory of the device: a GPU's, in granules of 256 bytes. */
     public static final MemoryInfo INFO = new MemoryInfo(
             "Simulated", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
 
     private static final long GAP = 1 << 20;
 
-    private final TreeMap<Long, Long> live = new TreeMap<>();
+    /** Live blocks and unreturned memory. */
+    private final TreeMap<Long, Long> held = new TreeMap<>();
+
+    private final Set<Long> unreturned = new HashSet<>();
     private final List<Long> bases = new ArrayList<>();
     private final List<Long> requestedSizes = new ArrayList<>();
     private long nextAddress = 0x7000_0000_0000L;
@@ -63,9 +71,10 @@ public class FakeDevice implements Allocator {
     }
 
     /**
-     * Makes frees fail with a {@link DeviceException}; the memory stays allocated.
+     * Makes frees fail with a {@link DeviceException}, and the calls of {@link #returnAgain}; the memory is unreturned.
      *
-     * @param which whether a call fails, by its number from 0; frees of foreign addresses have no number
+     * @param which whether a call fails, by its number from 0; calls for addresses that are not those of live blocks or
+     *     of unreturned memory, respectively, have no number
      */
     public final synchronized void failFrees(IntPredicate which) {
         freeFails = which;
@@ -83,20 +92,49 @@ public class FakeDevice implements Allocator {
         }
         final long address = nextAddress;
         nextAddress += (byteSize + 255) / 256 * 256 + GAP;
-        live.put(address, byteSize);
+        held.put(address, byteSize);
         bases.add(address);
         return address;
     }
 
     @Override
     public synchronized void free(long address) {
-        if (!live.containsKey(address)) {
+        requireLive(address);
+        giveBack(address);
+    }
+
+    private void requireLive(long address) {
+        if (!held.containsKey(address) || unreturned.contains(address)) {
             throw new ForeignAddressException(address, "it is not of the fake device");
         }
+    }
+
+    /**
+     * Makes a live block dead and its memory unreturned, as a free does that fails with a {@link DeviceException}.
+     *
+     * @param address the block
+     */
+    protected final synchronized void leaveUnreturned(long address) {
+        requireLive(address);
+        unreturned.add(address);
+    }
+
+    @Override
+    public synchronized boolean returnAgain(long address) {
+        if (!unreturned.contains(address)) {
+            return false;
+        }
+        giveBack(address);
+        return true;
+    }
+
+    private void giveBack(long address) {
         if (freeFails.test(freeCalls++)) {
+            unreturned.add(address);
             throw new DeviceException("injected failure of a free", null);
         }
-        live.remove(address);
+        held.remove(address);
+        unreturned.remove(address);
     }
 
     @Override
@@ -110,21 +148,21 @@ public class FakeDevice implements Allocator {
     }
 
     /**
-     * Returns the sum of the sizes of all live allocations.
+     * Returns the sum of the sizes of all live allocations and of the unreturned memory.
      *
      * @return the bytes, as requested
      */
     public final synchronized long liveBytes() {
-        return live.values().stream().mapToLong(Long::longValue).sum();
+        return held.values().stream().mapToLong(Long::longValue).sum();
     }
 
     /**
-     * Returns how many allocations are live.
+     * Returns how many allocations are live or unreturned.
      *
      * @return their number
      */
     public final synchronized int liveBlocks() {
-        return live.size();
+        return held.size();
     }
 
     /**
@@ -137,7 +175,7 @@ public class FakeDevice implements Allocator {
     }
 
     /**
-     * Returns how often {@link #free} was called with a live address.
+     * Returns how often {@link #free} was called with a live address, and {@link #returnAgain} with an unreturned one.
      *
      * @return the number of calls, failed ones included
      */

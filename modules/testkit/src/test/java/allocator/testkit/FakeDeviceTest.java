@@ -34,14 +34,17 @@ class FakeDeviceTest {
     }
 
     @Test
-    void injectedFailuresChangeNothing() {
+    void injectedFailuresKeepTheMemory() {
         device.failAllocs(call -> call == 1);
         device.failFrees(call -> call == 0);
         final long block = device.alloc(10);
         assertThatThrownBy(() -> device.alloc(10)).isInstanceOf(DeviceException.class);
         assertThatThrownBy(() -> device.free(block)).isInstanceOf(DeviceException.class);
         assertThat(device.liveBlocks()).isEqualTo(1);
-        device.free(block);
+        assertThatThrownBy(() -> device.free(block)).isInstanceOf(ForeignAddressException.class);
+        assertThat(device.returnAgain(block)).isTrue();
+        assertThat(device.returnAgain(block)).isFalse();
+        assertThat(device.liveBlocks()).isZero();
         assertThat(device.allocCalls()).isEqualTo(2);
         assertThat(device.freeCalls()).isEqualTo(2);
     }

@@ -6,6 +6,7 @@ import allocator.provider.support.Failures;
 import allocator.provider.support.InvalidFrees;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -62,6 +63,11 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
 
     /**
      * Makes an allocator, which holds no memory before the first allocation.
+     *
+     * <p>Several allocators may share an upstream allocator. If a free of it throws a {@link DeviceException}, the
+     * block is dead and never freed again (A-07): if the upstream allocator has {@link RetryableReturns}, its memory
+     * stays held, and the next {@link #shrink} and {@link #close} try to return it by them; otherwise it counts as
+     * returned.
      *
      * @param upstream the device; the allocator does not close it
      * @param config sizes and limit of the regions
@@ -226,7 +232,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
      * run, after their work is done.
      *
      * @param stream the stream
-     * @throws DeviceException if the device fails to take memory back, which is then held until the next shrink
+     * @throws DeviceException if the device fails to take memory back; the next shrink tries again to return what is
+     *     still held
      */
     public final void endRun(SyncStream stream) {
         synchronized (lock) {
@@ -238,7 +245,8 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
      * Unbinds all memory from a stream. Called by the provider's streams when they close, after their work is done.
      *
      * @param stream the stream
-     * @throws DeviceException if the device fails to take memory back, which is then held until the next shrink
+     * @throws DeviceException if the device fails to take memory back; the next shrink tries again to return what is
+     *     still held
      */
     public final void releaseStream(SyncStream stream) {
         synchronized (lock) {

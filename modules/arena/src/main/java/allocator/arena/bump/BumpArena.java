@@ -326,7 +326,7 @@ public final class BumpArena extends ChainedArena {
      *
      * @return the bytes by which the arena's regions are less
      * @throws DeviceException if the upstream allocator fails to take a region back; the others are returned, and the
-     *     next shrink tries again; as is anything else that the upstream allocator throws
+     *     next shrink tries again what is still held; as is anything else that the upstream allocator throws
      * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */

@@ -3,6 +3,7 @@ package allocator.arena.bump;
 import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
@@ -16,16 +17,27 @@ import org.jspecify.annotations.Nullable;
  * The memory held from an upstream allocator. Every call of a bump arena to its upstream allocator is made here.
  *
  * <p>Memory that the upstream allocator fails to take back, whatever it throws, is <em>unreturned</em>: it counts as
- * held and is not used. {@link #returnAgain} tries to return it again; if the upstream allocator then does not know the
- * address, or has handed it out again, it had been returned.
+ * held and is not used. {@link #returnAgain} tries to return it again. What the free threw decides how (A-07):
+ *
+ * <ul>
+ *   <li>After a {@link DeviceException} the block is <em>dead</em>: the upstream allocator may return its memory by
+ *       itself and hand it out to another user, so it is never freed again. It is returned by {@link RetryableReturns};
+ *       if the upstream allocator does not have them, the memory counts as returned at once.
+ *   <li>After anything else the block is live, and is freed again. If the upstream allocator then does not know the
+ *       address, or has handed it out again, the memory had been returned.
+ * </ul>
  *
  * <p>The callers make all room that they need before {@link #take} and before {@link #prepareReturns}. Both touch the
  * stack, so what follows them does not fail. Not safe for use by several threads.
  */
 final class UpstreamMemory {
     private final Allocator upstream;
+    private final @Nullable RetryableReturns retryable;
     private final Limit limit;
     private final LiveSizes unreturned = new LiveSizes();
+
+    /** The part of it whose blocks are dead. It has room for all of it. */
+    private final LiveSizes dead = new LiveSizes();
 
     /** Whether the upstream allocator is being called, which may call back. */
     private boolean isInUpstream;
@@ -36,6 +48,7 @@ final class UpstreamMemory {
 
     UpstreamMemory(Allocator upstream, Limit limit) {
         this.upstream = Objects.requireNonNull(upstream, "upstream");
+        retryable = upstream instanceof RetryableReturns able ? able : null;
         this.limit = limit;
     }
 
@@ -91,7 +104,7 @@ final class UpstreamMemory {
      */
     long take(long byteSize) {
         requireNotInUpstream();
-        unreturned.ensureRoom();
+        ensureRoom(1);
         StackReserve.touch();
         final long address;
         isInUpstream = true;
@@ -106,6 +119,7 @@ final class UpstreamMemory {
         bytesHeld += byteSize;
         if (!unreturned.isEmpty()) {
             bytesHeld -= unreturned.removeOverlapping(address, byteSize);
+            dead.removeOverlapping(address, byteSize);
         }
         if (!isAligned(address)) {
             giveBack(address, byteSize);
@@ -130,26 +144,55 @@ final class UpstreamMemory {
      * @throws StackOverflowError if the thread's stack has little left; nothing changes
      */
     void prepareReturns(int count) {
-        unreturned.ensureRoom(count);
+        ensureRoom(count);
         StackReserve.touch();
     }
 
-    /** Gives memory back and returns whatever was thrown, after which the memory is unreturned. */
+    private void ensureRoom(int count) {
+        unreturned.ensureRoom(count);
+        dead.ensureRoom(unreturned.count() + count - dead.count());
+    }
+
+    /**
+     * Gives memory back and returns whatever was thrown, after which the memory is unreturned, or no longer the
+     * arena's.
+     */
     @Nullable
     Throwable giveBack(long address, long byteSize) {
         final boolean wasInUpstream = isInUpstream;
         unreturned.put(address, byteSize);
         isInUpstream = true;
         try {
-            upstream.free(address);
+            release(address);
+        } catch (DeviceException e) {
+            if (retryable != null) {
+                dead.put(address, byteSize);
+            } else {
+                returned(address, byteSize);
+            }
+            return e;
         } catch (Throwable e) {
             return e;
         } finally {
             isInUpstream = wasInUpstream;
         }
-        unreturned.remove(address);
-        bytesHeld -= byteSize;
+        returned(address, byteSize);
         return null;
+    }
+
+    /** Frees a block, or returns the memory of a dead one. */
+    private void release(long address) {
+        if (retryable == null || dead.sizeOf(address) == LiveSizes.NONE) {
+            upstream.free(address);
+        } else {
+            retryable.returnAgain(address); // if it returns false, the memory had been returned
+        }
+    }
+
+    private void returned(long address, long byteSize) {
+        unreturned.remove(address);
+        dead.remove(address);
+        bytesHeld -= byteSize;
     }
 
     /** Tries to return the unreturned memory again, all of it, and adds the failures to {@code failures}. */
@@ -164,8 +207,7 @@ final class UpstreamMemory {
         again.forEach((address, byteSize) -> {
             final Throwable failure = giveBack(address, byteSize);
             if (failure instanceof InvalidFreeException) {
-                unreturned.remove(address);
-                bytesHeld -= byteSize;
+                returned(address, byteSize);
             } else {
                 failures.add(failure);
             }

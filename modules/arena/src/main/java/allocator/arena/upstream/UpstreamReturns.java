@@ -1,7 +1,9 @@
 package allocator.arena.upstream;
 
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
+import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import java.lang.System.Logger;
@@ -13,9 +15,16 @@ import org.jspecify.annotations.Nullable;
  * Returns memory to the upstream allocator, and records what could not be returned.
  *
  * <p>Memory that leaves the other tables is <em>unreturned</em> until the upstream allocator has taken it back. It
- * counts as held and is not used again, as its state is unknown. Whatever the upstream allocator throws, the memory
- * stays in this table, and {@link #tryAgain} retries it. If the upstream allocator then does not know the address, or
- * has handed it out again, the memory was returned after all.
+ * counts as held and is not used again. What a failed free has left decides what follows (A-07):
+ *
+ * <ul>
+ *   <li>After a {@link DeviceException} the block is <em>dead</em>: the upstream allocator may return its memory by
+ *       itself and hand it out to another user, so it is never freed again. If the upstream allocator has
+ *       {@link RetryableReturns}, the memory stays in this table, and {@link #tryAgain} retries it by them. Otherwise
+ *       it is no longer the arena's, and counts as returned.
+ *   <li>After anything else the block is live, and the arena's: {@link #tryAgain} frees it again. If the upstream
+ *       allocator then does not know the address, or has handed it out again, the memory was returned after all.
+ * </ul>
  *
  * <p>Calls that reach the upstream allocator are made without the lane's lock, one at a time, by a thread that has
  * {@linkplain allocator.provider.support.StackReserve touched its stack}.
@@ -24,6 +33,7 @@ public final class UpstreamReturns {
     private static final Logger LOG = System.getLogger(UpstreamReturns.class.getName());
 
     private final Allocator upstream;
+    private final @Nullable RetryableReturns retryable;
     private final MemoryInfo info;
     private final BriefLock lock;
     private final Counters counters;
@@ -31,6 +41,9 @@ public final class UpstreamReturns {
 
     /** Guarded by the lock. */
     private final LiveSizes unreturned = new LiveSizes();
+
+    /** The part of it whose blocks are dead. It has room for all of it. Guarded by the lock. */
+    private final LiveSizes dead = new LiveSizes();
 
     /**
      * Creates an instance.
@@ -42,6 +55,7 @@ public final class UpstreamReturns {
      */
     public UpstreamReturns(Allocator upstream, BriefLock lock, Counters counters, LongConsumer beforeReturn) {
         this.upstream = upstream;
+        retryable = upstream instanceof RetryableReturns able ? able : null;
         info = upstream.info();
         this.lock = lock;
         this.counters = counters;
@@ -61,6 +75,12 @@ public final class UpstreamReturns {
     /** Makes room, so that the next calls of {@link #leaves} cannot fail. Under the lock. */
     public void ensureRoom(int count) {
         unreturned.ensureRoom(count);
+        dead.ensureRoom(unreturned.count() + count - dead.count());
+    }
+
+    /** Returns the Java heap that the tables take, in bytes. Under the lock. */
+    public long heapBytes() {
+        return unreturned.heapBytes() + dead.heapBytes();
     }
 
     /** Enters memory that leaves the other tables and is about to be returned. Under the lock. */
@@ -71,19 +91,61 @@ public final class UpstreamReturns {
     /** Forgets unreturned memory that has been handed out again: it was returned after all. Under the lock. */
     public void forgetOverlapping(long address, long byteSize) {
         counters.returned(unreturned.removeOverlapping(address, byteSize));
+        dead.removeOverlapping(address, byteSize);
     }
 
     /** Returns memory that {@linkplain #leaves left} the other tables, and returns whatever was thrown. */
     public @Nullable Throwable giveBack(long address, boolean isRegion) {
         try {
-            beforeReturn.accept(address);
-            upstream.free(address);
+            release(address);
         } catch (Throwable e) {
-            log(Level.WARNING, "{0}: 0x{1} could not be returned, it stays held and unused: {2}", address, e);
+            logFailure(address, e);
             return e;
         }
         returned(address, isRegion);
         return null;
+    }
+
+    /** Frees a block, or returns the memory of a dead one. If it throws, all is recorded that follows from it. */
+    private void release(long address) {
+        beforeReturn.accept(address);
+        final RetryableReturns again = isDead(address) ? retryable : null;
+        if (again != null) {
+            again.returnAgain(address); // if it returns false, the memory had been returned
+            return;
+        }
+        try {
+            upstream.free(address);
+        } catch (DeviceException e) {
+            died(address);
+            throw e;
+        }
+    }
+
+    private boolean isDead(long address) {
+        lock.lock();
+        try {
+            return dead.sizeOf(address) != LiveSizes.NONE;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Records that a block was freed, although its memory was not returned. */
+    private void died(long address) {
+        if (retryable == null) {
+            returned(address, false);
+            return;
+        }
+        lock.lock();
+        try {
+            final long byteSize = unreturned.sizeOf(address);
+            if (byteSize != LiveSizes.NONE) {
+                dead.put(address, byteSize);
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     /** Returns memory that was taken and is of no use, after {@link #ensureRoom}. */
@@ -102,6 +164,7 @@ public final class UpstreamReturns {
         lock.lock();
         try {
             final long byteSize = unreturned.remove(address);
+            dead.remove(address);
             if (byteSize != LiveSizes.NONE) {
                 if (isRegion) {
                     counters.shrunk(byteSize);
@@ -133,15 +196,24 @@ public final class UpstreamReturns {
 
     private boolean isReturned(long address) {
         try {
-            beforeReturn.accept(address);
-            upstream.free(address);
+            release(address);
         } catch (InvalidFreeException e) {
             log(Level.DEBUG, "{0}: 0x{1} had been returned before: {2}", address, e);
         } catch (Throwable e) {
-            log(Level.WARNING, "{0}: 0x{1} still cannot be returned: {2}", address, e);
+            logFailure(address, e);
             return false;
         }
         return true;
+    }
+
+    private void logFailure(long address, Throwable failure) {
+        log(
+                Level.WARNING,
+                retryable == null && failure instanceof DeviceException
+                        ? "{0}: 0x{1} was freed, but the device did not take it back: {2}"
+                        : "{0}: 0x{1} could not be returned, it stays held and unused: {2}",
+                address,
+                failure);
     }
 
     /** Logs, if that is possible: the memory that the message is about comes first. */

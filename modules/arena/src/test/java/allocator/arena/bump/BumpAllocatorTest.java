@@ -372,6 +372,9 @@ class BumpAllocatorTest {
                 if (next != null) {
                     Throwable failure = next;
                     next = null;
+                    if (failure instanceof DeviceException) {
+                        leaveUnreturned(address);
+                    }
                     Failures failures = new Failures();
                     failures.add(failure);
                     failures.throwIfAny();

@@ -92,11 +92,11 @@ class UpstreamMemoryTest {
         }
 
         @Test
-        void wasReturnedIfTheDeviceDoesNotKnowItAnyMore() {
+        void isForgottenIfTheDeviceHasReturnedItByItself() {
             long address = memory.take(600);
             device.failFrees(call -> call == 0);
             assertThat(memory.giveBack(address, 600)).isInstanceOf(DeviceException.class);
-            device.free(address);
+            device.returnAgain(address);
             Failures failures = new Failures();
             memory.returnAgain(failures);
             failures.throwIfAny();

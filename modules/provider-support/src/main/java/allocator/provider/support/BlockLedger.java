@@ -13,8 +13,8 @@ import java.util.function.LongUnaryOperator;
  *
  * <p>A block is entered after the device has handed it out, for which room is made before; it is removed before the
  * device gets it back, so that an address which comes again at once meets no old entry. Memory that the device did not
- * take back stays held, and another free of its address tries again. If the device hands such memory out again, it had
- * taken it back, whatever it threw: the memory is the new block's alone then, and counts once.
+ * take back stays held: {@link #returnAgain} and another free of its address try again. If the device hands such memory
+ * out again, it had taken it back, whatever it threw: the memory is the new block's alone then, and counts once.
  *
  * <p>Safe for use by several threads. The device is called without a lock of the ledger, by several threads at once.
  */
@@ -145,6 +145,32 @@ public final class BlockLedger {
         }
     }
 
+    /**
+     * Tries again to give memory back that the device did not take back, as {@link RetryableReturns#returnAgain} has
+     * it.
+     *
+     * @param address what the allocation returned
+     * @param device gives memory back
+     * @return true if the device has taken the memory back now; false if no such memory starts there, in which case the
+     *     device is not called
+     * @throws DeviceException if {@code device} throws anything; the memory is held and not live
+     * @throws OutOfMemoryError if the Java heap has no room; nothing changes, and the device is not called
+     * @throws StackOverflowError if the thread's stack has little left; nothing changes, and the device is not called
+     */
+    public boolean returnAgain(long address, Return device) {
+        StackReserve.touch();
+        final long byteSize = removeUnreturned(address);
+        if (byteSize == LiveSizes.NONE) {
+            return false;
+        }
+        try {
+            giveBack(address, byteSize, device);
+        } catch (Throwable e) {
+            throw FailedReturn.of(e);
+        }
+        return true;
+    }
+
     private void giveBack(long address, long byteSize, Return device) {
         boolean isReturned = false;
         try {
@@ -173,6 +199,16 @@ public final class BlockLedger {
         } else {
             byteSize = unreturned.remove(address);
         }
+        if (byteSize != LiveSizes.NONE) {
+            leaving++;
+        }
+        return byteSize;
+    }
+
+    /** Removes memory that the device did not take back; returns {@link LiveSizes#NONE} if none starts there. */
+    private synchronized long removeUnreturned(long address) {
+        unreturned.ensureRoom(leaving + 1);
+        final long byteSize = unreturned.remove(address);
         if (byteSize != LiveSizes.NONE) {
             leaving++;
         }

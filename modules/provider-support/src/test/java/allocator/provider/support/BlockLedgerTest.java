@@ -199,6 +199,43 @@ class BlockLedgerTest {
         }
     }
 
+    @Nested
+    class UnreturnedMemory {
+        @ParameterizedTest
+        @MethodSource("allocator.provider.support.BlockLedgerTest#failures")
+        void isHeldUntilAReturnSucceeds(Throwable failure) {
+            allocate(0x1000, 100);
+            assertThrows(DeviceException.class, () -> ledger.free(0x1000, failingWith(failure)));
+            assertThrows(DeviceException.class, () -> ledger.returnAgain(0x1000, failingWith(failure)));
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
+            assertThat(ledger.returnAgain(0x1000, TAKES_ALL_BACK)).isTrue();
+            assertThat(ledger.isEmpty()).isTrue();
+            assertThat(ledger.returnAgain(0x1000, failingWith(failure))).isFalse();
+        }
+
+        @Test
+        void isNotALiveBlock() {
+            allocate(0x1000, 100);
+            final BlockLedger.Return failing = failingWith(new DeviceException("failed", null));
+            assertThat(ledger.returnAgain(0x1000, failing)).isFalse();
+            assertThat(ledger.returnAgain(0x2000, failing)).isFalse();
+            assertThat(ledger.stats().bytesInUse()).isEqualTo(100);
+        }
+
+        @Test
+        void isReturnedOnceByTwoThreads() {
+            allocate(0x1000, 100);
+            assertThrows(
+                    DeviceException.class, () -> ledger.free(0x1000, failingWith(new DeviceException("failed", null))));
+            assertThat(ledger.returnAgain(
+                            0x1000,
+                            (address, byteSize) -> assertThat(ledger.returnAgain(address, TAKES_ALL_BACK))
+                                    .isFalse()))
+                    .isTrue();
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+    }
+
     /** What another thread does during a call to the device is done by the device here. */
     @Nested
     class OtherThreads {

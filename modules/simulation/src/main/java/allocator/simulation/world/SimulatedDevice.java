@@ -1,5 +1,6 @@
 package allocator.simulation.world;
 
+import allocator.provider.support.RetryableReturns;
 import allocator.simulation.schedule.Points;
 import allocator.simulation.schedule.Scheduler;
 import allocator.spi.Allocator;
@@ -14,14 +15,17 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SpiLevel;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * A device that hands out the lowest free addresses, so that they come again soon, and whose calls fail at random with
- * anything. Other threads go on during each call.
+ * anything. Other threads go on during each call. A free that throws a {@link DeviceException} leaves the block dead
+ * and its memory unreturned.
  */
-final class SimulatedDevice implements Allocator {
+final class SimulatedDevice implements Allocator, RetryableReturns {
     static final MemoryInfo INFO = new MemoryInfo(
             "Simulated", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
 
@@ -35,13 +39,17 @@ final class SimulatedDevice implements Allocator {
     private final long capacity;
     private final long limit;
 
-    /** Whether a free that throws a {@link DeviceException} has freed the block, as of an allocator. */
+    /** Whether memory is taken back by the free that throws a {@link DeviceException}, rather than unreturned. */
     private boolean isAllocator;
 
     /** One of so many calls fails; 0 if none does. */
     private int faultEvery;
 
     private final TreeMap<Long, Long> out = new TreeMap<>();
+
+    /** The part of it whose blocks are dead. */
+    private final Set<Long> unreturned = new TreeSet<>();
+
     private long bytesOut;
 
     /**
@@ -58,8 +66,8 @@ final class SimulatedDevice implements Allocator {
     }
 
     /**
-     * Makes this device fail as an allocator may: a free that throws a {@link DeviceException} has had its effect, and
-     * one that throws anything else has had none.
+     * Makes this device fail as an allocator may: a free that throws a {@link DeviceException} leaves nothing
+     * unreturned here.
      */
     SimulatedDevice asAllocator() {
         isAllocator = true;
@@ -136,7 +144,7 @@ final class SimulatedDevice implements Allocator {
     }
 
     private void giveBack(long address) {
-        if (!out.containsKey(address)) {
+        if (!out.containsKey(address) || unreturned.contains(address)) {
             throw new ForeignAddressException(address, "the simulated device has not handed it out");
         }
         DeviceException failure = null;
@@ -144,18 +152,40 @@ final class SimulatedDevice implements Allocator {
             failSometimes(0);
         } catch (DeviceException e) {
             if (!isAllocator) {
+                model.requireNoneLive(address, out.get(address));
+                unreturned.add(address);
                 throw e;
             }
             failure = e;
         }
-        final long byteSize = out.get(address);
-        model.requireNoneLive(address, byteSize);
-        out.remove(address);
-        bytesOut -= byteSize;
-        model.forgetFreed(address, byteSize);
+        takeBack(address);
         if (failure != null) {
             throw failure;
         }
+    }
+
+    private void takeBack(long address) {
+        final long byteSize = out.get(address);
+        model.requireNoneLive(address, byteSize);
+        out.remove(address);
+        unreturned.remove(address);
+        bytesOut -= byteSize;
+        model.forgetFreed(address, byteSize);
+    }
+
+    @Override
+    public boolean returnAgain(long address) {
+        Points.access();
+        return Scheduler.outside(() -> returnUnreturned(address)) != 0;
+    }
+
+    private long returnUnreturned(long address) {
+        if (!unreturned.contains(address)) {
+            return 0;
+        }
+        failSometimes(0);
+        takeBack(address);
+        return 1;
     }
 
     private void failSometimes(long byteSize) {

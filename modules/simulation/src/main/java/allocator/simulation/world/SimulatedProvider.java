@@ -6,6 +6,7 @@ import allocator.arena.BfcArena;
 import allocator.arena.StreamArenaAllocator;
 import allocator.provider.support.Endings;
 import allocator.provider.support.References;
+import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
@@ -145,7 +146,7 @@ final class SimulatedProvider implements EpFactory {
     }
 
     /** The device as one of its memories. */
-    private final class Upstream implements Allocator {
+    private final class Upstream implements Allocator, RetryableReturns {
         private final MemoryInfo info;
 
         Upstream(MemoryInfo info) {
@@ -160,6 +161,11 @@ final class SimulatedProvider implements EpFactory {
         @Override
         public void free(long address) {
             device.free(address);
+        }
+
+        @Override
+        public boolean returnAgain(long address) {
+            return device.returnAgain(address);
         }
 
         @Override

@@ -1,6 +1,7 @@
 package allocator.cpu.reference;
 
 import allocator.provider.support.BlockLedger;
+import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.Sizes;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
@@ -14,7 +15,7 @@ import allocator.spi.SpiLevel;
  *
  * <p>Simple rather than fast: one lock is held during each call. An arena above it makes few and large requests.
  */
-final class HostAllocator implements CpuAllocator {
+final class HostAllocator implements CpuAllocator, RetryableReturns {
     private final MemoryInfo info;
     private final Heap heap;
     private final Object lock = new Object();
@@ -73,6 +74,14 @@ final class HostAllocator implements CpuAllocator {
         synchronized (lock) {
             requireOpen();
             ledger.free(address, this::giveBack);
+        }
+    }
+
+    @Override
+    public boolean returnAgain(long address) {
+        synchronized (lock) {
+            requireOpen();
+            return ledger.returnAgain(address, this::giveBack);
         }
     }
 

@@ -2,6 +2,7 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockLedger;
+import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.Sizes;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
@@ -17,9 +18,10 @@ import allocator.spi.SpiLevel;
  *
  * <p>The driver's free may wait for the device, but does not promise to. So before memory goes back, all work of the
  * device is waited for: no queued work ever uses memory that another process may have got by then (K-03). Memory that
- * the driver does not take back stays held; another free of its address and {@link #destroy} try again.
+ * the driver does not take back stays held; {@link #returnAgain}, another free of its address and {@link #destroy} try
+ * again.
  */
-abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory, PinnedMemory {
+abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns permits DeviceMemory, PinnedMemory {
     private final CudaDevice device;
     private final MemoryInfo info;
     private final UseGuard guard = new UseGuard();
@@ -76,13 +78,25 @@ abstract sealed class DirectMemory implements CudaAllocator permits DeviceMemory
         }
         enter();
         try {
-            ledger.free(address, (start, byteSize) -> {
-                awaitDevice();
-                DriverCalls.insist(() -> giveBack(start));
-            });
+            ledger.free(address, this::giveBackUnused);
         } finally {
             guard.exit();
         }
+    }
+
+    @Override
+    public final boolean returnAgain(long address) {
+        enter();
+        try {
+            return ledger.returnAgain(address, this::giveBackUnused);
+        } finally {
+            guard.exit();
+        }
+    }
+
+    private void giveBackUnused(long address, long byteSize) {
+        awaitDevice();
+        DriverCalls.insist(() -> giveBack(address));
     }
 
     /** Waits for all work of the device; memory does not go back if that fails. */

@@ -113,6 +113,20 @@ class DirectMemoryTest {
     }
 
     @Test
+    void whatTheDriverDoesNotTakeBackCanBeReturnedAgain() {
+        final long address = memory.alloc(4096);
+        assertThat(memory.returnAgain(address)).as("a live block").isFalse();
+        gpu.driver.controls().failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.free(address));
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.returnAgain(address));
+        assertThat(memory.stats().bytesHeld()).isEqualTo(4096);
+        gpu.driver.controls().clearFailures();
+        assertThat(memory.returnAgain(address)).isTrue();
+        assertThat(memory.stats().bytesHeld()).isZero();
+        assertThat(memory.returnAgain(address)).isFalse();
+    }
+
+    @Test
     void aFailureOnTheWayBackIsTriedOnceMore() {
         final long address = memory.alloc(4096);
         gpu.driver.controls().failOnCall(CudaFunction.MEM_FREE, 1, CudaResult.ILLEGAL_ADDRESS);
@@ -136,6 +150,7 @@ class DirectMemoryTest {
         gpu.releaseAllocator(other);
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.alloc(1));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.free(1));
+        assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(() -> other.returnAgain(1));
         assertThatExceptionOfType(AllocatorClosedException.class).isThrownBy(other::stats);
         assertThat(gpu.driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
     }
