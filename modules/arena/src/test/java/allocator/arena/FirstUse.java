@@ -52,14 +52,17 @@ final class FirstUse {
     /** Fills the heap but for some bytes. */
     private static void fillBut(int left) {
         final byte[] kept = new byte[left];
-        for (int size = 1 << 20; size >= 16 && BALLAST.size() < MOST_PIECES; ) {
-            try {
-                BALLAST.add(new byte[size]);
-            } catch (OutOfMemoryError e) {
-                size /= 4;
+        try {
+            for (int size = 1 << 20; size >= 16 && BALLAST.size() < MOST_PIECES; ) {
+                try {
+                    BALLAST.add(new byte[size]);
+                } catch (OutOfMemoryError e) {
+                    size /= 4;
+                }
             }
+        } finally {
+            Reference.reachabilityFence(kept);
         }
-        Reference.reachabilityFence(kept);
     }
 
     private static void use(BfcArena arena, String call) {
