@@ -3,7 +3,6 @@ package allocator.arena;
 import allocator.spi.AllocatorException;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.SmallStack;
-import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -13,6 +12,7 @@ final class FirstUse {
     private static final int STEP = 1500;
 
     private static final int MOST_PIECES = 20_000;
+    private static final byte[] NOTHING = {};
     private static final List<byte[]> BALLAST = new ArrayList<>(MOST_PIECES);
 
     private FirstUse() {}
@@ -51,18 +51,15 @@ final class FirstUse {
 
     /** Fills the heap but for some bytes. */
     private static void fillBut(int left) {
-        final byte[] kept = new byte[left];
-        try {
-            for (int size = 1 << 20; size >= 16 && BALLAST.size() < MOST_PIECES; ) {
-                try {
-                    BALLAST.add(new byte[size]);
-                } catch (OutOfMemoryError e) {
-                    size /= 4;
-                }
+        BALLAST.add(new byte[left]);
+        for (int size = 1 << 20; size >= 16 && BALLAST.size() < MOST_PIECES; ) {
+            try {
+                BALLAST.add(new byte[size]);
+            } catch (OutOfMemoryError e) {
+                size /= 4;
             }
-        } finally {
-            Reference.reachabilityFence(kept);
         }
+        BALLAST.set(0, NOTHING);
     }
 
     private static void use(BfcArena arena, String call) {

@@ -1,6 +1,5 @@
 package allocator.onnxruntime;
 
-import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
@@ -112,6 +111,7 @@ final class ExportedAllocator {
             return ThrowingThunk.isSupported() ? 0 : lend(byteSize);
         }
         try {
+            budget.commit();
             (isReserve ? reserves : allocations).increment();
             raiseMaxSize(byteSize);
             if (ALLOCATION.isEnabled()) {
@@ -137,8 +137,6 @@ final class ExportedAllocator {
             freeOwed(false);
             isOwing = false;
         }
-        // So that a block which cannot be recorded can at least be freed.
-        StackReserve.touchBriefly();
         final SessionBudget exhausted = budget.take(byteSize);
         if (exhausted != null) {
             throw overBudget(byteSize, exhausted);
@@ -154,25 +152,12 @@ final class ExportedAllocator {
             isDone = true;
             return address;
         } finally {
-            // commit and cancel of the budget, without a call.
-            final SessionBudget parent = budget.parent;
-            synchronized (budget.lock) {
-                if (isDone) {
-                    budget.used += byteSize;
-                    budget.peak = budget.used > budget.peak ? budget.used : budget.peak;
-                } else {
-                    budget.taken -= byteSize;
-                }
-                if (parent != null) {
-                    if (isDone) {
-                        parent.used += byteSize;
-                        parent.peak = parent.used > parent.peak ? parent.used : parent.peak;
-                    } else {
-                        parent.taken -= byteSize;
+            if (!isDone) {
+                for (SessionBudget charged = budget; charged != null; charged = charged.parent) {
+                    synchronized (charged) {
+                        charged.refund += byteSize;
                     }
                 }
-            }
-            if (!isDone) {
                 boolean isDead = address == 0;
                 try {
                     if (!isDead) {
@@ -322,13 +307,9 @@ final class ExportedAllocator {
                 }
             }
         } else if (isDead && !isReleased) {
-            final SessionBudget parent = budget.parent;
-            synchronized (budget.lock) {
-                budget.used -= byteSize;
-                budget.taken -= byteSize;
-                if (parent != null) {
-                    parent.used -= byteSize;
-                    parent.taken -= byteSize;
+            for (SessionBudget charged = budget; charged != null; charged = charged.parent) {
+                synchronized (charged) {
+                    charged.refund += byteSize;
                 }
             }
         }

@@ -1,49 +1,46 @@
 package allocator.onnxruntime;
 
 import allocator.spi.AllocatorStats;
+import java.util.concurrent.atomic.AtomicLongArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts bytes against a limit, and against those of a larger budget if there is one. The limit is never exceeded, not
- * even briefly. If it is set below what is taken, every request fails until enough is freed.
- *
- * <p>Bytes are taken before memory is allocated for them, and in use once it is. All levels change in one step, so that
- * a request that is rejected takes nothing from one that fits. The steps are plain stores under the lock of the larger
- * budget: no call divides them.
+ * Counts bytes in use against a limit, and against those of a larger budget if there is one. The limit is never
+ * exceeded, not even briefly. If it is set below what is in use, every request fails until enough is freed.
  */
 final class SessionBudget {
-    /** The larger budget that this one is a part of, which is not a part of another. */
+    /** The longs of a cache line. */
+    private static final int LINE = 64 / Long.BYTES;
+
+    private static final int USED = LINE;
+    private static final int PEAK = 2 * LINE;
+
+    /** The larger budget that this one is a part of. */
     final @Nullable SessionBudget parent;
 
-    /** Guards this budget and all that share the larger one. Who must not call anything holds it itself. */
-    final Object lock;
+    /**
+     * The bytes in use and their peak. Each is on a cache line of its own: all threads write the former, and where the
+     * latter or the limit shared its line, a pair of calls from two threads took an eighth longer.
+     */
+    private final AtomicLongArray counts = new AtomicLongArray(3 * LINE);
 
-    /** Bytes in use, and those of requests under way. */
-    long taken;
+    private volatile long limit;
 
-    /** Bytes for which memory was allocated. */
-    long used;
+    /**
+     * Bytes that were taken and the next take gives back: those of calls that could not give them back themselves,
+     * since the stack or the Java heap had ended. Raised under the monitor of this object by a plain store, which fails
+     * nowhere.
+     */
+    volatile long refund;
 
-    /** The most that {@link #used} has been. */
-    long peak;
-
-    private long limit;
-
-    /** Makes a budget that is empty; {@code parent} must have no parent. */
     SessionBudget(@Nullable SessionBudget parent, long limit) {
         this.parent = parent;
-        if (parent != null && parent.parent != null) {
-            throw new IllegalArgumentException("a budget has one larger budget, and that has none");
-        }
-        lock = parent == null ? this : parent;
         setLimit(limit);
     }
 
     /** Returns the limit, {@link AllocatorStats#UNLIMITED} if there is none. */
     long limit() {
-        synchronized (lock) {
-            return limit == Long.MAX_VALUE ? AllocatorStats.UNLIMITED : limit;
-        }
+        return limit == Long.MAX_VALUE ? AllocatorStats.UNLIMITED : limit;
     }
 
     /** Sets the limit, {@link AllocatorStats#UNLIMITED} for none. */
@@ -51,81 +48,86 @@ final class SessionBudget {
         if (bytes < 0 && bytes != AllocatorStats.UNLIMITED) {
             throw new IllegalArgumentException("a budget of " + bytes + " bytes; it must not be negative");
         }
-        synchronized (lock) {
-            limit = bytes == AllocatorStats.UNLIMITED ? Long.MAX_VALUE : bytes;
-        }
+        limit = bytes == AllocatorStats.UNLIMITED ? Long.MAX_VALUE : bytes;
     }
 
     long used() {
-        synchronized (lock) {
-            return used;
+        if (refund == 0) {
+            return counts.get(USED);
+        }
+        synchronized (this) {
+            return counts.get(USED) - refund;
         }
     }
 
     long peak() {
-        synchronized (lock) {
-            return peak;
-        }
+        return counts.get(PEAK);
     }
 
     /**
-     * Takes bytes here and in the larger budget, or nothing, also if it throws for want of stack. What follows is
-     * {@link #commit} or {@link #cancel}.
+     * Takes bytes here and in the larger budgets, or nothing, also if it throws for want of stack.
      *
      * @return the budget whose limit does not allow it, or {@code null} if the bytes were taken
      */
     @Nullable
     SessionBudget take(long bytes) {
-        final SessionBudget larger = parent;
-        synchronized (lock) {
-            if (bytes > limit - taken) {
+        if (refund != 0) {
+            settle();
+        }
+        long before;
+        do {
+            before = counts.get(USED);
+            if (bytes > limit - before) {
                 return this;
             }
-            if (larger != null) {
-                if (bytes > larger.limit - larger.taken) {
-                    return larger;
-                }
-                larger.taken += bytes;
-            }
-            taken += bytes;
+        } while (!counts.compareAndSet(USED, before, before + bytes));
+        if (parent == null) {
             return null;
         }
-    }
-
-    /** Counts bytes taken as in use. */
-    void commit(long bytes) {
-        final SessionBudget larger = parent;
-        synchronized (lock) {
-            used += bytes;
-            peak = used > peak ? used : peak;
-            if (larger != null) {
-                larger.used += bytes;
-                larger.peak = larger.used > larger.peak ? larger.used : larger.peak;
+        boolean isTaken = false;
+        try {
+            final SessionBudget exhausted = parent.take(bytes);
+            isTaken = exhausted == null;
+            return exhausted;
+        } finally {
+            if (!isTaken) {
+                synchronized (this) {
+                    refund += bytes;
+                }
+                // Now rather than with the next take, so that a failed request leaves nothing in use.
+                settle();
             }
         }
     }
 
-    /** Returns bytes taken for which there is no memory. */
-    void cancel(long bytes) {
-        final SessionBudget larger = parent;
-        synchronized (lock) {
-            taken -= bytes;
-            if (larger != null) {
-                larger.taken -= bytes;
-            }
+    /** Raises the peak, once memory was allocated for the bytes taken. A failed allocation leaves no peak. */
+    void commit() {
+        final long value = used();
+        long seen = counts.get(PEAK);
+        while (value > seen && !counts.compareAndSet(PEAK, seen, value)) {
+            seen = counts.get(PEAK);
+        }
+        if (parent != null) {
+            parent.commit();
         }
     }
 
-    /** Returns bytes in use to this budget and to the larger one. If it throws, it has done nothing. */
+    /** Returns bytes taken to this budget and to the larger ones. If it throws, it has done nothing. */
     void release(long bytes) {
-        final SessionBudget larger = parent;
-        synchronized (lock) {
-            used -= bytes;
-            taken -= bytes;
-            if (larger != null) {
-                larger.used -= bytes;
-                larger.taken -= bytes;
+        for (SessionBudget budget = this; budget != null; budget = budget.parent) {
+            try {
+                budget.counts.addAndGet(USED, -bytes);
+            } catch (Throwable e) {
+                synchronized (budget) {
+                    budget.refund += bytes;
+                }
             }
         }
+    }
+
+    private synchronized void settle() {
+        final long bytes = refund;
+        counts.addAndGet(USED, -bytes);
+        refund = 0;
     }
 }

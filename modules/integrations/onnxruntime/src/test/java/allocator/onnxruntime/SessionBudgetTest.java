@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import allocator.spi.AllocatorStats;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 class SessionBudgetTest {
@@ -19,8 +18,7 @@ class SessionBudgetTest {
 
         assertNull(budget.take(100));
         assertEquals(0, budget.peak());
-        assertEquals(0, budget.used());
-        budget.commit(100);
+        budget.commit();
         assertSame(budget, budget.take(1));
         budget.release(100);
         assertSame(budget, budget.take(101));
@@ -39,8 +37,7 @@ class SessionBudgetTest {
         assertSame(all, second.take(51));
         assertEquals(0, second.used());
         assertNull(second.take(50));
-        first.commit(50);
-        second.commit(50);
+        second.commit();
         assertEquals(100, all.used());
         assertEquals(100, all.peak());
         assertEquals(0, second.peak() - 50);
@@ -50,7 +47,6 @@ class SessionBudgetTest {
     void belowWhatIsInUseRequestsFailUntilEnoughIsFreed() {
         final SessionBudget budget = new SessionBudget(null, 100);
         assertNull(budget.take(60));
-        budget.commit(60);
         budget.setLimit(50);
 
         assertSame(budget, budget.take(1));
@@ -71,7 +67,7 @@ class SessionBudgetTest {
             threads.add(Thread.ofPlatform().start(() -> {
                 for (int i = 0; i < 100_000; i++) {
                     if (budget.take(step * 37L) == null) {
-                        budget.commit(step * 37L);
+                        budget.commit();
                         budget.release(step * 37L);
                     }
                 }
@@ -82,58 +78,5 @@ class SessionBudgetTest {
         }
         assertEquals(0, budget.used());
         assertTrue(budget.peak() <= 1000, () -> "peak " + budget.peak());
-    }
-
-    @Test
-    void aRequestUnderWayIsNotInUseAndLeavesNoPeakIfItFails() {
-        final SessionBudget all = new SessionBudget(null, 100);
-        final SessionBudget session = new SessionBudget(all, AllocatorStats.UNLIMITED);
-
-        assertNull(session.take(60));
-        assertNull(session.take(40));
-        session.commit(40);
-        assertSame(all, session.take(1));
-        session.cancel(60);
-        for (final SessionBudget budget : List.of(session, all)) {
-            assertEquals(40, budget.used());
-            assertEquals(40, budget.peak());
-        }
-        assertNull(session.take(60));
-    }
-
-    /** Requests of 60 are rejected, by the larger budget or by the session; those of 50 fit. */
-    @Test
-    void aRequestThatFitsIsGrantedBesideOnesThatAreRejected() throws InterruptedException {
-        final SessionBudget all = new SessionBudget(null, 50);
-        final SessionBudget session = new SessionBudget(all, 100);
-        final SessionBudget unlimited = new SessionBudget(all, AllocatorStats.UNLIMITED);
-        final SessionBudget small = new SessionBudget(all, 10);
-        final AtomicBoolean isOver = new AtomicBoolean();
-        final Thread rejected = Thread.ofPlatform().start(() -> {
-            while (!isOver.get()) {
-                session.take(60);
-                unlimited.take(60);
-                small.take(40);
-            }
-        });
-        int failures = 0;
-        final long start = System.nanoTime();
-        while (System.nanoTime() - start < 1_000_000_000) {
-            for (final SessionBudget budget : List.of(session, unlimited)) {
-                if (budget.take(50) != null) {
-                    failures++;
-                    continue;
-                }
-                budget.commit(50);
-                if (budget.used() != 50) {
-                    failures++;
-                }
-                budget.release(50);
-            }
-        }
-        isOver.set(true);
-        rejected.join();
-        assertEquals(0, failures);
-        assertEquals(50, unlimited.peak());
     }
 }
