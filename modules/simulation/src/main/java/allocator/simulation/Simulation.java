@@ -2,6 +2,7 @@ package allocator.simulation;
 
 import allocator.simulation.schedule.Scheduler;
 import allocator.simulation.schedule.Task;
+import allocator.simulation.world.ArenaWorld;
 import allocator.spi.SyncStream;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
@@ -33,6 +34,10 @@ public final class Simulation {
      * @param fingerprint of its schedule, the same whenever the program runs
      */
     public record Outcome(Optional<Failed> failed, long fingerprint) {}
+
+    static {
+        ArenaWorld.rehearse();
+    }
 
     private Simulation() {}
 

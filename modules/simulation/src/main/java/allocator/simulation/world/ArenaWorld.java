@@ -111,7 +111,21 @@ public final class ArenaWorld implements World {
         return new ArenaWorld(random, true);
     }
 
+    /** Has arenas do outside any program what they do once in a process, which no schedule may depend on. */
+    public static void rehearse() {
+        final SplittableRandom random = new SplittableRandom(0);
+        final SimulatedDevice device = new SimulatedDevice(random, new Model(), Long.MAX_VALUE, Long.MAX_VALUE, 0);
+        for (final PlacementPolicy policy : PlacementPolicy.values()) {
+            new BfcArena(device, arenaConfig(random, 0, policy)).close();
+        }
+        new BumpAllocator(device, bumpConfig(random), 0, AllocatorOptions.EMPTY).close();
+    }
+
     private static ArenaConfig arenaConfig(SplittableRandom random, long limit) {
+        return arenaConfig(random, limit, random.nextBoolean() ? PlacementPolicy.BEST_FIT : PlacementPolicy.QUICK_FIT);
+    }
+
+    private static ArenaConfig arenaConfig(SplittableRandom random, long limit, PlacementPolicy policy) {
         return new ArenaConfig(
                 random.nextBoolean() ? ExtendStrategy.POWER_OF_TWO : ExtendStrategy.SAME_AS_REQUESTED,
                 1 << random.nextInt(8, 16),
@@ -119,7 +133,7 @@ public final class ArenaWorld implements World {
                 1 << random.nextInt(8, 16),
                 1 << random.nextInt(8, 18),
                 limit,
-                random.nextBoolean() ? PlacementPolicy.BEST_FIT : PlacementPolicy.QUICK_FIT,
+                policy,
                 random.nextInt(1 << 14),
                 1 + random.nextInt(3),
                 random.nextBoolean());
