@@ -28,32 +28,9 @@ import java.util.function.LongSupplier;
 public final class ArenaWorld implements World {
     private static final int STREAMS = 2;
 
-    /** What is called of an arena. */
-    private interface Subject {
-        long alloc(long byteSize);
-
-        long allocOnStream(long byteSize, SyncStream stream);
-
-        long reserve(long byteSize);
-
-        void free(long address);
-
-        void endRun(SyncStream stream);
-
-        void releaseStream(SyncStream stream);
-
-        void shrink();
-
-        AllocatorStats stats();
-
-        void verify();
-
-        void close();
-    }
-
     private final Model model = new Model();
     private final SimulatedDevice device;
-    private final Subject subject;
+    private final ArenaSubject subject;
     private final String description;
     private final int largest;
     private final Map<Integer, SimulatedStream> streams = new HashMap<>();
@@ -76,11 +53,11 @@ public final class ArenaWorld implements World {
                 rates[random.nextInt(rates.length)]);
         if (isBump) {
             final BumpConfig config = bumpConfig(random);
-            subject = new Bump(new BumpAllocator(device, config, limit, AllocatorOptions.EMPTY));
+            subject = new ArenaSubject.Bump(new BumpAllocator(device, config, limit, AllocatorOptions.EMPTY));
             description = config + ", " + device;
         } else {
             final ArenaConfig config = arenaConfig(random, limit);
-            subject = new Bfc(new BfcArena(device, config));
+            subject = new ArenaSubject.Bfc(new BfcArena(device, config));
             description = config + ", " + device;
         }
         atClose = random.nextInt(3) > 0
@@ -301,107 +278,5 @@ public final class ArenaWorld implements World {
     @Override
     public String toString() {
         return description + ", sizes up to " + largest;
-    }
-
-    private record Bfc(BfcArena arena) implements Subject {
-        @Override
-        public long alloc(long byteSize) {
-            return arena.alloc(byteSize);
-        }
-
-        @Override
-        public long allocOnStream(long byteSize, SyncStream stream) {
-            return arena.allocOnStream(byteSize, stream);
-        }
-
-        @Override
-        public long reserve(long byteSize) {
-            return arena.reserve(byteSize);
-        }
-
-        @Override
-        public void free(long address) {
-            arena.free(address);
-        }
-
-        @Override
-        public void endRun(SyncStream stream) {
-            arena.endRun(stream);
-        }
-
-        @Override
-        public void releaseStream(SyncStream stream) {
-            arena.releaseStream(stream);
-        }
-
-        @Override
-        public void shrink() {
-            arena.shrink();
-        }
-
-        @Override
-        public AllocatorStats stats() {
-            return arena.stats();
-        }
-
-        @Override
-        public void verify() {
-            arena.checkConsistency();
-        }
-
-        @Override
-        public void close() {
-            arena.close();
-        }
-    }
-
-    private record Bump(BumpAllocator allocator) implements Subject {
-        @Override
-        public long alloc(long byteSize) {
-            return allocator.alloc(byteSize);
-        }
-
-        @Override
-        public long allocOnStream(long byteSize, SyncStream stream) {
-            return allocator.allocOnStream(byteSize, stream);
-        }
-
-        @Override
-        public long reserve(long byteSize) {
-            return allocator.reserve(byteSize);
-        }
-
-        @Override
-        public void free(long address) {
-            allocator.free(address);
-        }
-
-        @Override
-        public void endRun(SyncStream stream) {
-            allocator.endRun(stream);
-        }
-
-        @Override
-        public void releaseStream(SyncStream stream) {
-            allocator.releaseStream(stream);
-        }
-
-        @Override
-        public void shrink() {
-            allocator.shrink();
-        }
-
-        @Override
-        public AllocatorStats stats() {
-            return allocator.stats();
-        }
-
-        @Override
-        public void verify() {}
-
-        @Override
-        public void close() {
-            allocator.close();
-        }
     }
 }
