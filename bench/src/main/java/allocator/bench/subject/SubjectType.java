@@ -59,7 +59,7 @@ public enum SubjectType {
     public static final List<SubjectType> OWN =
             List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, CPU_REFERENCE, SESSION, SESSION_STREAMS, BRIDGE);
 
-    /** What a run measures unless told otherwise. */
+    /** What a run measures by default. */
     public static final List<SubjectType> USUAL = List.of(
             ARENA,
             ARENA_QUICK,

@@ -128,11 +128,11 @@ class ManagedAllocatorTest {
 
         @ParameterizedTest
         @CsvSource({"1, false", "22, false", "23, true", "25, true"})
-        void theDevicesOrderIsReportedFromLevel23(int level, boolean told) {
+        void theDevicesOrderIsReportedFromLevel23(int level, boolean isReported) {
             final FakeAllocator.Full full = atLevel(level);
             assertThat(manage(full).isOrderedByDevice()).isFalse();
             full.orderedByDevice(true);
-            assertThat(manage(full).isOrderedByDevice()).isEqualTo(told);
+            assertThat(manage(full).isOrderedByDevice()).isEqualTo(isReported);
             assertThat(manage(new FakeAllocator(CPU)).isOrderedByDevice()).isFalse();
         }
 

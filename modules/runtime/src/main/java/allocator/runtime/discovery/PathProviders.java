@@ -132,7 +132,7 @@ final class PathProviders {
                     source.className(),
                     source.module(),
                     source.origin(),
-                    "cannot be told from " + names(rejected)
+                    "cannot be distinguished from " + names(rejected)
                             + ", which may not load and declares a provider of the same type: let provider() of "
                             + source.className() + " return its own class, or export its package");
             return;

@@ -149,7 +149,8 @@ class PathProvidersTest {
             assertThat(found.skipped())
                     .extracting(SkippedProvider::name)
                     .containsExactly("second.Entry", "first.Entry");
-            assertThat(found.skipped().getLast().reason()).contains("cannot be told from second.Entry of second");
+            assertThat(found.skipped().getLast().reason())
+                    .contains("cannot be distinguished from second.Entry of second");
         }
 
         @Test

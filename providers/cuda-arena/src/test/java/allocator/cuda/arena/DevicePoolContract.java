@@ -72,7 +72,7 @@ abstract class DevicePoolContract {
         gpu.pool().free(0);
     }
 
-    /** The driver keeps at least as much as it is told to, if the pool has it. */
+    /** The driver keeps at least as much as its threshold says, if the pool has it. */
     @Test
     void bytesToKeepOnShrinkConfig() {
         final String threshold = Long.toString(512 * MIB);
