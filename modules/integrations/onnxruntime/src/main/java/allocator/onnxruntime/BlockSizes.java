@@ -3,24 +3,19 @@ package allocator.onnxruntime;
 import java.util.Arrays;
 import java.util.NavigableMap;
 import java.util.TreeMap;
-import java.util.function.LongConsumer;
-import java.util.stream.LongStream;
 
 /**
  * The sizes of blocks by their addresses. Allocates no object for a block.
- *
- * <p>A block is live, or owed: ONNX Runtime has no more use of it, but the allocator beneath has not taken it back yet.
- * Whatever looks up an address finds live blocks only.
  *
  * <p>Open addressing with linear probing in two parallel arrays, of which no more than half is full; address 0 marks an
  * empty place. A removal moves the entries behind it up, so that none is marked as deleted and none is ever
  * unreachable: between an entry's own place and where it stands there is no empty place. Several such tables, each with
  * a lock, are chosen by a hash of the address.
  *
- * <p>A call that throws, for want of stack or heap, has changed nothing: room is made first, and no call divides the
- * stores of a change. If the heap has ended, a table gets fuller than half instead of larger. {@link #put} leaves
- * {@value #SPARE} places of each table empty, for blocks that become owed meanwhile: every thread that frees needs the
- * place that it emptied itself.
+ * <p>A call that throws, for want of stack or heap, has changed nothing: room is made first, no call divides the stores
+ * of a change, and the callers {@linkplain allocator.provider.support.StackReserve#touchBriefly touch the stack}. If
+ * the heap has ended, a table gets fuller than half instead of larger. {@link #put} leaves {@value #SPARE} places of
+ * each table empty, for blocks that are put back: every thread that frees needs the place that it emptied itself.
  */
 final class BlockSizes {
     /** What {@link #remove} returns for an address that is not live. */
@@ -31,19 +26,15 @@ final class BlockSizes {
         void accept(long address, long byteSize);
     }
 
-    /** Set in the size of a block that is owed. */
-    static final long OWED = Long.MIN_VALUE;
-
     /** Multiplied with an address it spreads the lower bits, which are mostly equal, over the upper ones. */
-    static final long SPREAD = 0x9E3779B97F4A7C15L;
+    private static final long SPREAD = 0x9E3779B97F4A7C15L;
 
     /** How many of the upper bits of the product choose the part; the bits below choose the place in it. */
-    static final int PART_BITS = 4;
+    private static final int PART_BITS = 4;
 
-    /** How many places of a table only blocks that become owed may fill. */
+    /** How many places of a table only blocks that are put back may fill. */
     private static final int SPARE = 8;
 
-    /** The tables. Who must not call anything accesses them under their monitors. */
     final Part[] parts = new Part[1 << PART_BITS];
 
     BlockSizes() {
@@ -81,46 +72,16 @@ final class BlockSizes {
     /** Removes a live block and returns its size, or {@link #NONE} if there is none at the address. */
     long remove(long address) {
         final long hash = hash(address);
-        return part(hash).remove(address, hash, 0);
-    }
-
-    /** Removes an owed block and returns its size, or {@link #NONE} if there is none at the address. */
-    long removeOwed(long address) {
-        // It may be in any part: where it became owed, no other part may have had a place.
-        for (final Part part : parts) {
-            final long byteSize = part.remove(address, hash(address), OWED);
-            if (byteSize != NONE) {
-                return byteSize;
-            }
-        }
-        return NONE;
+        return part(hash).remove(address, hash);
     }
 
     /** Returns how many live blocks there are. */
     int count() {
         int sum = 0;
         for (final Part part : parts) {
-            sum += part.liveCount();
+            sum += part.count();
         }
         return sum;
-    }
-
-    /** Returns how many blocks are owed. */
-    int owedCount() {
-        int sum = 0;
-        for (final Part part : parts) {
-            sum += part.owed;
-        }
-        return sum;
-    }
-
-    /** Returns the addresses of the blocks that are owed. */
-    long[] owed() {
-        final LongStream.Builder addresses = LongStream.builder();
-        for (final Part part : parts) {
-            part.forEachOwed(addresses);
-        }
-        return addresses.build().toArray();
     }
 
     /** Returns how many live blocks there are of each size. */
@@ -140,13 +101,10 @@ final class BlockSizes {
     /** A table, guarded by its monitor. */
     static final class Part {
         long[] addresses = new long[2 * SPARE];
-        long[] sizes = new long[2 * SPARE];
+        private long[] sizes = new long[2 * SPARE];
 
         /** How many places are taken. */
-        int count;
-
-        /** How many of them by blocks that are owed. */
-        volatile int owed;
+        private int count;
 
         synchronized void put(long address, long byteSize, long hash) {
             if (2 * (count + 1) > addresses.length) {
@@ -198,21 +156,17 @@ final class BlockSizes {
             sizes = newSizes;
         }
 
-        /** Removes the block at an address that is in a state, 0 or {@link #OWED}. */
-        synchronized long remove(long address, long hash, long state) {
+        synchronized long remove(long address, long hash) {
             final int mask = addresses.length - 1;
             int i = (int) (hash >>> PART_BITS) & mask;
-            while (addresses[i] != address || (sizes[i] & OWED) != state) {
+            while (addresses[i] != address) {
                 if (addresses[i] == 0) {
                     return NONE;
                 }
                 i = (i + 1) & mask;
             }
-            final long byteSize = sizes[i] & ~OWED;
+            final long byteSize = sizes[i];
             close(i);
-            if (state == OWED) {
-                owed--;
-            }
             return byteSize;
         }
 
@@ -235,21 +189,13 @@ final class BlockSizes {
             count--;
         }
 
-        synchronized int liveCount() {
-            return count - owed;
-        }
-
-        synchronized void forEachOwed(LongConsumer action) {
-            for (int i = 0; i < addresses.length; i++) {
-                if (addresses[i] != 0 && sizes[i] < 0) {
-                    action.accept(addresses[i]);
-                }
-            }
+        synchronized int count() {
+            return count;
         }
 
         synchronized void forEach(BlockVisitor action) {
             for (int i = 0; i < addresses.length; i++) {
-                if (addresses[i] != 0 && sizes[i] >= 0) {
+                if (addresses[i] != 0) {
                     action.accept(addresses[i], sizes[i]);
                 }
             }

@@ -1,5 +1,6 @@
 package allocator.onnxruntime;
 
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A free of an address that is not live here is reported and does not reach the allocator.
  */
-// One class, since the parts of an allocation and a free are one step, which no call may divide.
+// One class, since the parts of an allocation and a free are one step.
 final class ExportedAllocator {
     /** Ends the message of every failed allocation; ONNX Runtime repeats it in the message of its exception. */
     static final String FAILED = "cannot allocate; the cause of this exception has the numbers";
@@ -44,15 +45,14 @@ final class ExportedAllocator {
     /** For each lent block, by its aligned address, the address that {@code malloc} returned. */
     private final BlockSizes lent = new BlockSizes();
 
+    private final OwedBlocks owed = new OwedBlocks();
+
     private final LongAdder allocations = new LongAdder();
     private final LongAdder reserves = new LongAdder();
     private final AtomicLong maxSize = new AtomicLong();
 
     private final FailureLog failures;
     private final long struct;
-
-    /** Whether a block became owed that had no place among the live ones: places are made before the next one. */
-    private volatile boolean isOwing;
 
     private volatile boolean isRegistered;
     private boolean isClosed;
@@ -123,20 +123,14 @@ final class ExportedAllocator {
         return address;
     }
 
-    /**
-     * Takes a block from the allocator and charges the budget; neither if it throws. A block that can be neither
-     * recorded nor freed is owed, without a charge. What follows a failure calls nothing, or repeats what it calls
-     * later, since the stack may have ended.
-     */
+    /** Takes a block from the allocator and charges the budget; neither if it throws. */
     private long take(long byteSize, boolean isReserve) {
         if (byteSize < 0) {
             // A size_t above the largest long.
             throw InvalidSizeException.negative(byteSize);
         }
-        if (isOwing) {
-            freeOwed(false);
-            isOwing = false;
-        }
+        StackReserve.touchShallow();
+        owed.makeRoom();
         final SessionBudget exhausted = budget.take(byteSize);
         if (exhausted != null) {
             throw overBudget(byteSize, exhausted);
@@ -153,40 +147,28 @@ final class ExportedAllocator {
             return address;
         } finally {
             if (!isDone) {
-                for (SessionBudget charged = budget; charged != null; charged = charged.parent) {
-                    synchronized (charged) {
-                        charged.refund += byteSize;
-                    }
-                }
-                boolean isDead = address == 0;
-                try {
-                    if (!isDead) {
-                        target.free(address);
-                        isDead = true;
-                    }
-                } catch (InvalidFreeException | DeviceException e) {
-                    isDead = true;
-                } finally {
-                    if (!isDead) {
-                        isOwing = true;
-                        for (final BlockSizes.Part part : blocks.parts) {
-                            synchronized (part) {
-                                if (!isDead && part.count + 1 < part.addresses.length) {
-                                    final int mask = part.addresses.length - 1;
-                                    int i = (int) ((address * BlockSizes.SPREAD) >>> BlockSizes.PART_BITS) & mask;
-                                    while (part.addresses[i] != 0) {
-                                        i = (i + 1) & mask;
-                                    }
-                                    part.sizes[i] = BlockSizes.OWED;
-                                    part.addresses[i] = address;
-                                    part.count++;
-                                    part.owed++;
-                                    isDead = true;
-                                }
-                            }
-                        }
-                    }
-                }
+                undo(address, byteSize);
+            }
+        }
+    }
+
+    /**
+     * Frees a block, unless its address is 0, and its charge. If that fails, the block is owed, and charged as before.
+     */
+    private void undo(long address, long byteSize) {
+        boolean isDead = address == 0;
+        try {
+            if (!isDead) {
+                target.free(address);
+                isDead = true;
+            }
+        } catch (InvalidFreeException | DeviceException e) {
+            isDead = true;
+        } finally {
+            if (isDead) {
+                budget.release(byteSize);
+            } else {
+                owed.add(address, byteSize);
             }
         }
     }
@@ -238,37 +220,40 @@ final class ExportedAllocator {
         return address;
     }
 
-    /** Frees a block that ONNX Runtime has no more use of. A failure is logged, not thrown. */
+    /**
+     * Frees a block that ONNX Runtime has no more use of. A failure is logged, not thrown.
+     *
+     * @throws StackOverflowError if there is not even stack to record the block as owed; nothing has happened
+     */
     void free(long address) {
-        final Throwable ignored = free(address, false);
+        if (address != 0 && address != ExportedStruct.EMPTY) {
+            final Throwable ignored = free(address, BlockSizes.NONE, false);
+        }
     }
 
     /**
      * Frees a block. If the allocator does not take it back, or the stack ends before, the block is owed, its charge
-     * remains, and {@link #freeOwed} tries again. If this throws, for want of stack for its own frame, it has done
-     * nothing.
+     * remains, and {@link #freeOwed} tries again.
      *
-     * @param isOwed whether the block is owed, rather than live
+     * @param charge the charge of a block that is owed, {@link BlockSizes#NONE} for one among the live ones
+     * @param isOwed whether the block was owed
      * @return what failed, or {@code null}
      */
-    private @Nullable Throwable free(long address, boolean isOwed) {
-        if (address == 0 || address == ExportedStruct.EMPTY) {
-            return null;
-        }
-        long byteSize = BlockSizes.NONE;
-        boolean isKnown = false;
+    private @Nullable Throwable free(long address, long charge, boolean isOwed) {
+        long byteSize = charge;
         boolean isDead = false;
         boolean isReleased = false;
         Throwable failure = null;
         try {
-            byteSize = isOwed ? blocks.removeOwed(address) : blocks.remove(address);
-            isKnown = true;
+            StackReserve.touchShallow();
+            owed.makeRoom();
             if (byteSize == BlockSizes.NONE) {
+                byteSize = blocks.remove(address);
+            }
+            if (byteSize == BlockSizes.NONE) {
+                freeOther(address);
                 isDead = true;
                 isReleased = true;
-                if (!isOwed) {
-                    freeOther(address);
-                }
             } else {
                 target.free(address);
                 isDead = true;
@@ -281,41 +266,25 @@ final class ExportedAllocator {
         } catch (Throwable e) {
             failure = e;
             // By the contract the block is not live after these.
-            isDead |= isKnown && (e instanceof InvalidFreeException || e instanceof DeviceException);
+            isDead |=
+                    byteSize != BlockSizes.NONE && (e instanceof InvalidFreeException || e instanceof DeviceException);
         }
-        // No call here, since the stack may have ended.
-        if (!isDead && (isKnown || !isOwed)) {
-            boolean isListed = false;
-            for (final BlockSizes.Part part : blocks.parts) {
-                synchronized (part) {
-                    final int mask = part.addresses.length - 1;
-                    int i = (int) ((address * BlockSizes.SPREAD) >>> BlockSizes.PART_BITS) & mask;
-                    while (part.addresses[i] != 0 && (isKnown || part.addresses[i] != address || part.sizes[i] < 0)) {
-                        i = (i + 1) & mask;
-                    }
-                    if (!isListed && isKnown && part.count + 1 < part.addresses.length) {
-                        part.addresses[i] = address;
-                        part.sizes[i] = byteSize | BlockSizes.OWED;
-                        part.count++;
-                        part.owed++;
-                        isListed = true;
-                    } else if (!isListed && !isKnown && part.addresses[i] == address) {
-                        part.sizes[i] |= BlockSizes.OWED;
-                        part.owed++;
-                        isListed = true;
-                    }
-                }
-            }
-        } else if (isDead && !isReleased) {
-            for (SessionBudget charged = budget; charged != null; charged = charged.parent) {
-                synchronized (charged) {
-                    charged.refund += byteSize;
-                }
-            }
+        if (!isDead) {
+            owed.add(address, byteSize);
+        } else if (!isReleased) {
+            budget.release(byteSize);
         }
-        if (failure != null && !isOwed) {
+        if (failure != null) {
             try {
-                LOG.log(Level.ERROR, "{0}: free of 0x{1} failed: {2}", session, Long.toHexString(address), failure);
+                // A log in which the stack ends may keep its locks.
+                StackReserve.touch();
+                LOG.log(
+                        Level.ERROR,
+                        "{0}: free of 0x{1} failed{2}: {3}",
+                        session,
+                        Long.toHexString(address),
+                        isOwed ? " again" : "",
+                        failure);
             } catch (Throwable e) {
                 // There is no stack or no heap for the line.
             }
@@ -331,34 +300,25 @@ final class ExportedAllocator {
      * @throws Error if the allocator throws one, such as for want of heap; another call tries again
      */
     private void freeOwed(boolean isLast) {
-        if (blocks.owedCount() == 0) {
-            return;
-        }
+        StackReserve.touch();
+        final long[] block = new long[2];
         Error error = null;
-        for (final long address : blocks.owed()) {
-            final Throwable failure = free(address, true);
-            if (failure instanceof Error e) {
+        for (int left = owed.count(); left > 0 && owed.poll(block); left--) {
+            if (free(block[0], block[1], true) instanceof Error e) {
                 error = e;
-            } else if (failure != null) {
-                LOG.log(
-                        Level.ERROR,
-                        "{0}: free of 0x{1} failed again: {2}",
-                        session,
-                        Long.toHexString(address),
-                        failure);
             }
         }
         if (error != null) {
             throw error;
         }
-        if (isLast) {
-            for (final long address : blocks.owed()) {
-                budget.release(blocks.removeOwed(address));
-            }
+        while (isLast && owed.poll(block)) {
+            budget.release(block[1]);
         }
     }
 
+    /** Frees memory that was lent, or reports an address that is not live here. */
     private void freeOther(long address) {
+        StackReserve.touch();
         final long base = lent.remove(address);
         if (base != BlockSizes.NONE) {
             SystemMemory.free(base);
@@ -403,7 +363,7 @@ final class ExportedAllocator {
 
     /** Returns how many blocks ONNX Runtime has. */
     int liveBlocks() {
-        return blocks.count() + lent.count();
+        return blocks.count() + lent.count() - owed.unknown();
     }
 
     /** Returns unused memory of the allocator to the system. */

@@ -1,6 +1,7 @@
 package allocator.onnxruntime;
 
 import ai.onnxruntime.OrtException;
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
@@ -58,6 +59,8 @@ final class FailureLog {
     void report(long byteSize, Throwable cause) {
         try {
             count.increment();
+            // A log in which the stack ends may keep its locks.
+            StackReserve.touch();
             final AllocationFailure failure = new AllocationFailure(
                     session,
                     model,

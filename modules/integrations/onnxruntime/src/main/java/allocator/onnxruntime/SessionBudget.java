@@ -15,8 +15,8 @@ final class SessionBudget {
     private static final int USED = LINE;
     private static final int PEAK = 2 * LINE;
 
-    /** The larger budget that this one is a part of. */
-    final @Nullable SessionBudget parent;
+    /** The larger budget that this one is a part of, which is not a part itself. */
+    private final @Nullable SessionBudget parent;
 
     /**
      * The bytes in use and their peak. Each is on a cache line of its own: all threads write the former, and where the
@@ -28,12 +28,14 @@ final class SessionBudget {
 
     /**
      * Bytes that were taken and the next take gives back: those of calls that could not give them back themselves,
-     * since the stack or the Java heap had ended. Raised under the monitor of this object by a plain store, which fails
-     * nowhere.
+     * since the stack had ended. Raised under the monitor of this object.
      */
-    volatile long refund;
+    private volatile long refund;
 
     SessionBudget(@Nullable SessionBudget parent, long limit) {
+        if (parent != null && parent.parent != null) {
+            throw new IllegalArgumentException("a budget of three levels");
+        }
         this.parent = parent;
         setLimit(limit);
     }
@@ -65,7 +67,9 @@ final class SessionBudget {
     }
 
     /**
-     * Takes bytes here and in the larger budgets, or nothing, also if it throws for want of stack.
+     * Takes bytes here and in the larger budget, or nothing, also if it throws for want of stack. A request that the
+     * larger budget rejects is not counted here meanwhile, where it would let this budget reject another one; unless
+     * the larger budget is used up between the two steps.
      *
      * @return the budget whose limit does not allow it, or {@code null} if the bytes were taken
      */
@@ -79,6 +83,9 @@ final class SessionBudget {
             before = counts.get(USED);
             if (bytes > limit - before) {
                 return this;
+            }
+            if (parent != null && bytes > parent.limit - parent.used()) {
+                return parent;
             }
         } while (!counts.compareAndSet(USED, before, before + bytes));
         if (parent == null) {
@@ -112,16 +119,20 @@ final class SessionBudget {
         }
     }
 
-    /** Returns bytes taken to this budget and to the larger ones. If it throws, it has done nothing. */
+    /**
+     * Returns bytes taken to this budget and to the larger one. Needs little stack, and does not throw for want of
+     * more.
+     */
     void release(long bytes) {
-        for (SessionBudget budget = this; budget != null; budget = budget.parent) {
-            try {
-                budget.counts.addAndGet(USED, -bytes);
-            } catch (Throwable e) {
-                synchronized (budget) {
-                    budget.refund += bytes;
-                }
+        try {
+            counts.addAndGet(USED, -bytes);
+        } catch (Throwable e) {
+            synchronized (this) {
+                refund += bytes;
             }
+        }
+        if (parent != null) {
+            parent.release(bytes);
         }
     }
 

@@ -32,6 +32,7 @@ class ExportedAllocatorTest {
         private long live;
         private Supplier<Throwable> fault;
         private boolean isFreed;
+        private boolean isOddKept;
 
         private void fail() {
             if (fault != null) {
@@ -56,9 +57,10 @@ class ExportedAllocatorTest {
 
         @Override
         public void free(long address) {
-            if (fault != null) {
+            if (fault != null || (address & 1) != 0 && isOddKept) {
                 live -= isFreed ? 1 : 0;
                 fail();
+                throw new IllegalStateException("odd");
             }
             live--;
         }
@@ -157,6 +159,22 @@ class ExportedAllocatorTest {
             allocator.close();
             assertEquals(0, all.used());
             assertEquals(0, budget.used());
+        }
+
+        @Test
+        void aBlockThatCanNeitherBeUsedNorFreedRemainsCharged() {
+            flat.next++;
+            flat.isOddKept = true;
+            for (int i = 0; i < 200; i++) {
+                assertEquals(0, allocator.alloc(8, false));
+            }
+            assertEquals(0, allocator.liveBlocks());
+            assertEquals(200 * 8, all.used());
+            assertEquals(200 * 8, budget.used());
+            flat.isOddKept = false;
+            assertEquals(0, allocator.shrink().bytesReleased());
+            assertExact(0);
+            allocator.close();
         }
 
         @Test

@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import allocator.spi.AllocatorStats;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class SessionBudgetTest {
     @Test
@@ -41,6 +43,37 @@ class SessionBudgetTest {
         assertEquals(100, all.used());
         assertEquals(100, all.peak());
         assertEquals(0, second.peak() - 50);
+    }
+
+    @Test
+    @Timeout(60)
+    void aRequestBeyondTheLargerBudgetDoesNotMakeAnotherFail() throws InterruptedException {
+        final SessionBudget all = new SessionBudget(null, 60);
+        final SessionBudget budget = new SessionBudget(all, 100);
+        final AtomicBoolean isDone = new AtomicBoolean();
+        final Thread greedy = Thread.ofPlatform().start(() -> {
+            while (!isDone.get()) {
+                assertSame(all, budget.take(70));
+            }
+        });
+        int rejected = 0;
+        for (int i = 0; i < 500_000; i++) {
+            if (budget.take(50) == null) {
+                budget.release(50);
+            } else {
+                rejected++;
+            }
+        }
+        isDone.set(true);
+        greedy.join();
+        assertEquals(0, rejected);
+        assertEquals(0, budget.used());
+    }
+
+    @Test
+    void aBudgetHasTwoLevelsAtMost() {
+        final SessionBudget part = new SessionBudget(new SessionBudget(null, 100), 50);
+        assertThrows(IllegalArgumentException.class, () -> new SessionBudget(part, 10));
     }
 
     @Test

@@ -1,8 +1,12 @@
 package allocator.runtime.discovery;
 
+import allocator.provider.support.StackReserve;
 import java.lang.System.Logger.Level;
 
-/** The module's one logger, {@code allocator.runtime}. A log that fails, for lack of heap or stack, is ignored. */
+/**
+ * The module's one logger, {@code allocator.runtime}. A log that fails, for lack of heap or stack, is ignored; with
+ * little stack left it is not called, since a log in which the stack ends may keep its locks.
+ */
 public final class Log {
     private static final System.Logger LOGGER = System.getLogger("allocator.runtime");
 
@@ -25,6 +29,7 @@ public final class Log {
      */
     public static void failed(String operation, Object what, Throwable thrown) {
         try {
+            StackReserve.touch();
             final String message = operation + " of " + what + " failed";
             LOGGER.log(Level.WARNING, message + ": " + Causes.describe(thrown));
             LOGGER.log(Level.DEBUG, message, thrown);
@@ -35,6 +40,7 @@ public final class Log {
 
     private static void log(Level level, String message) {
         try {
+            StackReserve.touch();
             LOGGER.log(level, message);
         } catch (Throwable e) {
             // A log that fails does not fail what is logged.

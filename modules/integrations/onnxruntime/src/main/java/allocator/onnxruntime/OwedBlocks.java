@@ -1,0 +1,85 @@
+package allocator.onnxruntime;
+
+/**
+ * The blocks that ONNX Runtime has no more use of, but that the allocator beneath has not taken back yet, oldest first.
+ *
+ * <p>A block becomes owed where a call failed, possibly for want of heap or stack. So {@link #add} needs no heap, and
+ * no more stack than {@link allocator.provider.support.StackReserve#touchBriefly} before that call has touched.
+ */
+final class OwedBlocks {
+    private static final int INITIAL_PLACES = 64;
+
+    /** A ring, a power of two long. */
+    private long[] addresses = new long[INITIAL_PLACES];
+
+    /** The charge of each block, {@link BlockSizes#NONE} if the block is still among the live ones, which know it. */
+    private long[] sizes = new long[INITIAL_PLACES];
+
+    private int first;
+    private volatile int count;
+    private int unknown;
+
+    /** Returns how many blocks are owed. */
+    int count() {
+        return count;
+    }
+
+    /** Returns how many of them are still among the live ones. */
+    synchronized int unknown() {
+        return unknown;
+    }
+
+    /** Makes room, so that half of the places are free. If the heap has none, the next call does. */
+    void makeRoom() {
+        if (count != 0) {
+            try {
+                grow();
+            } catch (OutOfMemoryError e) {
+                // Half of the places were free before.
+            }
+        }
+    }
+
+    private synchronized void grow() {
+        final int places = addresses.length;
+        if (2 * count <= places) {
+            return;
+        }
+        final long[] newAddresses = new long[2 * places];
+        final long[] newSizes = new long[2 * places];
+        for (int i = 0; i < count; i++) {
+            newAddresses[i] = addresses[(first + i) & (places - 1)];
+            newSizes[i] = sizes[(first + i) & (places - 1)];
+        }
+        addresses = newAddresses;
+        sizes = newSizes;
+        first = 0;
+    }
+
+    /**
+     * Adds a block. If every place is taken, since {@link #makeRoom} found no heap for as many blocks as were added,
+     * the block is lost.
+     */
+    synchronized void add(long address, long byteSize) {
+        if (count < addresses.length) {
+            final int end = (first + count) & (addresses.length - 1);
+            addresses[end] = address;
+            sizes[end] = byteSize;
+            unknown += byteSize == BlockSizes.NONE ? 1 : 0;
+            count++;
+        }
+    }
+
+    /** Removes the oldest block and stores its address and its charge. Returns whether there was one. */
+    synchronized boolean poll(long[] block) {
+        if (count == 0) {
+            return false;
+        }
+        block[0] = addresses[first];
+        block[1] = sizes[first];
+        unknown -= block[1] == BlockSizes.NONE ? 1 : 0;
+        first = (first + 1) & (addresses.length - 1);
+        count--;
+        return true;
+    }
+}
