@@ -57,7 +57,7 @@ class ExportedAllocatorTest {
 
         @Override
         public void free(long address) {
-            if (fault != null || (address & 1) != 0 && isOddKept) {
+            if (fault != null || (isOddKept && (address & 1) != 0)) {
                 live -= isFreed ? 1 : 0;
                 fail();
                 throw new IllegalStateException("odd");

@@ -1,6 +1,7 @@
 package allocator.provider.support;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Timeout;
@@ -14,6 +15,7 @@ class StackReserveTest {
     private static final int WARM = 50_000;
 
     /** What is touched, and how many frames of a short method surely fit into it, interpreted or compiled. */
+    @SuppressWarnings("ImmutableEnumChecker") // the actions hold nothing
     enum Touch {
         FULL(StackReserve::touch, 100),
         SHALLOW(StackReserve::touchShallow, 20),
@@ -52,7 +54,7 @@ class StackReserveTest {
                     STACK_BYTES);
             thread.start();
             thread.join();
-            assertEquals(null, failure[0]);
+            assertNull(failure[0]);
         }
         assertEquals(THREADS, ends);
     }
@@ -67,6 +69,7 @@ class StackReserveTest {
     }
 
     /** Calls itself until a touch throws, and some short methods from the deepest frame in which one returned. */
+    @SuppressWarnings("InfiniteRecursion") // It ends where the stack does.
     private boolean descend(Touch touch) {
         try {
             touch.touch.run();
