@@ -1,5 +1,8 @@
 package allocator.onnxruntime;
 
+import allocator.onnxruntime.block.BlockSizes;
+import allocator.onnxruntime.block.OwedBlocks;
+import allocator.onnxruntime.block.SessionBudget;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;

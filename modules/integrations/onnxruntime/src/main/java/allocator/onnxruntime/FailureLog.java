@@ -1,6 +1,8 @@
 package allocator.onnxruntime;
 
 import ai.onnxruntime.OrtException;
+import allocator.onnxruntime.block.BlockSizes;
+import allocator.onnxruntime.block.SessionBudget;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
 import allocator.onnxruntime.OrtApi.Function;
+import allocator.onnxruntime.block.BlockSizes;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;

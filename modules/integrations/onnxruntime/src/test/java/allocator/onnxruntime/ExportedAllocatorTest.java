@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import allocator.onnxruntime.block.SessionBudget;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import allocator.onnxruntime.OrtApi.Function;
+import allocator.onnxruntime.block.SessionBudget;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;

@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.block;
 
 import allocator.spi.AllocatorStats;
 import java.util.concurrent.atomic.AtomicLongArray;
@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * Counts bytes in use against a limit, and against those of a larger budget if there is one. The limit is never
  * exceeded, not even briefly. If it is set below what is in use, every request fails until enough is freed.
  */
-final class SessionBudget {
+public final class SessionBudget {
     /** The longs of a cache line. */
     private static final int LINE = 64 / Long.BYTES;
 
@@ -32,7 +32,13 @@ final class SessionBudget {
      */
     private volatile long refund;
 
-    SessionBudget(@Nullable SessionBudget parent, long limit) {
+    /**
+     * Creates a budget of which nothing is used.
+     *
+     * @param parent the larger budget, which has none itself, or {@code null}
+     * @param limit bytes, {@link AllocatorStats#UNLIMITED} for none
+     */
+    public SessionBudget(@Nullable SessionBudget parent, long limit) {
         if (parent != null && parent.parent != null) {
             throw new IllegalArgumentException("a budget of three levels");
         }
@@ -41,19 +47,20 @@ final class SessionBudget {
     }
 
     /** Returns the limit, {@link AllocatorStats#UNLIMITED} if there is none. */
-    long limit() {
+    public long limit() {
         return limit == Long.MAX_VALUE ? AllocatorStats.UNLIMITED : limit;
     }
 
     /** Sets the limit, {@link AllocatorStats#UNLIMITED} for none. */
-    void setLimit(long bytes) {
+    public void setLimit(long bytes) {
         if (bytes < 0 && bytes != AllocatorStats.UNLIMITED) {
             throw new IllegalArgumentException("a budget of " + bytes + " bytes; it must not be negative");
         }
         limit = bytes == AllocatorStats.UNLIMITED ? Long.MAX_VALUE : bytes;
     }
 
-    long used() {
+    /** Returns the bytes in use. */
+    public long used() {
         if (refund == 0) {
             return counts.get(USED);
         }
@@ -62,7 +69,8 @@ final class SessionBudget {
         }
     }
 
-    long peak() {
+    /** Returns the most bytes that were in use at once. */
+    public long peak() {
         return counts.get(PEAK);
     }
 
@@ -73,8 +81,7 @@ final class SessionBudget {
      *
      * @return the budget whose limit does not allow it, or {@code null} if the bytes were taken
      */
-    @Nullable
-    SessionBudget take(long bytes) {
+    public @Nullable SessionBudget take(long bytes) {
         if (refund != 0) {
             settle();
         }
@@ -108,7 +115,7 @@ final class SessionBudget {
     }
 
     /** Raises the peak, once memory was allocated for the bytes taken. A failed allocation leaves no peak. */
-    void commit() {
+    public void commit() {
         final long value = used();
         long seen = counts.get(PEAK);
         while (value > seen && !counts.compareAndSet(PEAK, seen, value)) {
@@ -123,7 +130,7 @@ final class SessionBudget {
      * Returns bytes taken to this budget and to the larger one. Needs little stack, and does not throw for want of
      * more.
      */
-    void release(long bytes) {
+    public void release(long bytes) {
         try {
             counts.addAndGet(USED, -bytes);
         } catch (Throwable e) {

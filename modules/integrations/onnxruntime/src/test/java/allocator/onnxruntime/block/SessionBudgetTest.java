@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.block;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.block;
 
 /**
  * The blocks that ONNX Runtime has no more use of, but that the allocator beneath has not taken back yet, oldest first.
@@ -6,7 +6,7 @@ package allocator.onnxruntime;
  * <p>A block becomes owed where a call failed, possibly for want of heap or stack. So {@link #add} needs no heap, and
  * no more stack than {@link allocator.provider.support.StackReserve#touchBriefly} before that call has touched.
  */
-final class OwedBlocks {
+public final class OwedBlocks {
     private static final int INITIAL_PLACES = 64;
 
     /** A ring, a power of two long. */
@@ -19,18 +19,21 @@ final class OwedBlocks {
     private volatile int count;
     private int unknown;
 
+    /** Creates a list without blocks. */
+    public OwedBlocks() {}
+
     /** Returns how many blocks are owed. */
-    int count() {
+    public int count() {
         return count;
     }
 
     /** Returns how many of them are still among the live ones. */
-    synchronized int unknown() {
+    public synchronized int unknown() {
         return unknown;
     }
 
     /** Makes room, so that half of the places are free. If the heap has none, the next call does. */
-    void makeRoom() {
+    public void makeRoom() {
         if (count != 0) {
             try {
                 grow();
@@ -60,7 +63,7 @@ final class OwedBlocks {
      * Adds a block. If every place is taken, since {@link #makeRoom} found no heap for as many blocks as were added,
      * the block is lost.
      */
-    synchronized void add(long address, long byteSize) {
+    public synchronized void add(long address, long byteSize) {
         if (count < addresses.length) {
             final int end = (first + count) & (addresses.length - 1);
             addresses[end] = address;
@@ -71,7 +74,7 @@ final class OwedBlocks {
     }
 
     /** Removes the oldest block and stores its address and its charge. Returns whether there was one. */
-    synchronized boolean poll(long[] block) {
+    public synchronized boolean poll(long[] block) {
         if (count == 0) {
             return false;
         }

@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.block;
 
 import java.util.Arrays;
 import java.util.NavigableMap;
@@ -17,12 +17,13 @@ import java.util.TreeMap;
  * the heap has ended, a table gets fuller than half instead of larger. {@link #put} leaves {@value #SPARE} places of
  * each table empty, for blocks that are put back: every thread that frees needs the place that it emptied itself.
  */
-final class BlockSizes {
+public final class BlockSizes {
     /** What {@link #remove} returns for an address that is not live. */
-    static final long NONE = -1;
+    public static final long NONE = -1;
 
     /** Visits blocks. */
-    interface BlockVisitor {
+    public interface BlockVisitor {
+        /** Visits a block. */
         void accept(long address, long byteSize);
     }
 
@@ -37,7 +38,8 @@ final class BlockSizes {
 
     final Part[] parts = new Part[1 << PART_BITS];
 
-    BlockSizes() {
+    /** Creates an empty table. */
+    public BlockSizes() {
         Arrays.setAll(parts, i -> new Part());
     }
 
@@ -54,7 +56,7 @@ final class BlockSizes {
      *
      * @throws OutOfMemoryError if a table is full and cannot grow; nothing changes
      */
-    void put(long address, long byteSize) {
+    public void put(long address, long byteSize) {
         final long hash = hash(address);
         part(hash).put(address, byteSize, hash);
     }
@@ -64,19 +66,19 @@ final class BlockSizes {
      *
      * @throws OutOfMemoryError if other threads have taken all of them, and the table cannot grow; nothing changes
      */
-    void putBack(long address, long byteSize) {
+    public void putBack(long address, long byteSize) {
         final long hash = hash(address);
         part(hash).putBack(address, byteSize, hash);
     }
 
     /** Removes a live block and returns its size, or {@link #NONE} if there is none at the address. */
-    long remove(long address) {
+    public long remove(long address) {
         final long hash = hash(address);
         return part(hash).remove(address, hash);
     }
 
     /** Returns how many live blocks there are. */
-    int count() {
+    public int count() {
         int sum = 0;
         for (final Part part : parts) {
             sum += part.count();
@@ -85,14 +87,14 @@ final class BlockSizes {
     }
 
     /** Returns how many live blocks there are of each size. */
-    NavigableMap<Long, Integer> countBySize() {
+    public NavigableMap<Long, Integer> countBySize() {
         final NavigableMap<Long, Integer> counts = new TreeMap<>();
         forEach((address, byteSize) -> counts.merge(byteSize, 1, Integer::sum));
         return counts;
     }
 
     /** Calls {@code action} with address and size of each live block. */
-    void forEach(BlockVisitor action) {
+    public void forEach(BlockVisitor action) {
         for (final Part part : parts) {
             part.forEach(action);
         }

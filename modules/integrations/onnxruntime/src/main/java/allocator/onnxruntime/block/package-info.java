@@ -1,0 +1,6 @@
+/**
+ * What sessions have allocated: the sizes of live blocks, blocks that could not be freed yet, and budgets.
+ *
+ * <p>A leaf: depends on no other package of the module. Not exported.
+ */
+package allocator.onnxruntime.block;
