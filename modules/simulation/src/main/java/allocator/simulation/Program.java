@@ -30,6 +30,7 @@ public record Program(long seed, WorldType world, long settings, List<List<Op>> 
     public static Program of(long seed, List<WorldType> worlds) {
         final SplittableRandom random = new SplittableRandom(seed);
         final WorldType world = worlds.get(random.nextInt(worlds.size()));
+        final List<Op.Kind> kinds = kinds(world, random);
         final boolean hasFailpoints = random.nextInt(3) == 0;
         final int threads = 1 + random.nextInt(MOST_THREADS);
         final int mostOperations = 1 + random.nextInt(MOST_OPERATIONS);
@@ -37,10 +38,8 @@ public record Program(long seed, WorldType world, long settings, List<List<Op>> 
         for (int thread = 0; thread < threads; thread++) {
             final List<Op> operations = new ArrayList<>();
             for (int i = 0; i < mostOperations; i++) {
-                final Op.Kind kind =
-                        world.kinds().get(random.nextInt(world.kinds().size()));
                 operations.add(new Op(
-                        kind,
+                        kinds.get(random.nextInt(kinds.size())),
                         random.nextInt(MOST_CHOICES),
                         random.nextInt(MOST_CHOICES),
                         hasFailpoints ? failpoint(random) : Failpoint.NONE));
@@ -48,6 +47,18 @@ public record Program(long seed, WorldType world, long settings, List<List<Op>> 
             all.add(operations);
         }
         return new Program(seed, world, random.nextLong(), all, random.nextLong());
+    }
+
+    /**
+     * Returns the kinds of operations, or a part of them. Some states are reached only where some operations are
+     * absent: many live reserves, where few are freed.
+     */
+    private static List<Op.Kind> kinds(WorldType world, SplittableRandom random) {
+        final List<Op.Kind> kinds = new ArrayList<>(world.kinds());
+        if (random.nextBoolean()) {
+            kinds.removeIf(_ -> random.nextBoolean());
+        }
+        return kinds.isEmpty() ? world.kinds() : kinds;
     }
 
     private static Failpoint failpoint(SplittableRandom random) {
