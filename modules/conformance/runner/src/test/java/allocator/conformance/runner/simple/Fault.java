@@ -37,6 +37,7 @@ public enum Fault {
     LEAK_ON_DEVICE_FAILURE("A-07", "the device gave"),
     TORN_WHERE_THE_STACK_ENDS("A-07", ""),
     LOST_ON_AN_ERROR("A-07", "the device gave"),
+    LOST_WHERE_ITS_TABLE_FAILS("A-07", "the device gave"),
     FREE_FAILS_AFTER_ITS_EFFECT("A-07", "bytes are live"),
     COUNTED_BEFORE_THE_DEVICE_CALL("A-07", "bytesHeld is"),
     DEADLOCK_OF_ALLOC_AND_STATS("C-02 S-01", "DEADLOCK"),

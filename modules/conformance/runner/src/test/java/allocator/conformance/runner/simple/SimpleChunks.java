@@ -9,7 +9,7 @@ import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -21,8 +21,10 @@ final class SimpleChunks {
     private final SimpleFactory factory;
     private final SimpleRegions regions;
     private final Fault fault;
-    private final NavigableMap<Long, SimpleChunk> chunks = new TreeMap<>();
-    private final Map<Long, Long> freedOnce = new TreeMap<>();
+    /** Concurrent, so that the provider that is not thread-safe loses blocks and never loops in a torn tree. */
+    private final NavigableMap<Long, SimpleChunk> chunks = new ConcurrentSkipListMap<>();
+
+    private final Map<Long, Long> freedOnce = new ConcurrentSkipListMap<>();
 
     SimpleChunks(SimpleFactory factory, SimpleRegions regions) {
         this.factory = factory;

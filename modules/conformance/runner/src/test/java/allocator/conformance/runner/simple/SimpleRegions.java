@@ -5,7 +5,7 @@ import allocator.spi.MemoryInfo;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 
 /** The regions that an allocator has taken from the device, and their bytes. */
 final class SimpleRegions {
@@ -14,13 +14,14 @@ final class SimpleRegions {
     private final SimpleDevice device;
     private final MemoryInfo info;
     private final Fault fault;
-    private final Map<Long, SimpleRegion> regions = new TreeMap<>();
+    private final Map<Long, SimpleRegion> regions = new ConcurrentSkipListMap<>();
 
     /** Regions that the statistics no longer count, but that the device has not got back. */
     private final List<Long> forgotten = new ArrayList<>();
 
     private long held;
     private long peakHeld;
+    private boolean hasHeapEnded;
 
     SimpleRegions(SimpleDevice device, MemoryInfo info, Fault fault) {
         this.device = device;
@@ -61,7 +62,7 @@ final class SimpleRegions {
         if (fault == Fault.COUNTED_BEFORE_THE_DEVICE_CALL) {
             held += byteSize;
         }
-        final long base = device.take(info, byteSize + skew);
+        final long base = takeFromDevice(byteSize + skew);
         if (fault != Fault.COUNTED_BEFORE_THE_DEVICE_CALL) {
             held += byteSize;
         }
@@ -69,6 +70,21 @@ final class SimpleRegions {
         final SimpleRegion region = new SimpleRegion(base, base + skew, byteSize, isReserve);
         regions.put(base, region);
         return region;
+    }
+
+    private long takeFromDevice(long byteSize) {
+        final long base;
+        try {
+            base = device.take(info, byteSize);
+        } catch (OutOfMemoryError e) {
+            hasHeapEnded = true;
+            throw e;
+        }
+        if (hasHeapEnded && fault == Fault.LOST_WHERE_ITS_TABLE_FAILS) {
+            hasHeapEnded = false;
+            throw new OutOfMemoryError("the table of the regions cannot grow");
+        }
+        return base;
     }
 
     /** Returns a free region to the device; {@code forget} removes its chunks. */
