@@ -4,7 +4,6 @@ import allocator.bench.subject.Subject;
 import allocator.bench.subject.SubjectType;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -23,7 +22,6 @@ public final class Footprint {
 
     private static final int OTHER_EVENTS = 200_000;
     private static final int REPLAYS = 20;
-    private static final Path STATUS = Path.of("/proc/self/status");
 
     private Footprint() {}
 
@@ -43,7 +41,7 @@ public final class Footprint {
             player.fill();
             player.drain();
         }
-        final long rssBefore = kibibytes("VmRSS:");
+        final long rssBefore = Machine.kibibytes("VmRSS:");
         try (Subject subject = SubjectType.of(args[1]).open()) {
             final Player player = new Player(workload, subject.slots(workload.slots()));
             final long heapBefore = usedHeap();
@@ -63,7 +61,7 @@ public final class Footprint {
                         case Workload.REPLAY -> REPLAYS * workload.events().length;
                         default -> OTHER_EVENTS;
                     });
-            final double growth = 1024.0 * (kibibytes("VmHWM:") - rssBefore);
+            final double growth = 1024.0 * (Machine.kibibytes("VmHWM:") - rssBefore);
             player.drain();
             if (rssBefore > 0) {
                 output.add(name, 1, Metric.RSS_OVER_LIVE, growth / workload.peakLiveBytes());
@@ -75,18 +73,5 @@ public final class Footprint {
     private static long usedHeap() {
         System.gc();
         return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
-    }
-
-    /** A field of what Linux says of this process; 0 on other systems. */
-    private static long kibibytes(String field) throws IOException {
-        if (!Files.isReadable(STATUS)) {
-            return 0;
-        }
-        return Files.readAllLines(STATUS).stream()
-                .filter(line -> line.startsWith(field))
-                .map(line -> line.replaceAll("\\D", ""))
-                .mapToLong(Long::parseLong)
-                .findFirst()
-                .orElse(0);
     }
 }

@@ -53,6 +53,26 @@ public final class Machine {
         return load < 0 ? "unknown" : String.format(Locale.ROOT, "%.2f", load);
     }
 
+    /**
+     * Returns a field of what Linux says of this process.
+     *
+     * @param field such as {@code VmRSS:}
+     * @return a number of KiB; 0 on other systems
+     * @throws IOException if it cannot be read
+     */
+    public static long kibibytes(String field) throws IOException {
+        final Path status = Path.of("/proc/self/status");
+        if (!Files.isReadable(status)) {
+            return 0;
+        }
+        return Files.readAllLines(status).stream()
+                .filter(line -> line.startsWith(field))
+                .map(line -> line.replaceAll("\\D", ""))
+                .mapToLong(Long::parseLong)
+                .findFirst()
+                .orElse(0);
+    }
+
     private static String firstField(Path file, String field, String otherwise) {
         return lines(file).stream()
                 .filter(line -> line.startsWith(field))

@@ -1,0 +1,38 @@
+package allocator.bench.soak;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+class GrowthTest {
+    @Test
+    void theFirstThirdDoesNotCount() {
+        final Growth growth = Growth.of("x", List.of(1L, 2L, 200_000L, 200_100L, 200_300L, 200_200L));
+        assertEquals(new Growth("x", 200_100, 200_300), growth);
+        assertTrue(growth.isFlat());
+        assertEquals("x: 200100 KiB, then 200300 KiB, flat", growth.toString());
+    }
+
+    @Test
+    void aSteadyRiseIsNotFlat() {
+        final List<Long> rising =
+                LongStream.range(0, 60).mapToObj(i -> 100_000 + 100 * i).toList();
+        assertFalse(Growth.of("x", rising).isFlat());
+    }
+
+    @Test
+    void lessThanAMebibyteIsFlat() {
+        assertTrue(new Growth("x", 5000, 6000).isFlat());
+        assertFalse(new Growth("x", 5000, 6100).isFlat());
+    }
+
+    @Test
+    void needsThreeSamples() {
+        assertThrows(IllegalArgumentException.class, () -> Growth.of("x", List.of(1L, 2L)));
+    }
+}
