@@ -50,7 +50,6 @@ final class ExportedAllocator {
 
     private final OwedBlocks owed = new OwedBlocks();
 
-    private final LongAdder allocations = new LongAdder();
     private final LongAdder reserves = new LongAdder();
     private final AtomicLong maxSize = new AtomicLong();
 
@@ -115,7 +114,9 @@ final class ExportedAllocator {
         }
         try {
             budget.commit();
-            (isReserve ? reserves : allocations).increment();
+            if (isReserve) {
+                reserves.increment();
+            }
             raiseMaxSize(byteSize);
             if (ALLOCATION.isEnabled()) {
                 emitAllocation(address, byteSize, isReserve);
@@ -360,7 +361,7 @@ final class ExportedAllocator {
                 .limit(budget.limit())
                 .inUse(used, used, peak)
                 .held(used, peak)
-                .calls(allocations.sum() + reserved, reserved, failures.count(), maxSize.get())
+                .calls(blocks.added(), reserved, failures.count(), maxSize.get())
                 .build();
     }
 

@@ -86,6 +86,15 @@ public final class BlockSizes {
         return sum;
     }
 
+    /** Returns how many blocks {@link #put} has added since the beginning. */
+    public long added() {
+        long sum = 0;
+        for (final Part part : parts) {
+            sum += part.added();
+        }
+        return sum;
+    }
+
     /** Returns how many live blocks there are of each size. */
     public NavigableMap<Long, Integer> countBySize() {
         final NavigableMap<Long, Integer> counts = new TreeMap<>();
@@ -108,11 +117,14 @@ public final class BlockSizes {
         /** How many places are taken. */
         private int count;
 
+        private long added;
+
         synchronized void put(long address, long byteSize, long hash) {
             if (2 * (count + 1) > addresses.length) {
                 tryGrow();
             }
             putBack(address, byteSize, hash);
+            added++;
         }
 
         synchronized void putBack(long address, long byteSize, long hash) {
@@ -193,6 +205,10 @@ public final class BlockSizes {
 
         synchronized int count() {
             return count;
+        }
+
+        synchronized long added() {
+            return added;
         }
 
         synchronized void forEach(BlockVisitor action) {

@@ -4,7 +4,7 @@ package allocator.onnxruntime.block;
  * The blocks that ONNX Runtime has no more use of, but that the allocator beneath has not taken back yet, oldest first.
  *
  * <p>A block becomes owed where a call failed, possibly for want of heap or stack. So {@link #add} needs no heap, and
- * no more stack than {@link allocator.provider.support.StackReserve#touchBriefly} before that call has touched.
+ * no more stack than {@link allocator.provider.support.StackReserve#touchShallow} before that call has touched.
  */
 public final class OwedBlocks {
     private static final int INITIAL_PLACES = 64;

@@ -91,7 +91,7 @@ public final class SessionBudget {
             if (bytes > limit - before) {
                 return this;
             }
-            if (parent != null && bytes > parent.limit - parent.used()) {
+            if (parent != null && parent.rejects(bytes)) {
                 return parent;
             }
         } while (!counts.compareAndSet(USED, before, before + bytes));
@@ -112,6 +112,12 @@ public final class SessionBudget {
                 settle();
             }
         }
+    }
+
+    /** Returns whether the limit does not allow bytes more. */
+    private boolean rejects(long bytes) {
+        // In most calls the first comparison decides.
+        return bytes > limit - counts.get(USED) && bytes > limit - used();
     }
 
     /** Raises the peak, once memory was allocated for the bytes taken. A failed allocation leaves no peak. */
