@@ -316,22 +316,35 @@ final class ExportedAllocator {
             throw error;
         }
         while (isLast && owed.poll(block)) {
-            budget.release(block[1]);
+            // Without an error each charge is known by now.
+            budget.release(Math.max(0, block[1]));
         }
     }
 
-    /** Frees memory that was lent, or reports an address that is not live here. */
+    /** Frees memory that was lent, or reports an address that is not live here. If it throws, it has done nothing. */
     private void freeOther(long address) {
-        StackReserve.touch();
         final long base = lent.remove(address);
         if (base != BlockSizes.NONE) {
-            SystemMemory.free(base);
-        } else {
+            boolean isFreed = false;
+            try {
+                SystemMemory.free(base);
+                isFreed = true;
+            } finally {
+                if (!isFreed) {
+                    lent.putBack(address, base);
+                }
+            }
+            return;
+        }
+        try {
+            StackReserve.touch();
             LOG.log(
                     Level.ERROR,
                     "{0} freed 0x{1}, which is not live in its allocator; ignored",
                     session,
                     Long.toHexString(address));
+        } catch (Throwable e) {
+            // It is ignored all the same, without a line.
         }
     }
 
