@@ -1,5 +1,6 @@
 package allocator.arena.upstream;
 
+import allocator.provider.support.BriefLock;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;

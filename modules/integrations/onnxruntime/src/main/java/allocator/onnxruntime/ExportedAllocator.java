@@ -16,7 +16,6 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import jdk.jfr.EventType;
 import org.jspecify.annotations.Nullable;
@@ -51,7 +50,6 @@ final class ExportedAllocator {
     private final OwedBlocks owed = new OwedBlocks();
 
     private final LongAdder reserves = new LongAdder();
-    private final AtomicLong maxSize = new AtomicLong();
 
     private final FailureLog failures;
     private final long struct;
@@ -117,7 +115,6 @@ final class ExportedAllocator {
             if (isReserve) {
                 reserves.increment();
             }
-            raiseMaxSize(byteSize);
             if (ALLOCATION.isEnabled()) {
                 emitAllocation(address, byteSize, isReserve);
             }
@@ -140,19 +137,16 @@ final class ExportedAllocator {
             throw overBudget(byteSize, exhausted);
         }
         long address = 0;
-        boolean isDone = false;
         try {
             address = isReserve && target.spiLevel() >= SpiLevel.RESERVE
                     ? target.reserve(byteSize)
                     : target.alloc(byteSize);
             requireUsable(address, byteSize);
             blocks.put(address, byteSize);
-            isDone = true;
             return address;
-        } finally {
-            if (!isDone) {
-                undo(address, byteSize);
-            }
+        } catch (Throwable e) {
+            undo(address, byteSize);
+            throw e;
         }
     }
 
@@ -160,21 +154,17 @@ final class ExportedAllocator {
      * Frees a block, unless its address is 0, and its charge. If that fails, the block is owed, and charged as before.
      */
     private void undo(long address, long byteSize) {
-        boolean isDead = address == 0;
         try {
-            if (!isDead) {
+            if (address != 0) {
                 target.free(address);
-                isDead = true;
             }
         } catch (InvalidFreeException | DeviceException e) {
-            isDead = true;
-        } finally {
-            if (isDead) {
-                budget.release(byteSize);
-            } else {
-                owed.add(address, byteSize);
-            }
+            // By the contract the block is not live any more.
+        } catch (Throwable e) {
+            owed.add(address, byteSize);
+            return;
         }
+        budget.release(byteSize);
     }
 
     /** Checks the alignment: ONNX Runtime's kernels use instructions that end the process without it. */
@@ -199,13 +189,6 @@ final class ExportedAllocator {
                         OutOfMemoryException.UNKNOWN,
                         OutOfMemoryException.UNKNOWN,
                         OutOfMemoryException.UNKNOWN));
-    }
-
-    private void raiseMaxSize(long byteSize) {
-        long seen = maxSize.get();
-        while (byteSize > seen && !maxSize.compareAndSet(seen, byteSize)) {
-            seen = maxSize.get();
-        }
     }
 
     private long lend(long byteSize) {
@@ -325,14 +308,11 @@ final class ExportedAllocator {
     private void freeOther(long address) {
         final long base = lent.remove(address);
         if (base != BlockSizes.NONE) {
-            boolean isFreed = false;
             try {
                 SystemMemory.free(base);
-                isFreed = true;
-            } finally {
-                if (!isFreed) {
-                    lent.putBack(address, base);
-                }
+            } catch (Throwable e) {
+                lent.putBack(address, base);
+                throw e;
             }
             return;
         }
@@ -374,13 +354,13 @@ final class ExportedAllocator {
                 .limit(budget.limit())
                 .inUse(used, used, peak)
                 .held(used, peak)
-                .calls(blocks.added(), reserved, failures.count(), maxSize.get())
+                .calls(blocks.added(), reserved, failures.count(), blocks.largest())
                 .build();
     }
 
     /** Returns how many blocks ONNX Runtime has. */
     int liveBlocks() {
-        return blocks.count() + lent.count() - owed.unknown();
+        return blocks.count() + lent.count() - owed.live(address -> blocks.contains(address) || lent.contains(address));
     }
 
     /** Returns unused memory of the allocator to the system. */

@@ -1,5 +1,6 @@
 package allocator.onnxruntime.block;
 
+import allocator.provider.support.BriefLock;
 import java.util.Arrays;
 import java.util.NavigableMap;
 import java.util.TreeMap;
@@ -7,10 +8,10 @@ import java.util.TreeMap;
 /**
  * The sizes of blocks by their addresses. Allocates no object for a block.
  *
- * <p>Open addressing with linear probing in two parallel arrays, of which no more than half is full; address 0 marks an
- * empty place. A removal moves the entries behind it up, so that none is marked as deleted and none is ever
- * unreachable: between an entry's own place and where it stands there is no empty place. Several such tables, each with
- * a lock, are chosen by a hash of the address.
+ * <p>Open addressing with linear probing in an array that holds an address and its size side by side, and of which no
+ * more than half is full; address 0 marks an empty place. A removal moves the entries behind it up, so that none is
+ * marked as deleted and none is ever unreachable: between an entry's own place and where it stands there is no empty
+ * place. Several such tables, each with a lock, are chosen by a hash of the address.
  *
  * <p>A call that throws, for want of stack or heap, has changed nothing: room is made first, no call divides the stores
  * of a change, and the callers {@linkplain allocator.provider.support.StackReserve#touchBriefly touch the stack}. If
@@ -30,8 +31,11 @@ public final class BlockSizes {
     /** Multiplied with an address it spreads the lower bits, which are mostly equal, over the upper ones. */
     private static final long SPREAD = 0x9E3779B97F4A7C15L;
 
-    /** How many of the upper bits of the product choose the part; the bits below choose the place in it. */
+    /** How many of the upper bits of the product choose the part. */
     private static final int PART_BITS = 4;
+
+    /** Leaves the upper half of the product. Its lower bits are those of the address times a constant: mostly 0. */
+    private static final int PLACE_SHIFT = Integer.SIZE;
 
     /** How many places of a table only blocks that are put back may fill. */
     private static final int SPARE = 8;
@@ -43,8 +47,13 @@ public final class BlockSizes {
         Arrays.setAll(parts, i -> new Part());
     }
 
-    private static long hash(long address) {
+    static long hash(long address) {
         return address * SPREAD;
+    }
+
+    /** Returns the index at which an entry stands unless others stand there, in an array of so many longs. */
+    static int home(long hash, int length) {
+        return (2 * (int) (hash >>> PLACE_SHIFT)) & (length - 2);
     }
 
     private Part part(long hash) {
@@ -77,6 +86,12 @@ public final class BlockSizes {
         return part(hash).remove(address, hash);
     }
 
+    /** Returns whether there is a live block at an address. */
+    public boolean contains(long address) {
+        final long hash = hash(address);
+        return part(hash).contains(address, hash);
+    }
+
     /** Returns how many live blocks there are. */
     public int count() {
         int sum = 0;
@@ -95,6 +110,15 @@ public final class BlockSizes {
         return sum;
     }
 
+    /** Returns the size of the largest block that {@link #put} has added since the beginning, 0 if there was none. */
+    public long largest() {
+        long largest = 0;
+        for (final Part part : parts) {
+            largest = Math.max(largest, part.largest());
+        }
+        return largest;
+    }
+
     /** Returns how many live blocks there are of each size. */
     public NavigableMap<Long, Integer> countBySize() {
         final NavigableMap<Long, Integer> counts = new TreeMap<>();
@@ -105,40 +129,58 @@ public final class BlockSizes {
     /** Calls {@code action} with address and size of each live block. */
     public void forEach(BlockVisitor action) {
         for (final Part part : parts) {
-            part.forEach(action);
+            final long[] entries = part.entries();
+            for (int i = 0; i < entries.length; i += 2) {
+                if (entries[i] != 0) {
+                    action.accept(entries[i], entries[i + 1]);
+                }
+            }
         }
     }
 
-    /** A table, guarded by its monitor. */
+    /** A table, guarded by its lock. */
     static final class Part {
-        long[] addresses = new long[2 * SPARE];
-        private long[] sizes = new long[2 * SPARE];
+        private static final int NOT_FOUND = -1;
+
+        /** For each place its address and, behind it, the size: both are on one cache line. */
+        long[] entries = new long[2 * 2 * SPARE];
+
+        private final BriefLock lock = new BriefLock();
 
         /** How many places are taken. */
         private int count;
 
         private long added;
+        private long largest;
 
-        synchronized void put(long address, long byteSize, long hash) {
-            if (2 * (count + 1) > addresses.length) {
-                tryGrow();
+        void put(long address, long byteSize, long hash) {
+            lock.lock();
+            try {
+                if (4 * (count + 1) > entries.length) {
+                    tryGrow();
+                }
+                insert(entries, address, byteSize, hash);
+                count++;
+                added++;
+                if (byteSize > largest) {
+                    largest = byteSize;
+                }
+            } finally {
+                lock.unlock();
             }
-            putBack(address, byteSize, hash);
-            added++;
         }
 
-        synchronized void putBack(long address, long byteSize, long hash) {
-            if (count + 1 == addresses.length) {
-                grow();
+        void putBack(long address, long byteSize, long hash) {
+            lock.lock();
+            try {
+                if (2 * (count + 1) == entries.length) {
+                    grow();
+                }
+                insert(entries, address, byteSize, hash);
+                count++;
+            } finally {
+                lock.unlock();
             }
-            final int mask = addresses.length - 1;
-            int i = (int) (hash >>> PART_BITS) & mask;
-            while (addresses[i] != 0) {
-                i = (i + 1) & mask;
-            }
-            sizes[i] = byteSize;
-            addresses[i] = address;
-            count++;
         }
 
         /** Doubles the table; without heap for it, the table stays as it is until only the spare places are left. */
@@ -146,76 +188,123 @@ public final class BlockSizes {
             try {
                 grow();
             } catch (OutOfMemoryError e) {
-                if (count + 1 + SPARE > addresses.length) {
+                if (2 * (count + 1 + SPARE) > entries.length) {
                     throw e;
                 }
             }
         }
 
         private void grow() {
-            final long[] newAddresses = new long[2 * addresses.length];
-            final long[] newSizes = new long[2 * addresses.length];
-            final int mask = newAddresses.length - 1;
-            for (int from = 0; from < addresses.length; from++) {
-                if (addresses[from] != 0) {
-                    int i = (int) (hash(addresses[from]) >>> PART_BITS) & mask;
-                    while (newAddresses[i] != 0) {
-                        i = (i + 1) & mask;
-                    }
-                    newAddresses[i] = addresses[from];
-                    newSizes[i] = sizes[from];
+            final long[] larger = new long[2 * entries.length];
+            for (int from = 0; from < entries.length; from += 2) {
+                if (entries[from] != 0) {
+                    insert(larger, entries[from], entries[from + 1], hash(entries[from]));
                 }
             }
-            addresses = newAddresses;
-            sizes = newSizes;
+            entries = larger;
         }
 
-        synchronized long remove(long address, long hash) {
-            final int mask = addresses.length - 1;
-            int i = (int) (hash >>> PART_BITS) & mask;
-            while (addresses[i] != address) {
-                if (addresses[i] == 0) {
+        /** Stores an entry in the first empty place from its own on. Calls nothing. */
+        private static void insert(long[] entries, long address, long byteSize, long hash) {
+            final int mask = entries.length - 2;
+            int i = home(hash, entries.length);
+            while (entries[i] != 0) {
+                i = (i + 2) & mask;
+            }
+            entries[i + 1] = byteSize;
+            entries[i] = address;
+        }
+
+        boolean contains(long address, long hash) {
+            lock.lock();
+            try {
+                return find(entries, address, hash) != NOT_FOUND;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        long remove(long address, long hash) {
+            lock.lock();
+            try {
+                final int i = find(entries, address, hash);
+                if (i == NOT_FOUND) {
                     return NONE;
                 }
-                i = (i + 1) & mask;
+                final long byteSize = entries[i + 1];
+                close(entries, i);
+                count--;
+                return byteSize;
+            } finally {
+                lock.unlock();
             }
-            final long byteSize = sizes[i];
-            close(i);
-            return byteSize;
+        }
+
+        /** Returns the index of an address, or {@link #NOT_FOUND}. */
+        private static int find(long[] entries, long address, long hash) {
+            final int mask = entries.length - 2;
+            int i = home(hash, entries.length);
+            while (entries[i] != address) {
+                if (entries[i] == 0) {
+                    return NOT_FOUND;
+                }
+                i = (i + 2) & mask;
+            }
+            return i;
         }
 
         /** Empties a place and moves up what stands behind it and would no longer be found. Calls nothing. */
-        private void close(int hole) {
-            final int mask = addresses.length - 1;
+        private static void close(long[] entries, int hole) {
+            final int mask = entries.length - 2;
             int empty = hole;
-            int i = (hole + 1) & mask;
-            while (addresses[i] != 0) {
-                final int home = (int) ((addresses[i] * SPREAD) >>> PART_BITS) & mask;
+            int i = (hole + 2) & mask;
+            while (entries[i] != 0) {
+                final int home = home(hash(entries[i]), entries.length);
                 // Whether the empty place lies between home and i, going round.
                 if (((i - home) & mask) >= ((i - empty) & mask)) {
-                    addresses[empty] = addresses[i];
-                    sizes[empty] = sizes[i];
+                    entries[empty] = entries[i];
+                    entries[empty + 1] = entries[i + 1];
                     empty = i;
                 }
-                i = (i + 1) & mask;
+                i = (i + 2) & mask;
             }
-            addresses[empty] = 0;
-            count--;
+            entries[empty] = 0;
         }
 
-        synchronized int count() {
-            return count;
+        int count() {
+            lock.lock();
+            try {
+                return count;
+            } finally {
+                lock.unlock();
+            }
         }
 
-        synchronized long added() {
-            return added;
+        long added() {
+            lock.lock();
+            try {
+                return added;
+            } finally {
+                lock.unlock();
+            }
         }
 
-        synchronized void forEach(BlockVisitor action) {
-            for (int i = 0; i < addresses.length; i++) {
-                if (addresses[i] != 0) {
-                    action.accept(addresses[i], sizes[i]);
-                }
+        long largest() {
+            lock.lock();
+            try {
+                return largest;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Returns a copy of {@link #entries}. */
+        long[] entries() {
+            lock.lock();
+            try {
+                return entries.clone();
+            } finally {
+                lock.unlock();
             }
         }
     }

@@ -1,5 +1,7 @@
 package allocator.onnxruntime.block;
 
+import java.util.function.LongPredicate;
+
 /**
  * The blocks that ONNX Runtime has no more use of, but that the allocator beneath has not taken back yet, oldest first.
  *
@@ -17,7 +19,6 @@ public final class OwedBlocks {
 
     private int first;
     private volatile int count;
-    private int unknown;
 
     /** Creates a list without blocks. */
     public OwedBlocks() {}
@@ -27,9 +28,19 @@ public final class OwedBlocks {
         return count;
     }
 
-    /** Returns how many of them are still among the live ones. */
-    public synchronized int unknown() {
-        return unknown;
+    /**
+     * Returns how many of them are still among the live ones. An address that is not live, and was added since there
+     * was no stack to look it up, is no block.
+     */
+    public synchronized int live(LongPredicate isLive) {
+        int live = 0;
+        for (int i = 0; i < count; i++) {
+            final int place = (first + i) & (addresses.length - 1);
+            if (sizes[place] == BlockSizes.NONE && isLive.test(addresses[place])) {
+                live++;
+            }
+        }
+        return live;
     }
 
     /** Makes room, so that half of the places are free. If the heap has none, the next call does. */
@@ -68,7 +79,6 @@ public final class OwedBlocks {
             final int end = (first + count) & (addresses.length - 1);
             addresses[end] = address;
             sizes[end] = byteSize;
-            unknown += byteSize == BlockSizes.NONE ? 1 : 0;
             count++;
         }
     }
@@ -80,7 +90,6 @@ public final class OwedBlocks {
         }
         block[0] = addresses[first];
         block[1] = sizes[first];
-        unknown -= block[1] == BlockSizes.NONE ? 1 : 0;
         first = (first + 1) & (addresses.length - 1);
         count--;
         return true;

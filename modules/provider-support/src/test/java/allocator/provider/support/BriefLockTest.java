@@ -1,4 +1,4 @@
-package allocator.arena.upstream;
+package allocator.provider.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package allocator.arena.upstream;
+package allocator.provider.support;
 
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -39,8 +39,11 @@ public final class BriefLock {
     /** The thread that holds the lock; set only where assertions are on. */
     public @Nullable Thread owner;
 
+    /** Creates a lock that is free. */
+    public BriefLock() {}
+
     /**
-     * Acquires the lock, waiting until it is free.
+     * Acquires the lock, waiting until it is free. If it throws, for want of stack, the thread does not hold the lock.
      *
      * @return whether it was held at first
      */

@@ -1,0 +1,47 @@
+package allocator.onnxruntime.block;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class OwedBlocksTest {
+    private final OwedBlocks owed = new OwedBlocks();
+    private final long[] block = new long[2];
+
+    @Test
+    void theOldestIsFirstWhileTheRingGrows() {
+        int added = 0;
+        int polled = 0;
+        for (int round = 0; round < 300; round++) {
+            for (int i = 0; i < 3; i++) {
+                owed.makeRoom();
+                owed.add(++added, 10L * added);
+            }
+            assertTrue(owed.poll(block));
+            polled++;
+            assertArrayEquals(new long[] {polled, 10L * polled}, block);
+        }
+        assertEquals(600, owed.count());
+        while (owed.poll(block)) {
+            polled++;
+            assertArrayEquals(new long[] {polled, 10L * polled}, block);
+        }
+        assertEquals(900, polled);
+        assertEquals(0, owed.count());
+        assertFalse(owed.poll(block));
+    }
+
+    @Test
+    void anAddressThatWasNeverAllocatedIsNoBlock() {
+        final BlockSizes blocks = new BlockSizes();
+        blocks.put(64, 10);
+        owed.add(64, BlockSizes.NONE);
+        owed.add(128, BlockSizes.NONE);
+        owed.add(192, 20);
+
+        assertEquals(1, owed.live(blocks::contains));
+    }
+}
