@@ -67,13 +67,25 @@ final class FirstUse {
             case "reserve" -> arena.free(arena.reserve(1000));
             case "alloc" -> arena.free(arena.alloc(5000));
             case "shrink" -> arena.shrink();
-            default -> {
-                try {
-                    arena.alloc(-1);
-                } catch (AllocatorException e) {
-                    // As it must be.
-                }
+            case "double free" -> {
+                final long block = arena.alloc(5000);
+                arena.free(block);
+                reject(() -> arena.free(block));
             }
+            case "closed" -> {
+                final BfcArena closed = arena();
+                closed.close();
+                reject(() -> closed.alloc(1));
+            }
+            default -> reject(() -> arena.alloc(-1));
+        }
+    }
+
+    private static void reject(Runnable call) {
+        try {
+            call.run();
+        } catch (AllocatorException e) {
+            // As it must be.
         }
     }
 }

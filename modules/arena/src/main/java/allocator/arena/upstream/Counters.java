@@ -53,8 +53,8 @@ public final class Counters {
     public void allocated(long byteSize, long requestedSize) {
         inUse += byteSize;
         requested += requestedSize;
-        peakInUse = inUse > peakInUse ? inUse : peakInUse;
-        maxAllocSize = byteSize > maxAllocSize ? byteSize : maxAllocSize;
+        peakInUse = Math.max(peakInUse, inUse);
+        maxAllocSize = Math.max(maxAllocSize, byteSize);
     }
 
     /** Corrects what is in use, after an operation failed half way. */
