@@ -99,6 +99,8 @@ public final class Campaign implements Callable<Integer> {
     private static void report(Failed failed, PrintWriter out) {
         out.println("seed " + failed.program().seed() + " fails: " + failed.cause());
         out.println(failed.program());
+        failed.cause().printStackTrace(out);
+        out.flush(); // a smaller program may take long to find
         final Failed smallest = Simulation.shrink(failed);
         out.println("the smallest program found, with " + failed.world() + ":");
         out.println(smallest.program());

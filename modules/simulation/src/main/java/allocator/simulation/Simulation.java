@@ -13,7 +13,11 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** Runs programs, and makes those that fail smaller. */
 public final class Simulation {
-    private static final long MOST_STEPS = 2_000_000;
+    /**
+     * A program takes some thousand steps, and some million if most of its requests fail: each shrinks the arena, which
+     * checks itself where assertions are on.
+     */
+    private static final long MOST_STEPS = 30_000_000;
 
     /** Schedules tried for a smaller program. */
     private static final int SCHEDULES = 40;

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs simulated threads, one at a time. A seed decides at which of the {@link Points} of instrumented code another
@@ -31,6 +32,7 @@ public final class Scheduler {
     private Throwable failure;
     private int untilSwitch;
     private int blockedInARow;
+    private @Nullable AssertionError hang;
     private long steps;
     private long fingerprint;
 
@@ -222,12 +224,24 @@ public final class Scheduler {
     void reached() {
         blockedInARow = 0;
         if (++steps > mostSteps) {
-            throw new AssertionError("the program hangs: " + steps + " steps");
+            throw hang();
         }
         if (--untilSwitch < 0) {
             untilSwitch = random.nextInt(2 * meanRun);
             switchTo(choose(null));
         }
+    }
+
+    /**
+     * Returns the same error again at the steps that its own handlers make, so that it says where the program hangs.
+     */
+    private AssertionError hang() {
+        AssertionError error = hang;
+        if (error == null) {
+            error = new AssertionError("the program hangs: " + steps + " steps");
+            hang = error;
+        }
+        return error;
     }
 
     /** Lets another thread go on, as the calling one waits for it. */
