@@ -65,15 +65,20 @@ public sealed class BestFit extends Placement permits QuickFit {
         final int owner = chunks.owner(found);
         final int chunk = isEndFound ? carve(region, found, owner, foundKey, takenGranules, granules) : found;
         final long offset = chunks.offset(chunk);
+        final long spare = takenGranules - granules;
+        final boolean isSplit = spare >= granules || spare >= maxDeadGranules;
         if (isEndFound) {
             step = chunk;
         } else {
             region.ensureEntry(offset + granules);
-            removeFound(region, chunk, owner, offset);
+            if (owner != StreamSlots.UNBOUND) {
+                removeFree(region, chunk, owner, offset, takenGranules);
+            } else if (!isSplit) {
+                unboundFree.remove(foundKey);
+            }
         }
-        final long spare = takenGranules - granules;
-        if (spare >= granules || spare >= maxDeadGranules) {
-            takeFront(region, chunk, owner, offset + granules, spare, requester.number, requested);
+        if (isSplit) {
+            takeFront(region, chunk, owner, foundKey, offset + granules, spare, requester.number, requested);
             takenGranules = granules;
         } else {
             chunks.setInUse(chunk, requester.number, requested);
@@ -97,15 +102,6 @@ public sealed class BestFit extends Placement permits QuickFit {
         foundKey = streamSearch.foundKey();
         isEndFound = streamSearch.isEndFound();
         return found;
-    }
-
-    /** Removes the chunk with {@link #foundKey} from its index. */
-    private void removeFound(Region region, int chunk, int owner, long offset) {
-        if (owner == StreamSlots.UNBOUND) {
-            unboundFree.remove(foundKey);
-        } else {
-            removeFree(region, chunk, owner, offset, takenGranules);
-        }
     }
 
     /** Makes a cached chunk live again for the owner of a slot, and returns its address. */

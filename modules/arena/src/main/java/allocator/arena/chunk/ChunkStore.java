@@ -56,19 +56,28 @@ class ChunkStore extends FreeChunks {
     }
 
     /**
-     * Takes a free chunk that is in no index into use up to {@code offset}, and inserts the rest.
+     * Takes a free chunk into use up to {@code offset}, and inserts the rest. The chunk is in no index, unless it was
+     * found without an owner.
      *
      * @param foundOwner the owner of the chunk that was found
+     * @param foundKey its key, which the rest replaces if it has no owner
      * @param granules the size of the rest
      * @param requester the owner of what is in use
      * @param requested the bytes that the caller requested
      */
     final void takeFront(
-            Region region, int chunk, int foundOwner, long offset, long granules, int requester, long requested) {
+            Region region,
+            int chunk,
+            int foundOwner,
+            long foundKey,
+            long offset,
+            long granules,
+            int requester,
+            long requested) {
         if (foundOwner == StreamSlots.UNBOUND) {
             final int rest = chunks.takeFront(chunk, offset, 0, 0, requester, requested);
             region.enter(this, rest, offset);
-            insertFree(region, rest, StreamSlots.UNBOUND, offset, granules);
+            unboundFree.replace(foundKey, key(region, offset, granules), rest);
             return;
         }
         final int owner = chunks.owner(chunk);
@@ -87,6 +96,10 @@ class ChunkStore extends FreeChunks {
 
     /** Merges a free chunk that is in no index with its neighbours, and inserts the result. */
     final void coalesce(Region region, int chunk, long offset, long granules) {
+        if (slots.count() == 1) {
+            coalesceUnbound(region, chunk, offset, granules);
+            return;
+        }
         final long merged = mergeWithNext(region, chunk, offset, granules);
         final int previous = chunks.previous(chunk);
         if (previous != NONE && chunks.isFree(previous) && haveMergeableOwners(previous, chunk)) {
@@ -97,6 +110,40 @@ class ChunkStore extends FreeChunks {
             insertFree(region, previous, chunks.owner(previous), previousOffset, previousGranules + merged);
         } else {
             insertFree(region, chunk, chunks.owner(chunk), offset, merged);
+        }
+    }
+
+    /** Does the same where there are no owners, and so replaces an entry where it can. */
+    private void coalesceUnbound(Region region, int chunk, long offset, long granules) {
+        final int next = chunks.next(chunk);
+        final int previous = chunks.previous(chunk);
+        final boolean isPreviousFree = previous != NONE && chunks.isFree(previous);
+        long merged = granules;
+        long nextKey = SizeOrder.END;
+        if (next != NONE && chunks.isFree(next)) {
+            final long nextOffset = offset + granules;
+            final long nextGranules = granules(region, next);
+            nextKey = key(region, nextOffset, nextGranules);
+            merged += nextGranules;
+            region.remove(this, next, nextOffset);
+            chunks.join(chunk, next);
+            if (isPreviousFree) {
+                unboundFree.remove(nextKey);
+            }
+        }
+        if (isPreviousFree) {
+            final long previousOffset = chunks.offset(previous);
+            final long previousGranules = offset - previousOffset;
+            region.remove(this, chunk, offset);
+            chunks.join(previous, chunk);
+            unboundFree.replace(
+                    key(region, previousOffset, previousGranules),
+                    key(region, previousOffset, previousGranules + merged),
+                    previous);
+        } else if (nextKey != SizeOrder.END) {
+            unboundFree.replace(nextKey, key(region, offset, merged), chunk);
+        } else {
+            unboundFree.add(key(region, offset, granules), chunk);
         }
     }
 

@@ -206,6 +206,24 @@ final class FreeIndex {
     }
 
     /**
+     * Removes an entry and adds another one. Call {@link SortedTrees#ensureSpare} before.
+     *
+     * @param key the key of the entry to remove
+     * @param newKey the key of the entry to add
+     * @param newChunk its chunk
+     */
+    void replace(long key, long newKey, int newChunk) {
+        final int index = classOf(key);
+        if (classOf(newKey) == index && leastKey(index) == key && others(index) == SortedTrees.EMPTY) {
+            classes[index << 1] = newKey;
+            setEntries(index, newChunk, SortedTrees.EMPTY);
+        } else {
+            remove(key);
+            add(newKey, newChunk);
+        }
+    }
+
+    /**
      * Finds the entry with the least key that is at least {@code key}.
      *
      * @return its chunk, whose key is {@link #foundKey}; {@link #NONE} if there is none

@@ -47,8 +47,15 @@ class FreeIndexTest {
             if (expected.size() > 20 && random.nextInt(100) < 45) {
                 final Long key = expected.ceilingKey(randomKey(random, octaves));
                 final long removed = key == null ? expected.firstKey() : key;
-                index.remove(removed);
+                final long other = random.nextBoolean() ? removed + 1 + random.nextInt(64) : randomKey(random, octaves);
                 expected.remove(removed);
+                if (random.nextBoolean() && !expected.containsKey(other)) {
+                    trees.ensureSpare(1);
+                    index.replace(removed, other, i);
+                    expected.put(other, i);
+                } else {
+                    index.remove(removed);
+                }
             } else {
                 final long key = randomKey(random, octaves);
                 if (expected.put(key, i) != null) {
