@@ -4,6 +4,7 @@ import allocator.provider.support.BriefLock;
 import java.util.Arrays;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.function.ToLongFunction;
 
 /**
  * The sizes of blocks by their addresses. Allocates no object for a block.
@@ -94,18 +95,18 @@ public final class BlockSizes {
 
     /** Returns how many live blocks there are. */
     public int count() {
-        int sum = 0;
-        for (final Part part : parts) {
-            sum += part.count();
-        }
-        return sum;
+        return (int) sum(part -> part.count);
     }
 
     /** Returns how many blocks {@link #put} has added since the beginning. */
     public long added() {
+        return sum(part -> part.added);
+    }
+
+    private long sum(ToLongFunction<Part> value) {
         long sum = 0;
         for (final Part part : parts) {
-            sum += part.added();
+            sum += part.read(value);
         }
         return sum;
     }
@@ -114,7 +115,7 @@ public final class BlockSizes {
     public long largest() {
         long largest = 0;
         for (final Part part : parts) {
-            largest = Math.max(largest, part.largest());
+            largest = Math.max(largest, part.read(one -> one.largest));
         }
         return largest;
     }
@@ -259,7 +260,8 @@ public final class BlockSizes {
             int empty = hole;
             int i = (hole + 2) & mask;
             while (entries[i] != 0) {
-                final int home = home(hash(entries[i]), entries.length);
+                final int home =
+                        (2 * (int) ((entries[i] * SPREAD) >>> PLACE_SHIFT)) & mask; // as home(), without a call
                 // Whether the empty place lies between home and i, going round.
                 if (((i - home) & mask) >= ((i - empty) & mask)) {
                     entries[empty] = entries[i];
@@ -271,28 +273,11 @@ public final class BlockSizes {
             entries[empty] = 0;
         }
 
-        int count() {
+        /** Returns one of the counts. */
+        long read(ToLongFunction<Part> value) {
             lock.lock();
             try {
-                return count;
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        long added() {
-            lock.lock();
-            try {
-                return added;
-            } finally {
-                lock.unlock();
-            }
-        }
-
-        long largest() {
-            lock.lock();
-            try {
-                return largest;
+                return value.applyAsLong(this);
             } finally {
                 lock.unlock();
             }
