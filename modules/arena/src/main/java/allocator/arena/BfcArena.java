@@ -1,7 +1,6 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Granules;
-import allocator.arena.upstream.Rehearsal;
 import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -43,18 +42,11 @@ import org.jspecify.annotations.Nullable;
  * device.
  */
 public final class BfcArena {
-    // One for each policy: a policy that no arena has is not even loaded, so that the compiler knows of one only.
-    private static final Rehearsal OF_BEST_FIT =
-            new Rehearsal(upstream -> rehearse(upstream, PlacementPolicy.BEST_FIT));
-
-    private static final Rehearsal OF_QUICK_FIT =
-            new Rehearsal(upstream -> rehearse(upstream, PlacementPolicy.QUICK_FIT));
-
     private final ArenaConfig config;
     private final MemoryInfo info;
     final Lanes lanes;
     private final ArenaTotals totals;
-    private final PressureRelief relief;
+    final PressureRelief relief;
 
     /**
      * Creates an arena that holds no memory.
@@ -80,30 +72,7 @@ public final class BfcArena {
         lanes = new Lanes(upstream, config);
         totals = new ArenaTotals(lanes);
         relief = new PressureRelief(lanes, totals, info);
-        (config.placementPolicy() == PlacementPolicy.QUICK_FIT ? OF_QUICK_FIT : OF_BEST_FIT).ensure();
-    }
-
-    private static void rehearse(Allocator upstream, PlacementPolicy policy) {
-        final BfcArena arena = new BfcArena(upstream, ArenaConfig.DEFAULT.withPlacementPolicy(policy));
-        final long block = arena.alloc(1);
-        final long large = arena.alloc(1 << 16);
-        final long reserve = arena.reserve(1);
-        Rehearsal.reject(() -> arena.alloc(-1));
-        Rehearsal.reject(() -> arena.alloc(Long.MAX_VALUE));
-        Rehearsal.reject(() -> arena.alloc(1L << 40));
-        Rehearsal.reject(() -> arena.reserve(-1));
-        Rehearsal.reject(() -> arena.reserve(1L << 40));
-        Rehearsal.reject(() -> arena.free(1));
-        Rehearsal.reject(() -> arena.free(block + 1));
-        arena.free(large);
-        Rehearsal.reject(() -> arena.free(large));
-        arena.free(block);
-        arena.free(reserve);
-        arena.free(arena.alloc(0));
-        arena.stats();
-        arena.shrink();
-        arena.close();
-        Rehearsal.reject(() -> arena.alloc(1));
+        BfcRehearsal.ensure(config.placementPolicy());
     }
 
     /**

@@ -216,8 +216,13 @@ final class Lane {
 
     private void requireOpen() {
         if (isClosed()) {
-            throw new AllocatorClosedException("the arena of " + info + " is closed");
+            throw closed();
         }
+    }
+
+    /** Returns the exception for a call after the lane was closed. */
+    AllocatorClosedException closed() {
+        return new AllocatorClosedException("the arena of " + info + " is closed");
     }
 
     private void repair() {

@@ -79,7 +79,7 @@ final class LaneGrowth {
             throw report.limitReached(available, byteSize, rounded, stream, false);
         }
         if (rounded > Growth.MAX_REGION || lane.regions.isFull()) {
-            throw report.deviceFailed(byteSize, rounded, stream, false, null);
+            throw report.regionImpossible(byteSize, rounded, stream);
         }
         final long growthBefore = growth.next();
         final Plan plan = new Plan(Math.min(growth.plan(rounded), available), growthBefore);
@@ -103,8 +103,7 @@ final class LaneGrowth {
             } catch (OutOfMemoryException e) {
                 attempted = Growth.afterFailureOf(attempted, rounded);
                 if (attempted == 0) {
-                    throw lane.<OutOfMemoryException>locked(
-                            () -> lane.report().deviceFailed(byteSize, rounded, stream, false, e));
+                    throw lane.report().deviceFailed(byteSize, rounded, stream, false, e);
                 }
             } catch (Throwable e) {
                 restore(plan.growthBefore());

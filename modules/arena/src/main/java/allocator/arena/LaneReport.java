@@ -109,15 +109,20 @@ final class LaneReport {
         return outOfMemory(reason, byteSize, rounded, stream, isReserve, null);
     }
 
-    /** Returns the exception for a request that the device cannot satisfy. Under the lane's lock. */
+    /** Returns the exception for a request that no region can hold. Under the lane's lock. */
+    OutOfMemoryException regionImpossible(long byteSize, long rounded, @Nullable SyncStream stream) {
+        return outOfMemory(deviceFailed(rounded), byteSize, rounded, stream, false, null);
+    }
+
+    /** Returns the exception for a request that the device could not satisfy. Takes the lane's lock. */
     OutOfMemoryException deviceFailed(
-            long byteSize,
-            long rounded,
-            @Nullable SyncStream stream,
-            boolean isReserve,
-            @Nullable OutOfMemoryException cause) {
-        final String reason = "Failed to allocate memory for requested buffer of size " + rounded;
-        return outOfMemory(reason, byteSize, rounded, stream, isReserve, cause);
+            long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve, OutOfMemoryException cause) {
+        return lane.<OutOfMemoryException>locked(
+                () -> outOfMemory(deviceFailed(rounded), byteSize, rounded, stream, isReserve, cause));
+    }
+
+    private static String deviceFailed(long rounded) {
+        return "Failed to allocate memory for requested buffer of size " + rounded;
     }
 
     private OutOfMemoryException outOfMemory(

@@ -48,8 +48,7 @@ final class LaneReserves {
         try {
             address = lane.upstream.alloc(byteSize);
         } catch (OutOfMemoryException e) {
-            throw lane.<OutOfMemoryException>locked(
-                    () -> lane.report().deviceFailed(byteSize, byteSize, null, true, e));
+            throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
         }
         lanes.obtained(address, byteSize);
         if (!lane.isAligned(address)) {

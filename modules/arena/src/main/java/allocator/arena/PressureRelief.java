@@ -6,7 +6,6 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SyncStream;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,35 +35,48 @@ final class PressureRelief {
                 }
             }
         }
-        return afterShrink(byteSize, () -> own.allocate(byteSize, stream, requester), failure);
+        shrink(byteSize, failure);
+        try {
+            return own.allocate(byteSize, stream, requester);
+        } catch (AllocatorException e) {
+            throw failed(e, byteSize, failure);
+        }
     }
 
     /** Reserves after the main lane failed with {@code failure}. */
     long reserve(long byteSize, OutOfMemoryException failure) {
-        return afterShrink(byteSize, () -> lanes.main.reserve(byteSize), failure);
+        shrink(byteSize, failure);
+        try {
+            return lanes.main.reserve(byteSize);
+        } catch (AllocatorException e) {
+            throw failed(e, byteSize, failure);
+        }
     }
 
-    /** Shrinks all lanes if there are several, and repeats the request. */
-    private long afterShrink(long byteSize, LongSupplier request, OutOfMemoryException failure) {
+    /** Shrinks all lanes if there are several; otherwise the request has failed. */
+    private void shrink(long byteSize, OutOfMemoryException failure) {
         if (lanes.count() == 1) {
             lanes.requestFailed();
             throw failure;
         }
         try {
             lanes.shrink();
-            return request.getAsLong();
-        } catch (OutOfMemoryException e) {
-            lanes.requestFailed();
-            throw ofAllLanes(e, byteSize);
         } catch (AllocatorException e) {
-            lanes.requestFailed();
-            failure.addSuppressed(e);
-            throw failure;
+            throw failed(e, byteSize, failure);
         }
     }
 
+    private OutOfMemoryException failed(AllocatorException e, long byteSize, OutOfMemoryException failure) {
+        lanes.requestFailed();
+        if (e instanceof OutOfMemoryException again) {
+            return ofAllLanes(again, byteSize);
+        }
+        failure.addSuppressed(e);
+        return failure;
+    }
+
     /** Returns a failure with the numbers of all lanes. */
-    private OutOfMemoryException ofAllLanes(OutOfMemoryException failure, long byteSize) {
+    OutOfMemoryException ofAllLanes(OutOfMemoryException failure, long byteSize) {
         final AllocatorStats stats = totals.stats();
         final Shortage shortage = new Shortage(
                 info,

@@ -6,8 +6,26 @@ import allocator.testkit.SmallStack;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A program whose first calls of an arena are made where the Java heap or the stack ends. It is run in its own JVM. */
+/**
+ * A program whose first calls of an arena are made where the Java heap or the stack ends, or which loads classes. It is
+ * run in its own JVM.
+ */
 final class FirstUse {
+    /** Every call of {@link #use}. */
+    private static final List<String> CALLS = List.of(
+            "reserve",
+            "alloc",
+            "shrink",
+            "invalid size",
+            "too large",
+            "double free",
+            "interior free",
+            "foreign free",
+            "no memory",
+            "no memory to reserve",
+            "closed");
+
+    private static final long MEMORY = 1L << 30;
     private static final int MOST_LEFT = 200_000;
     private static final int STEP = 1500;
 
@@ -19,6 +37,11 @@ final class FirstUse {
 
     public static void main(String[] args) {
         final BfcArena arena = arena();
+        if (args[0].equals("classes")) {
+            Begun.now();
+            CALLS.forEach(call -> use(arena, call));
+            return;
+        }
         if (args[0].equals("heap")) {
             useWithLittleHeap(arena, args[1]);
         } else {
@@ -33,7 +56,7 @@ final class FirstUse {
     }
 
     private static BfcArena arena() {
-        return new BfcArena(new FakeDevice(), ArenaConfig.DEFAULT);
+        return new BfcArena(new FakeDevice().capacity(MEMORY), ArenaConfig.DEFAULT);
     }
 
     private static void useWithLittleHeap(BfcArena arena, String call) {
@@ -72,12 +95,22 @@ final class FirstUse {
                 arena.free(block);
                 reject(() -> arena.free(block));
             }
+            case "interior free" -> {
+                final long block = arena.alloc(5000);
+                reject(() -> arena.free(block + 1));
+                arena.free(block);
+            }
+            case "foreign free" -> reject(() -> arena.free(1));
+            case "no memory" -> reject(() -> arena.alloc(MEMORY + 1));
+            case "no memory to reserve" -> reject(() -> arena.reserve(MEMORY + 1));
             case "closed" -> {
                 final BfcArena closed = arena();
                 closed.close();
                 reject(() -> closed.alloc(1));
             }
-            default -> reject(() -> arena.alloc(-1));
+            case "too large" -> reject(() -> arena.alloc(Long.MAX_VALUE));
+            case "invalid size" -> reject(() -> arena.alloc(-1));
+            default -> throw new IllegalArgumentException(call);
         }
     }
 
@@ -87,5 +120,12 @@ final class FirstUse {
         } catch (AllocatorException e) {
             // As it must be.
         }
+    }
+
+    /** A class whose loading is seen in the log of loaded classes. */
+    static final class Begun {
+        private Begun() {}
+
+        private static void now() {}
     }
 }

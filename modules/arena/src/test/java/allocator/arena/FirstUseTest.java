@@ -1,20 +1,43 @@
 package allocator.arena;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.FieldSource;
 
 /** The Java heap or the stack ends at the first use of an arena in a process: it can be used later. */
 class FirstUseTest {
+    /** The calls that differ in what they need: each is tried in JVMs of its own, which takes seconds. */
+    static final List<String> CALLS =
+            List.of("reserve", "alloc", "shrink", "invalid size", "double free", "no memory", "closed");
+
     @ParameterizedTest
-    @ValueSource(strings = {"reserve", "alloc", "shrink", "invalid size", "double free", "closed"})
+    @FieldSource("CALLS")
     void aCallCanBeRepeatedAfterTheHeapHasEndedInItsFirstUse(String call) throws Exception {
         OwnJvm.run(FirstUse.class, List.of("-Xmx20m", "-XX:+UseSerialGC"), "heap", call);
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"reserve", "alloc", "shrink", "invalid size", "double free", "closed"})
+    @FieldSource("CALLS")
     void norIsTheEndOfTheStackForLong(String call) throws Exception {
         OwnJvm.run(FirstUse.class, List.of("-Xmx64m", "-XX:+UseSerialGC"), "stack", call);
+    }
+
+    @Test
+    void noCallLoadsAClassAfterTheFirstArenaWasCreated(@TempDir Path folder) throws Exception {
+        final Path log = folder.resolve("classes.log");
+        OwnJvm.run(FirstUse.class, List.of("-Xlog:class+load:file=" + log), "classes");
+        final List<String> afterwards = Files.readAllLines(log).stream()
+                .dropWhile(line -> !line.contains("FirstUse$Begun"))
+                .toList();
+        assertThat(afterwards).isNotEmpty();
+        assertThat(afterwards)
+                .noneMatch(
+                        line -> line.matches(".* allocator\\.(arena|provider|spi)\\..*") && !line.contains("FirstUse"));
     }
 }

@@ -11,7 +11,9 @@ import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SpiLevel;
+import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * Runs every kind of call once on an allocator without memory, before the first real one is used.
@@ -69,6 +71,15 @@ public final class Rehearsal {
         } catch (AllocatorException e) {
             // As it must be.
         }
+    }
+
+    /**
+     * Creates an exception, and does not throw it.
+     *
+     * @param failure creates it
+     */
+    public static void create(Supplier<? extends Throwable> failure) {
+        Objects.requireNonNull(failure.get());
     }
 
     /** Returns addresses, and has no memory. */
