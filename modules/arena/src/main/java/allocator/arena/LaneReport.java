@@ -5,6 +5,7 @@ import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Counters;
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -117,8 +118,14 @@ final class LaneReport {
     /** Returns the exception for a request that the device could not satisfy. Takes the lane's lock. */
     OutOfMemoryException deviceFailed(
             long byteSize, long rounded, @Nullable SyncStream stream, boolean isReserve, OutOfMemoryException cause) {
-        return lane.<OutOfMemoryException>locked(
-                () -> outOfMemory(deviceFailed(rounded), byteSize, rounded, stream, isReserve, cause));
+        StackReserve.touch();
+        lane.lock.lock();
+        try {
+            lane.begin();
+            return outOfMemory(deviceFailed(rounded), byteSize, rounded, stream, isReserve, cause);
+        } finally {
+            lane.lock.unlock();
+        }
     }
 
     private static String deviceFailed(long rounded) {
@@ -144,6 +151,16 @@ final class LaneReport {
                 cause == null ? OutOfMemoryException.UNKNOWN : cause.shortage().deviceFree());
         final String request = (isReserve ? "reserve of " : "allocation of ") + byteSize + " bytes (" + rounded
                 + " rounded) for " + (stream == null ? "no stream" : "stream " + stream.id()) + " failed";
-        return new OutOfMemoryException(reason, shortage, ArenaDump.of(snapshot(), request), cause);
+        return new OutOfMemoryException(reason, shortage, dump(request), cause);
+    }
+
+    /** Describes the lane, or returns an empty text where the Java heap or the stack ends. Under the lane's lock. */
+    private String dump(String request) {
+        try {
+            StackReserve.touch();
+            return ArenaDump.of(snapshot(), request);
+        } catch (VirtualMachineError | LinkageError e) {
+            return ""; // The caller learns that there is no memory. The lane repairs itself if need be.
+        }
     }
 }
