@@ -1,15 +1,17 @@
 package allocator.bench.compare;
 
 import java.io.IOException;
+import java.util.List;
 
 /** One side of a comparison: starts JVMs that measure cells. */
 interface Meter {
     /**
      * Starts a JVM that measures a cell; returns at once.
      *
+     * @param jvmOptions options of the JVM besides its own
      * @throws SideFailedException if it cannot be started
      */
-    Sampler open(Cell cell) throws SideFailedException, IOException;
+    Sampler open(Cell cell, List<String> jvmOptions) throws SideFailedException, IOException;
 
     /** A JVM with an allocator that is warmed up once and then measured window by window. Closing it ends the JVM. */
     interface Sampler extends AutoCloseable {

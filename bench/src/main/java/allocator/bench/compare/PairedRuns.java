@@ -13,7 +13,8 @@ import java.util.function.BooleanSupplier;
 /**
  * Rounds of paired measurements. Each round measures every cell that is undecided, with a new JVM of each side. The two
  * JVMs play windows in turn, and the first of two windows is each side's equally often; which side plays the very first
- * window is random in every other round and the opposite in the round after it.
+ * window is random in every other round and the opposite in the round after it. The two JVMs compile at the same
+ * thresholds, which are others in each pair.
  */
 final class PairedRuns {
     private static final long SEED = 1;
@@ -47,6 +48,7 @@ final class PairedRuns {
         cells.forEach(cell -> measured.put(cell, new Pairs()));
         final SplittableRandom random = new SplittableRandom(SEED);
         final List<Map.Entry<Cell, Pairs>> open = new ArrayList<>(measured.entrySet());
+        final CompileThresholds thresholds = new CompileThresholds(random.split());
         boolean isAFirst = false;
         for (int round = 1; !open.isEmpty(); round++) {
             isAFirst = round % 2 == 1 ? random.nextBoolean() : !isAFirst;
@@ -54,7 +56,7 @@ final class PairedRuns {
                 if (isTimeUp.getAsBoolean()) {
                     return measured;
                 }
-                measure(round, row.getKey(), isAFirst, row.getValue());
+                measure(round, row.getKey(), thresholds.draw(), isAFirst, row.getValue());
             }
             open.removeIf(row -> isDecided(row.getValue()));
         }
@@ -65,12 +67,12 @@ final class PairedRuns {
         return pairs.count() >= fewestPairs && pairs.verdict(threshold) != Verdict.UNDECIDED;
     }
 
-    private void measure(int round, Cell cell, boolean isAFirst, Pairs pairs)
+    private void measure(int round, Cell cell, List<String> jvmOptions, boolean isAFirst, Pairs pairs)
             throws SideFailedException, IOException, InterruptedException {
         final List<Double> windowsOfA = new ArrayList<>();
         final List<Double> windowsOfB = new ArrayList<>();
-        try (Meter.Sampler ofA = a.open(cell);
-                Meter.Sampler ofB = b.open(cell)) {
+        try (Meter.Sampler ofA = a.open(cell, jvmOptions);
+                Meter.Sampler ofB = b.open(cell, jvmOptions)) {
             ofA.awaitReady();
             ofB.awaitReady();
             for (int i = 0; i < WINDOWS; i++) {

@@ -28,7 +28,7 @@ final class SideClient implements Meter {
     /** Checks that the side knows the subject and the workload of each cell. */
     void requireKnown(List<Cell> cells) throws SideFailedException, IOException, InterruptedException {
         final SideProtocol.Offer offer;
-        try (SideProcess process = start(name, "list")) {
+        try (SideProcess process = start(name, List.of(), "list")) {
             offer = process.readOffer();
         }
         for (final Cell cell : cells) {
@@ -45,19 +45,20 @@ final class SideClient implements Meter {
     }
 
     @Override
-    public Sampler open(Cell cell) throws IOException {
+    public Sampler open(Cell cell, List<String> jvmOptions) throws IOException {
         return start(
                 name + ": " + cell.subjectText() + " under " + cell.workload(),
+                jvmOptions,
                 "measure",
                 cell.subject(),
                 cell.workload(),
                 String.valueOf(cell.threads()));
     }
 
-    private SideProcess start(String what, String... arguments) throws IOException {
+    private SideProcess start(String what, List<String> jvmOptions, String... arguments) throws IOException {
         final List<String> command = new ArrayList<>();
         command.add(tree.resolve("bench").resolve("side").toString());
         command.addAll(List.of(arguments));
-        return new SideProcess(what, command);
+        return new SideProcess(what, command, jvmOptions);
     }
 }

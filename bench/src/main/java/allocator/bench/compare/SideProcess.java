@@ -25,11 +25,17 @@ final class SideProcess implements Meter.Sampler {
      * Starts a process.
      *
      * @param what what it does, for messages
+     * @param jvmOptions options for its JVM, besides those that it has by itself
      */
-    SideProcess(String what, List<String> command) throws IOException {
+    SideProcess(String what, List<String> command, List<String> jvmOptions) throws IOException {
         this.what = what;
         errors = Files.createTempFile("side", ".log");
-        process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
+        final ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
+        if (!jvmOptions.isEmpty()) {
+            builder.environment()
+                    .merge("JAVA_TOOL_OPTIONS", String.join(" ", jvmOptions), (given, ours) -> given + " " + ours);
+        }
+        process = builder.start();
         output = process.inputReader();
         input = process.outputWriter();
         IN_FIVE_MINUTES.execute(process::destroyForcibly);

@@ -26,6 +26,7 @@ class PairedRunsTest {
     private final class FakeMeter implements Meter {
         private final String name;
         private final IntToDoubleFunction nanosOfJvm;
+        private final List<List<String>> options = new ArrayList<>();
         private int jvms;
 
         FakeMeter(String name, IntToDoubleFunction nanosOfJvm) {
@@ -34,7 +35,8 @@ class PairedRunsTest {
         }
 
         @Override
-        public Sampler open(Cell cell) {
+        public Sampler open(Cell cell, List<String> jvmOptions) {
+            options.add(jvmOptions);
             final double nanos = nanosOfJvm.applyAsDouble(jvms++);
             final Sampler sampler = new Sampler() {
                 private boolean isReady;
@@ -83,6 +85,16 @@ class PairedRunsTest {
         assertEquals(Verdict.PASS, verdict(measured));
         assertEquals(Ratio.FEWEST_PAIRS, a.jvms);
         assertEquals(Set.of(), open);
+    }
+
+    @Test
+    void theTwoJvmsOfAPairCompileAtThresholdsOfTheirOwn() throws Exception {
+        final FakeMeter b = new FakeMeter("B", jvm -> 100);
+        measure(b, CELL);
+
+        assertEquals(a.options, b.options);
+        assertEquals(a.jvms, new HashSet<>(a.options).size());
+        assertTrue(a.options.getFirst().getFirst().matches("-XX:Tier4InvocationThreshold=[0-9]+"), "" + a.options);
     }
 
     @Test
