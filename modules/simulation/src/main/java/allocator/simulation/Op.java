@@ -36,9 +36,11 @@ public record Op(Kind kind, int a, int b, Failpoint failpoint) {
         STATS,
         /** Frees all blocks. */
         RESET,
+        /** Gives a stream of the thread a lane of its own, as contention does. */
+        CONTEND,
         /** Opens a session, or an allocator of the thread. */
         OPEN,
-        /** Closes a session, or an allocator of the thread. */
+        /** Closes a session, an allocator of the thread, or the arena of all threads. */
         CLOSE,
         /** Runs a session. */
         RUN,

@@ -4,6 +4,7 @@ import static allocator.simulation.Op.Kind.ALLOC;
 import static allocator.simulation.Op.Kind.ALLOC_ON_STREAM;
 import static allocator.simulation.Op.Kind.CLOSE;
 import static allocator.simulation.Op.Kind.CLOSE_STREAM;
+import static allocator.simulation.Op.Kind.CONTEND;
 import static allocator.simulation.Op.Kind.END_RUN;
 import static allocator.simulation.Op.Kind.FREE;
 import static allocator.simulation.Op.Kind.OPEN;
@@ -62,7 +63,9 @@ public enum WorldType {
             WAIT,
             WAIT,
             SHRINK,
-            STATS);
+            STATS,
+            CONTEND,
+            CLOSE);
     private static final List<Op.Kind> OF_SHARED_BUMP = List.of(ALLOC, ALLOC, ALLOC, ALLOC, ALLOC, RESET, STATS);
     private static final List<Op.Kind> OF_PROVIDER =
             List.of(OPEN, CLOSE, ALLOC_ON_STREAM, ALLOC_ON_STREAM, FREE, END_RUN, CLOSE_STREAM, STATS);

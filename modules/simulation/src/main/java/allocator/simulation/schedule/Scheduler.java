@@ -23,6 +23,10 @@ public final class Scheduler {
 
     private final SplittableRandom random;
     private final int meanRun;
+
+    /** At one in so many switches the thread that stops does not go on for long; 0 for none. */
+    private final int pauseEvery;
+
     private final long mostSteps;
     private final List<Task> tasks = new ArrayList<>();
     private final IdentityHashMap<Object, Owner> monitors = new IdentityHashMap<>();
@@ -56,6 +60,8 @@ public final class Scheduler {
         this.mostSteps = mostSteps;
         final int[] means = {1, 3, 10, 40, 200};
         meanRun = means[random.nextInt(means.length)];
+        final int[] rates = {0, 0, 4, 16, 64};
+        pauseEvery = rates[random.nextInt(rates.length)];
     }
 
     /** Returns the scheduler if the product runs in one of its threads. */
@@ -228,7 +234,17 @@ public final class Scheduler {
         }
         if (--untilSwitch < 0) {
             untilSwitch = random.nextInt(2 * meanRun);
+            pauseSometimes();
             switchTo(choose(null));
+        }
+    }
+
+    /**
+     * Stops the running thread until others have made many steps: whole operations, in the middle of one of its own.
+     */
+    private void pauseSometimes() {
+        if (pauseEvery > 0 && random.nextInt(pauseEvery) == 0) {
+            running.pausedUntil = steps + random.nextInt(1 << random.nextInt(4, 14));
         }
     }
 
@@ -249,6 +265,9 @@ public final class Scheduler {
         if (++blockedInARow > MOST_BLOCKED) {
             throw new AssertionError("all threads wait");
         }
+        if (blockedInARow > tasks.size()) {
+            tasks.forEach(task -> task.pausedUntil = 0); // the others may wait for one that pauses
+        }
         final Task next = choose(running);
         switchTo(next == null ? running : next);
     }
@@ -263,15 +282,19 @@ public final class Scheduler {
         }
     }
 
-    /** Returns a thread that has not ended, other than one; {@code null} if there is none. */
+    /**
+     * Returns a thread that has not ended, other than one; {@code null} if there is none. One that pauses comes last.
+     */
     private Task choose(Task other) {
         final List<Task> ready = new ArrayList<>(tasks.size());
+        final List<Task> paused = new ArrayList<>(tasks.size());
         for (final Task task : tasks) {
             if (!task.hasEnded && task != other) {
-                ready.add(task);
+                (task.pausedUntil > steps ? paused : ready).add(task);
             }
         }
-        return ready.isEmpty() ? null : ready.get(random.nextInt(ready.size()));
+        final List<Task> candidates = ready.isEmpty() ? paused : ready;
+        return candidates.isEmpty() ? null : candidates.get(random.nextInt(candidates.size()));
     }
 
     /** Leaves a monitor, awaits a notification and enters the monitor again. */

@@ -3,6 +3,9 @@ package allocator.simulation.schedule;
 /** A simulated thread. */
 public final class Task {
     final Thread thread;
+    /** The step of the scheduler from which this thread may go on. */
+    long pausedUntil;
+
     boolean hasEnded;
 
     /** Whether the product runs, and not the model beside it. */

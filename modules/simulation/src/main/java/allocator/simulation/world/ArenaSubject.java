@@ -1,6 +1,7 @@
 package allocator.simulation.world;
 
 import allocator.arena.BfcArena;
+import allocator.arena.LaneAccess;
 import allocator.arena.bump.BumpAllocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.SyncStream;
@@ -18,6 +19,8 @@ interface ArenaSubject {
     void endRun(SyncStream stream);
 
     void releaseStream(SyncStream stream);
+
+    void leaveMainLane(SyncStream stream);
 
     void shrink();
 
@@ -56,6 +59,11 @@ interface ArenaSubject {
         @Override
         public void releaseStream(SyncStream stream) {
             arena.releaseStream(stream);
+        }
+
+        @Override
+        public void leaveMainLane(SyncStream stream) {
+            LaneAccess.leaveMainLane(arena, stream);
         }
 
         @Override
@@ -109,6 +117,9 @@ interface ArenaSubject {
         public void releaseStream(SyncStream stream) {
             allocator.releaseStream(stream);
         }
+
+        @Override
+        public void leaveMainLane(SyncStream stream) {}
 
         @Override
         public void shrink() {

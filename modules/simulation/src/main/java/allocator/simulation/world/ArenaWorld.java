@@ -18,30 +18,43 @@ import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
 
 /**
- * An arena on a simulated device, with streams. Each thread has two streams of its own; all threads free all blocks.
+ * An arena on a simulated device, with streams. Each thread has streams of its own; all threads free all blocks, and
+ * any of them may close the arena.
  */
 public final class ArenaWorld implements World {
-    private static final int STREAMS = 2;
+    private static final int MOST_STREAMS = 4;
 
     private final Model model = new Model();
     private final SimulatedDevice device;
     private final ArenaSubject subject;
     private final String description;
     private final int largest;
+
+    /** Streams of a thread. */
+    private final int streamsEach;
+
     private final Map<Integer, SimulatedStream> streams = new HashMap<>();
     private final Map<Integer, Long> seenFailures = new HashMap<>();
     private long failures;
+
+    /** Whether a program's operation has begun to close the arena. */
+    private boolean isClosing;
+
+    /** Whether such an operation has returned normally. */
+    private boolean isClosed;
 
     /** Where the stack or the heap ends in the first close. */
     private final Failpoint atClose;
 
     private ArenaWorld(SplittableRandom random, boolean isBump) {
         largest = 1 << random.nextInt(8, 18);
+        streamsEach = random.nextInt(4) > 0 ? 2 : MOST_STREAMS;
         final long limit = random.nextBoolean() ? 0 : 1L << random.nextInt(14, 20);
         final long capacity = random.nextInt(3) == 0 ? 1L << random.nextInt(14, 20) : Long.MAX_VALUE;
         final int[] rates = {0, 0, 0, 30, 8, 2};
@@ -57,7 +70,7 @@ public final class ArenaWorld implements World {
             description = config + ", " + device;
         } else {
             final ArenaConfig config = arenaConfig(random, limit);
-            subject = new ArenaSubject.Bfc(new BfcArena(device, config));
+            subject = new ArenaSubject.Bfc(new BfcArena(device.orderedByFlushes(streams.values()), config));
             description = config + ", " + device;
         }
         atClose = random.nextInt(3) > 0
@@ -142,22 +155,59 @@ public final class ArenaWorld implements World {
                     stream.close();
                 }
             }
-            case WAIT -> {
-                final SimulatedStream producer = stream(op.a() % 2, op.a() / 2);
-                attempt(() -> stream.waitFor(producer));
-            }
+            case WAIT -> await(stream, op.a());
             case SHRINK -> attempt(subject::shrink);
-            case STATS ->
-                attempt(() -> {
-                    final AllocatorStats stats = subject.stats();
-                    verifyFailures(thread, stats);
-                });
+            case STATS -> readStats(thread);
+            case CONTEND -> attempt(() -> subject.leaveMainLane(stream));
+            case CLOSE -> {
+                if (op.a() % 16 == 0 && op.failpoint() == Failpoint.NONE) {
+                    close();
+                } else {
+                    readStats(thread);
+                }
+            }
             default -> throw new IllegalArgumentException(op.toString());
         }
     }
 
-    private static int key(int thread, int choice) {
-        return thread * STREAMS + choice % STREAMS;
+    private int key(int thread, int choice) {
+        return thread * MOST_STREAMS + choice % streamsEach;
+    }
+
+    /** Makes a stream wait for another one, or for all of them. */
+    private void await(SimulatedStream stream, int choice) {
+        if (choice % 8 == 0) {
+            for (final SimulatedStream producer : List.copyOf(streams.values())) {
+                attempt(() -> stream.waitFor(producer));
+            }
+        } else {
+            final SimulatedStream producer = stream(choice % 4, choice / 4);
+            attempt(() -> stream.waitFor(producer));
+        }
+    }
+
+    private void readStats(int thread) {
+        attempt(() -> verifyFailures(thread, subject.stats()));
+    }
+
+    private void close() {
+        isClosing = true;
+        model.expectReturns(true);
+        try {
+            Scheduler.call(subject::close);
+        } catch (Throwable e) {
+            Model.requireSimulated(e, false);
+            return;
+        }
+        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the close");
+        isClosed = true;
+    }
+
+    /** Requires that a failure is simulated, or that of a call on a closed arena. */
+    private void requireExpected(Throwable e, boolean mayBeExhausted) {
+        if (!isClosing || !(e instanceof AllocatorClosedException)) {
+            Model.requireSimulated(e, mayBeExhausted);
+        }
     }
 
     private SimulatedStream stream(int thread, int choice) {
@@ -165,6 +215,7 @@ public final class ArenaWorld implements World {
     }
 
     private void allocate(long byteSize, SyncStream stream, LongSupplier allocation) {
+        final boolean wasClosed = isClosed;
         final long address;
         try {
             address = Scheduler.call(allocation);
@@ -173,10 +224,13 @@ public final class ArenaWorld implements World {
             Model.requireSimulated(e, device.mayFail());
             return;
         } catch (Throwable e) {
-            Model.requireSimulated(e, false);
+            requireExpected(e, false);
             return;
         }
-        model.allocated(address, byteSize, stream);
+        Model.require(!wasClosed, "a closed arena allocates");
+        if (!isClosing) {
+            model.allocated(address, byteSize, stream);
+        }
     }
 
     private void free(int choice) {
@@ -189,8 +243,14 @@ public final class ArenaWorld implements World {
         } catch (DeviceException e) {
             Model.requireSimulated(e, false); // the block is free, although the device has not taken its memory back
         } catch (Throwable e) {
-            Model.requireSimulated(e, false);
-            model.restore(block);
+            requireExpected(e, false);
+            if (isClosing) {
+                model.forgetFreed(block.address(), block.byteSize());
+            } else {
+                model.restore(block);
+            }
+        } finally {
+            model.endFree(block);
         }
     }
 
@@ -201,18 +261,18 @@ public final class ArenaWorld implements World {
             Scheduler.call(call);
             return true;
         } catch (Throwable e) {
-            Model.requireSimulated(e, false);
+            requireExpected(e, false);
             return !Model.isOfOwnCode(e);
         } finally {
             model.endEnd(stream);
         }
     }
 
-    private static void attempt(Runnable call) {
+    private void attempt(Runnable call) {
         try {
             Scheduler.call(call);
         } catch (Throwable e) {
-            Model.requireSimulated(e, false);
+            requireExpected(e, false);
         }
     }
 
@@ -228,6 +288,10 @@ public final class ArenaWorld implements World {
     public void finish() {
         model.requireNoViolation();
         device.repair();
+        if (isClosing) {
+            endClose();
+            return;
+        }
         verify();
         if (atClose == Failpoint.NONE || isOpenAfterFailure()) {
             verify();
@@ -240,6 +304,13 @@ public final class ArenaWorld implements World {
         subject.close();
         model.requireNoViolation();
         Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the close");
+    }
+
+    /** Closes once more, as the first close may have failed. */
+    private void endClose() {
+        subject.close();
+        model.requireNoViolation();
+        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the last close");
     }
 
     private void verify() {

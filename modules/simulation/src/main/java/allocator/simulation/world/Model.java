@@ -5,6 +5,7 @@ import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -21,7 +22,14 @@ final class Model {
     record Block(long address, long byteSize, SyncStream stream) {}
 
     /** Memory that was freed and that its stream may still use, up to a sync id. */
-    private record Freed(long address, long byteSize, SyncStream stream, long stamp) {}
+    private record Freed(long address, long byteSize, SyncStream stream, long stamp, long time) {
+        boolean overlaps(long start, long end) {
+            return address < end && start < address + byteSize;
+        }
+    }
+
+    /** Counts the blocks freed in all programs: what matters is what came before what. */
+    private static long clock;
 
     private final TreeMap<Long, Block> live = new TreeMap<>();
     private final List<Freed> freed = new ArrayList<>();
@@ -36,6 +44,9 @@ final class Model {
     private long allocs;
     private AssertionError violation;
     private boolean expectsReturns;
+
+    /** Blocks whose free has not returned: a close may come before it. */
+    private final Set<Block> leaving = new HashSet<>();
 
     static void require(boolean holds, String violation) {
         if (!holds) {
@@ -87,7 +98,7 @@ final class Model {
         require(address != 0 && (address & 255) == 0, "the address 0x" + Long.toHexString(address) + " is not aligned");
         enter(new Block(address, byteSize, stream));
         for (final Freed range : freed) {
-            if (range.address < address + byteSize && address < range.address + range.byteSize) {
+            if (range.overlaps(address, address + byteSize)) {
                 requireOrdered(range, stream);
             }
         }
@@ -123,12 +134,43 @@ final class Model {
         }
     }
 
+    /** Requires that no work uses memory that goes back to the device, as its stream has been waited for. */
+    void requireNoneInUse(long address, long byteSize, Collection<SimulatedStream> streams) {
+        for (final Freed range : freed) {
+            if (range.overlaps(address, address + byteSize)
+                    && !isUnbound(range.stream)
+                    && !isLeaving(range)
+                    && streams.stream().noneMatch(stream -> isDone(range, stream))) {
+                violate("memory that stream " + range.stream.id() + " may still use goes back to the device");
+            }
+        }
+    }
+
+    /** Returns whether a stream was flushed that frees a range or has waited for the one that does. */
+    private static boolean isDone(Freed range, SimulatedStream stream) {
+        return stream.isFlushedSince(range.time)
+                && (stream.equals(range.stream) || stream.lastWaitedSyncId(range.stream) > range.stamp);
+    }
+
+    private boolean isLeaving(Freed range) {
+        return leaving.stream().anyMatch(block -> range.overlaps(block.address, block.address + block.byteSize));
+    }
+
+    private boolean isUnbound(SyncStream stream) {
+        return closed.contains(stream) || ending.containsKey(stream.id());
+    }
+
     /** Fails. As the product may catch what a device or a provider throws, {@link #requireNoViolation} fails again. */
     void violate(String what) {
         if (violation == null) {
             violation = new AssertionError(what);
         }
         throw violation;
+    }
+
+    /** Returns the time, which passes when a block is freed. */
+    static long now() {
+        return clock;
     }
 
     /** Fails if there was a violation in a call by the product. */
@@ -152,8 +194,10 @@ final class Model {
     /** Removes a block that is about to be freed, and whose stream may still use its memory. */
     void removeFreed(Block block) {
         remove(block);
-        if (block.stream != null && !closed.contains(block.stream) && !ending.containsKey(block.stream.id())) {
-            freed.add(new Freed(block.address, block.byteSize, block.stream, block.stream.syncId()));
+        if (block.stream != null && !isUnbound(block.stream)) {
+            leaving.add(block);
+            clock++;
+            freed.add(new Freed(block.address, block.byteSize, block.stream, block.stream.syncId(), clock));
         }
     }
 
@@ -161,6 +205,11 @@ final class Model {
     void remove(Block block) {
         require(live.remove(block.address) != null, "a block is freed twice at 0x" + Long.toHexString(block.address));
         liveBytes -= block.byteSize;
+    }
+
+    /** Notes that the free of a block has returned or failed. */
+    void endFree(Block block) {
+        leaving.remove(block);
     }
 
     /** Enters a block again, of which the free has failed. */
@@ -201,6 +250,6 @@ final class Model {
 
     /** Forgets what was freed in memory that has gone back to the device. */
     void forgetFreed(long address, long byteSize) {
-        freed.removeIf(range -> range.address < address + byteSize && address < range.address + range.byteSize);
+        freed.removeIf(range -> range.overlaps(address, address + byteSize));
     }
 }

@@ -14,13 +14,16 @@ import allocator.simulation.world.OwnedBlocks.Owned;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
@@ -64,6 +67,10 @@ public final class RuntimeWorld implements World {
     /** Whether blocks are freed through other owners of the same instance, too. */
     private final boolean isMixed;
 
+    /** What {@link Environment#registerAllocator} has returned, and whether it is registered still. */
+    private final Map<ManagedAllocator, Boolean> registered = new HashMap<>();
+
+    private final boolean isFaulty;
     private final boolean mayFail;
     private final String description;
 
@@ -78,7 +85,8 @@ public final class RuntimeWorld implements World {
         final int[] rates = {0, 0, 0, 30, 8, 4};
         final int faultEvery = rates[random.nextInt(rates.length)];
         final long capacity = random.nextInt(4) == 0 ? 1L << random.nextInt(15, 20) : Long.MAX_VALUE;
-        mayFail = faultEvery > 0 || capacity < Long.MAX_VALUE;
+        isFaulty = faultEvery > 0;
+        mayFail = isFaulty || capacity < Long.MAX_VALUE;
         settings = Long.toString(1L << random.nextInt(8, 16));
         device = new SimulatedDevice(random.split(), model, capacity, Long.MAX_VALUE, 0);
         provider = new SimulatedProvider(device, model);
@@ -198,7 +206,9 @@ public final class RuntimeWorld implements World {
         try {
             address = Scheduler.call(allocation);
         } catch (AllocatorClosedException e) {
-            requireClosing(handle, e);
+            if (!registered.containsKey(owner)) {
+                requireClosing(handle, e);
+            }
             return;
         } catch (OutOfMemoryException e) {
             Model.requireSimulated(e, mayFail);
@@ -208,6 +218,7 @@ public final class RuntimeWorld implements World {
             return;
         }
         Model.require(!wasClosed, "a closed session allocates");
+        Model.require(registered.getOrDefault(owner, true), "an allocator that was unregistered allocates");
         owners.add(owner);
         blocks.allocated(address, byteSize, null, owner);
     }
@@ -231,6 +242,8 @@ public final class RuntimeWorld implements World {
                 }
                 try {
                     work(run.allocator(), op, byteSize, stream);
+                } catch (AllocatorClosedException e) {
+                    model.violate("the session of a run is gone: " + e);
                 } finally {
                     inUse.remove(stream);
                 }
@@ -239,6 +252,8 @@ public final class RuntimeWorld implements World {
             requireClosing(handle, e);
         } catch (OutOfMemoryException e) {
             Model.requireSimulated(e, mayFail);
+        } catch (InvalidOptionException e) {
+            Model.require(!registered.isEmpty(), "an open session has no arena to shrink: " + e);
         } catch (Throwable e) {
             Model.requireSimulated(e, false);
         }
@@ -274,20 +289,40 @@ public final class RuntimeWorld implements World {
     private void replace(Op op) {
         try {
             Scheduler.call(() -> {
-                if (op.a() % 3 == 0) {
-                    environment.releaseSharedAllocator(LOCATION);
-                } else {
-                    environment.createSharedAllocator(providerDevice, SimulatedDevice.INFO, AllocatorOptions.EMPTY);
+                switch (op.a() % 6) {
+                    case 0, 1 -> environment.releaseSharedAllocator(LOCATION);
+                    case 2 -> register();
+                    case 3, 4 -> unregister();
+                    default ->
+                        environment.createSharedAllocator(providerDevice, SimulatedDevice.INFO, AllocatorOptions.EMPTY);
                 }
             });
         } catch (IllegalStateException e) {
             Model.require(
                     Model.isSimulated(e)
-                            || environment.sharedAllocator(LOCATION).isEmpty(),
+                            || environment.sharedAllocator(LOCATION).isEmpty()
+                            || registered.containsValue(true),
                     "no replacement: " + e);
         } catch (Throwable e) {
             Model.requireSimulated(e, mayFail);
         }
+    }
+
+    /** Registers the device itself, unless its calls fail: what it does not take back then is the application's. */
+    private void register() {
+        if (!isFaulty) {
+            registered.put(environment.registerAllocator(device), true);
+        }
+    }
+
+    private void unregister() {
+        final ManagedAllocator shared = environment.sharedAllocator(LOCATION).orElse(null);
+        try {
+            environment.unregisterAllocator(LOCATION);
+        } catch (IllegalStateException e) {
+            return; // none is registered, or it is in use
+        }
+        registered.computeIfPresent(shared, (allocator, isRegistered) -> false);
     }
 
     private void inSession(Handle handle, Runnable inSession, Runnable inEnvironment) {
@@ -296,7 +331,7 @@ public final class RuntimeWorld implements World {
         } catch (AllocatorClosedException e) {
             requireClosing(handle, e);
         } catch (UnsupportedMemoryException e) {
-            Model.require(handle == null, "an open session has no arena: " + e);
+            Model.require(handle == null || !registered.isEmpty(), "an open session has no arena: " + e);
         } catch (Throwable e) {
             Model.requireSimulated(e, false);
         }

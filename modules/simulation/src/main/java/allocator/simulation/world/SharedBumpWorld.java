@@ -71,6 +71,10 @@ public final class SharedBumpWorld implements World {
         Model.require(
                 arena.stats().bytesHeld() <= device.bytesOut(),
                 device.bytesOut() + " bytes are out, not as in " + arena.stats());
+        final Model current = generations.getOrDefault(arena.generation(), new Model());
+        Model.require(
+                arena.stats().requestedBytes() >= current.liveBytes(),
+                current.liveBytes() + " bytes are live, not as in " + arena.stats());
         arena.reset();
         Model.require(arena.stats().bytesInUse() == 0, "nothing is live, not as in " + arena.stats());
         arena.close();

@@ -14,6 +14,7 @@ import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SpiLevel;
+import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -41,6 +42,9 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
 
     /** Whether memory is taken back by the free that throws a {@link DeviceException}, rather than unreturned. */
     private boolean isAllocator;
+
+    /** The streams whose flushes order memory that comes back; null if other means do. */
+    private Collection<SimulatedStream> flushedStreams;
 
     /** One of so many calls fails; 0 if none does. */
     private int faultEvery;
@@ -71,6 +75,12 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
      */
     SimulatedDevice asAllocator() {
         isAllocator = true;
+        return this;
+    }
+
+    /** Requires that the work of streams in memory that comes back has been waited for by flushes of these. */
+    SimulatedDevice orderedByFlushes(Collection<SimulatedStream> streams) {
+        flushedStreams = streams;
         return this;
     }
 
@@ -146,6 +156,9 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
     private void giveBack(long address) {
         if (!out.containsKey(address) || unreturned.contains(address)) {
             throw new ForeignAddressException(address, "the simulated device has not handed it out");
+        }
+        if (flushedStreams != null) {
+            model.requireNoneInUse(address, out.get(address), flushedStreams);
         }
         DeviceException failure = null;
         try {

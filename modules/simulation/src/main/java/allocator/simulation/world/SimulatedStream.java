@@ -1,11 +1,15 @@
 package allocator.simulation.world;
 
+import allocator.simulation.schedule.Points;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 
 /** A stream whose waits are known to the model by its sync ids alone. */
 class SimulatedStream extends SyncStream {
     private final Runnable deviceCall;
+
+    /** When this stream was flushed last, in what {@link Model#now} counts. */
+    private long flushed;
 
     SimulatedStream() {
         this(() -> {});
@@ -53,8 +57,17 @@ class SimulatedStream extends SyncStream {
         };
     }
 
+    /** Returns whether the work queued before a time is done, as a flush that began later has waited for it. */
+    boolean isFlushedSince(long time) {
+        return time <= flushed;
+    }
+
     @Override
-    public void flush() {}
+    public void flush() {
+        final long begun = Model.now();
+        Points.access();
+        flushed = Math.max(flushed, begun);
+    }
 
     @Override
     public void onSessionRunEnd() {}

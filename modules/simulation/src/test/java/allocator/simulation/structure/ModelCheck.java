@@ -5,8 +5,8 @@ import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.f
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 
 /**
- * Runs random programs of two threads on one structure, each under many schedules, and requires that every result is
- * one that a sequential run can have. The system properties {@code allocator.modelcheck.programs} and
+ * Runs random programs of two or three threads on one structure, each under many schedules, and requires that every
+ * result is one that a sequential run can have. The system properties {@code allocator.modelcheck.programs} and
  * {@code allocator.modelcheck.schedules} set how many.
  */
 public final class ModelCheck {
@@ -24,7 +24,16 @@ public final class ModelCheck {
      * @param structure a class whose constructor makes the structure and whose marked methods operate on it
      */
     public static void check(Class<?> structure) {
-        check(structure, SCHEDULES);
+        check(structure, 2, 3, SCHEDULES);
+    }
+
+    /**
+     * Checks a structure of which three threads have different parts at one time, with two operations each.
+     *
+     * @param structure a class as for {@link #check(Class)}
+     */
+    public static void checkThree(Class<?> structure) {
+        check(structure, 3, 2, SCHEDULES);
     }
 
     /**
@@ -34,16 +43,16 @@ public final class ModelCheck {
      * @param guarded packages or classes whose methods are called under a lock of the structure, one step each
      */
     public static void checkParts(Class<?> structure, String... guarded) {
-        check(structure, SCHEDULES / 5, guarded);
+        check(structure, 2, 3, SCHEDULES / 5, guarded);
     }
 
-    private static void check(Class<?> structure, int schedules, String... guarded) {
+    private static void check(Class<?> structure, int threads, int operations, int schedules, String... guarded) {
         final ModelCheckingOptions options = new ModelCheckingOptions()
                 .iterations(PROGRAMS)
                 .invocationsPerIteration(schedules)
-                .threads(2)
+                .threads(threads)
                 .actorsBefore(1)
-                .actorsPerThread(3)
+                .actorsPerThread(operations)
                 .actorsAfter(1)
                 .loopBound(MOST_REPETITIONS)
                 .recursionBound(MOST_REPETITIONS)

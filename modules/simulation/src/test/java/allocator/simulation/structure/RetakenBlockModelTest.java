@@ -1,0 +1,73 @@
+package allocator.simulation.structure;
+
+import allocator.provider.support.BlockLedger;
+import allocator.spi.DeviceException;
+import allocator.testkit.FakeDevice;
+import java.util.Iterator;
+import java.util.TreeSet;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** A device that takes memory back and then throws, and whose memory is handed out again. */
+public class RetakenBlockModelTest {
+    private static final int BLOCK = ReusingDevice.BLOCK;
+    private static final int MOST_BLOCKS = 9;
+
+    private final BlockLedger ledger = new BlockLedger(FakeDevice.INFO);
+
+    private final ReusingDevice device = new ReusingDevice(MOST_BLOCKS);
+
+    /** Guarded by itself. */
+    private final TreeSet<Long> live = new TreeSet<>();
+
+    @Operation
+    public void allocate() {
+        final long address = ledger.allocate(BLOCK, device::alloc);
+        synchronized (live) {
+            if (!live.add(address)) {
+                throw new AssertionError(address + " is allocated twice");
+            }
+        }
+    }
+
+    @Operation
+    public void free() {
+        final Long address = anyLive();
+        if (address == null) {
+            return;
+        }
+        try {
+            ledger.free(address, (block, byteSize) -> {
+                device.free(block);
+                throw new IllegalStateException("after the memory was taken back");
+            });
+        } catch (DeviceException e) {
+            // As it must be.
+        }
+    }
+
+    private @Nullable Long anyLive() {
+        synchronized (live) {
+            final Iterator<Long> addresses = live.iterator();
+            if (!addresses.hasNext()) {
+                return null;
+            }
+            final Long address = addresses.next();
+            addresses.remove();
+            return address;
+        }
+    }
+
+    @Operation
+    public void returnAgain() {
+        for (long block = 1; block <= MOST_BLOCKS; block++) {
+            ledger.returnAgain(block * BLOCK, (address, byteSize) -> device.free(address));
+        }
+    }
+
+    @Test
+    void memoryThatIsAllocatedAgainIsNotReturnedAgain() {
+        ModelCheck.check(RetakenBlockModelTest.class);
+    }
+}
