@@ -10,7 +10,10 @@ import allocator.cuda.memory.PoolSettings;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -45,5 +48,17 @@ final class PoolFactory extends CudaEpFactory {
         final AllocatorOptions effective = options.resolve(KEYS);
         return sharedUnlessExclusive(
                 options, info, () -> DriverPool.create(device, PoolSettings.from(options), effective));
+    }
+
+    /** Returns settings of a pool with a limit, {@code 0} for none. */
+    static AllocatorOptions options(SplittableRandom random, long limit) {
+        final Map<String, String> settings = new HashMap<>();
+        if (limit > 0) {
+            settings.put("arena.max_mem", Long.toString(limit));
+        }
+        if (random.nextBoolean()) {
+            settings.put(PoolSettings.RELEASE_THRESHOLD.name(), "0");
+        }
+        return AllocatorOptions.of(settings);
     }
 }

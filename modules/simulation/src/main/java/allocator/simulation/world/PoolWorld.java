@@ -3,7 +3,6 @@ package allocator.simulation.world;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaMemoryUsage;
 import allocator.cuda.memory.CudaSyncStream;
-import allocator.cuda.memory.PoolSettings;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.simulation.Op;
 import allocator.simulation.World;
@@ -103,7 +102,7 @@ public final class PoolWorld implements World {
         final List<MemoryInfo> memories =
                 factory.discoverDevices().devices().getFirst().memoryInfos();
         memory = memories.getFirst();
-        options = options(random, limit);
+        options = PoolFactory.options(random, limit);
         for (final MemoryInfo info : memories) {
             shared.add(new User(
                     factory.createAllocator(info, info.equals(memory) ? options : AllocatorOptions.EMPTY), -1));
@@ -112,17 +111,6 @@ public final class PoolWorld implements World {
         driver.failEvery(faultEvery);
         description = options + ", " + capacity + " bytes, sizes up to " + largest + ", a fault in " + faultEvery
                 + " calls, progress in " + progressEvery;
-    }
-
-    private static AllocatorOptions options(SplittableRandom random, long limit) {
-        final Map<String, String> settings = new HashMap<>();
-        if (limit > 0) {
-            settings.put("arena.max_mem", Long.toString(limit));
-        }
-        if (random.nextBoolean()) {
-            settings.put(PoolSettings.RELEASE_THRESHOLD.name(), "0");
-        }
-        return AllocatorOptions.of(settings);
     }
 
     @Override

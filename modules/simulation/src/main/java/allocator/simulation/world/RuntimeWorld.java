@@ -322,7 +322,12 @@ public final class RuntimeWorld implements World {
         } catch (IllegalStateException e) {
             return; // none is registered, or it is in use
         }
-        registered.computeIfPresent(shared, (allocator, isRegistered) -> false);
+        if (registered.containsKey(shared)) {
+            registered.put(shared, false);
+            Model.require(
+                    blocks.matching((block, owner) -> owner.equals(shared)).isEmpty(),
+                    "an allocator was unregistered that has live blocks");
+        }
     }
 
     private void inSession(Handle handle, Runnable inSession, Runnable inEnvironment) {
