@@ -149,7 +149,7 @@ public final class OutOfMemoryException extends AllocatorException {
     /**
      * Returns the allocator's state at the failure, in several lines for a person to read.
      *
-     * @return the dump, empty if the allocator has none
+     * @return the dump, empty if the allocator has none or had no room to make it
      */
     public String dump() {
         return dump;
