@@ -1,6 +1,5 @@
 package allocator.arena;
 
-import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -36,21 +35,14 @@ final class ArenaTotals {
 
     /** Returns what the report of each lane says, all of one moment. */
     private <T> List<T> ofEach(Function<LaneReport, T> query) {
-        StackReserve.touch();
-        final List<Lane> all = List.copyOf(lanes.all());
-        final List<T> results = new ArrayList<>(all.size());
-        int frozen = 0;
-        try {
-            for (; frozen < all.size(); frozen++) {
-                all.get(frozen).freeze();
+        return lanes.locked(all -> {
+            final List<T> results = new ArrayList<>(all.size());
+            for (final Lane lane : all) {
+                lane.begin();
+                results.add(query.apply(lane.report()));
             }
-            all.forEach(lane -> results.add(query.apply(lane.report())));
-        } finally {
-            while (frozen > 0) {
-                all.get(--frozen).unfreeze();
-            }
-        }
-        return results;
+            return results;
+        });
     }
 
     private AllocatorStats sumOf(List<AllocatorStats> each) {

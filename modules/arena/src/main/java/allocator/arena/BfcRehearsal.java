@@ -63,6 +63,6 @@ final class BfcRehearsal {
 
     private static InvalidFreeException diagnose(Lane lane, long address) {
         final Region region = Objects.requireNonNull(lane.regions.find(address));
-        return lane.<InvalidFreeException>locked(() -> ChunkFrees.diagnose(lane.placement, region, address, lane.info));
+        return lane.<InvalidFreeException>locked(() -> lane.report().invalidFree(region, address));
     }
 }

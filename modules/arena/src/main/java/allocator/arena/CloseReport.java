@@ -7,4 +7,12 @@ package allocator.arena;
  * @param liveBytes bytes that their callers had requested
  * @param bytesReturned bytes returned to the upstream allocator
  */
-public record CloseReport(long liveAllocations, long liveBytes, long bytesReturned) {}
+public record CloseReport(long liveAllocations, long liveBytes, long bytesReturned) {
+    /** Returns the sum of this report and another one. */
+    CloseReport plus(CloseReport other) {
+        return new CloseReport(
+                liveAllocations + other.liveAllocations,
+                liveBytes + other.liveBytes,
+                bytesReturned + other.bytesReturned);
+    }
+}

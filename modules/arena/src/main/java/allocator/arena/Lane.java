@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * A lane: regions, their chunks and one lock. A {@link BfcArena} has one or more.
  *
  * <p>A {@link Placement} decides which free chunk serves a request. This class is the path of every allocation and
- * free; {@link LaneGrowth} adds regions, {@link LaneReserves} allocates outside them, {@link LaneShrink} returns memory
- * and closes, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
+ * free; {@link LaneGrowth} adds regions, {@link LaneReserves} allocates outside them, {@link LaneShrink} returns
+ * memory, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
  *
  * <p><b>Locks.</b> {@link #lock} guards all state and is never held while the upstream allocator or a stream is called.
  * {@link Lanes#deviceLock}, taken first, admits one thread at a time to take memory from the device or to return it. A
@@ -192,7 +192,7 @@ final class Lane {
     private void freeChunk(Region region, long address) {
         final int chunk = placement.liveChunk(region, address);
         if (chunk == Region.NO_CHUNK) {
-            throw ChunkFrees.diagnose(placement, region, address, info);
+            throw report.invalidFree(region, address);
         }
         final long granules = placement.granules(region, chunk);
         final long requested = placement.requested(chunk);
@@ -305,21 +305,6 @@ final class Lane {
     /** Returns what describes this lane. */
     LaneReport report() {
         return report;
-    }
-
-    /** Prevents every change until {@link #unfreeze}, by a thread that has touched its stack. */
-    void freeze() {
-        lock.lock();
-        try {
-            begin();
-        } catch (Throwable e) {
-            lock.unlock();
-            throw e;
-        }
-    }
-
-    void unfreeze() {
-        lock.unlock();
     }
 
     /** Returns the failed requests that the statistics of this lane contain: the main lane's those of all. */

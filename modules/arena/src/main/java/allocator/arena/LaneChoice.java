@@ -111,8 +111,13 @@ final class LaneChoice {
         table = table.without(requester);
     }
 
-    /** Prevents further lanes. */
-    synchronized void close() {
+    /**
+     * Runs work during which no lane is added, and prevents further lanes.
+     *
+     * @param work closes the lanes; if it fails, further lanes are possible as before
+     */
+    synchronized void close(Runnable work) {
+        work.run();
         isClosed = true;
     }
 }

@@ -7,6 +7,10 @@ import allocator.arena.upstream.Counters;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SyncStream;
@@ -14,7 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Describes a lane: statistics, snapshot, sizes, bookkeeping, and the failure of a request. */
+/** Describes a lane: statistics, snapshot, sizes, bookkeeping, and the failure of a request or a free. */
 final class LaneReport {
     private final Lane lane;
     private final Placement placement;
@@ -162,5 +166,22 @@ final class LaneReport {
         } catch (VirtualMachineError | LinkageError e) {
             return ""; // The caller learns that there is no memory. The lane repairs itself if need be.
         }
+    }
+
+    /**
+     * Returns the exception for a free of an address in a region at which no live chunk starts. Under the lane's lock.
+     */
+    InvalidFreeException invalidFree(Region region, long address) {
+        final int chunk = placement.chunkContaining(region, address);
+        final long start = placement.address(region, chunk);
+        final String where = Granules.toBytes(placement.granules(region, chunk)) + " bytes at 0x"
+                + Long.toHexString(start) + " of " + lane.info;
+        if (placement.isLive(chunk)) {
+            return new InteriorAddressException(
+                    address, "it lies " + (address - start) + " bytes inside a live allocation of " + where);
+        }
+        return Granules.isWhole(address - region.base())
+                ? new DoubleFreeException(address, "it was freed already; it lies in a free chunk of " + where)
+                : new ForeignAddressException(address, "it was never allocated; it lies in a free chunk of " + where);
     }
 }

@@ -1,10 +1,8 @@
 package allocator.arena;
 
-import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.UpstreamReturns;
 import allocator.provider.support.Failures;
-import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
@@ -16,10 +14,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Returns memory of a lane to the upstream allocator: free regions at a shrink, everything at the close.
+ * Returns free regions of a lane to the upstream allocator.
  *
- * <p>A shrink notes the regions without chunks in use, waits without the lane's lock for the streams that own memory in
- * them, and then returns those of the regions in which nothing was freed in between.
+ * <p>It notes the regions without chunks in use, waits without the lane's lock for the streams that own memory in them,
+ * and then returns those of the regions in which nothing was freed in between.
  *
  * <p>Memory that cannot be returned stays counted as held, is not used again and is listed by snapshots; the next
  * shrink and the close try again. See {@link UpstreamReturns}.
@@ -94,7 +92,7 @@ final class LaneShrink {
     }
 
     /** Waits for a stream's work; a closed stream has none. */
-    private static void waitFor(SyncStream stream) {
+    static void waitFor(SyncStream stream) {
         try {
             stream.flush();
         } catch (IllegalStateException e) {
@@ -146,74 +144,5 @@ final class LaneShrink {
                 new ShrinkReport(released, regionsReleased, lane.counters.held(), lane.regions.count() - kept, kept));
         LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
         return report;
-    }
-
-    /**
-     * Closes the lane and returns everything, live or not. What the device fails to take back stays known: another call
-     * tries to return it again.
-     */
-    CloseReport close() {
-        StackReserve.touch();
-        lanes.lockDevice();
-        try {
-            final Map<Long, SyncStream> owners = new LinkedHashMap<>();
-            final Failures failures = new Failures();
-            final CloseReport report;
-            final LiveSizes all = new LiveSizes();
-            lane.lock.lock();
-            try {
-                if (lane.isClosed()) {
-                    report = new CloseReport(0, 0, lane.returns.heldBytes());
-                    all.ensureRoom(lane.returns.unreturned().count());
-                } else {
-                    report = prepareLeaving(owners, all);
-                    leaveAll();
-                }
-                all.putAll(lane.returns.unreturned());
-            } finally {
-                lane.lock.unlock();
-            }
-            owners.values().forEach(stream -> failures.run(() -> waitFor(stream)));
-            all.forEach((address, byteSize) -> failures.add(lane.returns.giveBack(address, false)));
-            failures.throwIfAny();
-            return report;
-        } finally {
-            lanes.deviceLock.unlock();
-        }
-    }
-
-    /**
-     * Makes room for {@link #leaveAll}, and reports what leaves.
-     *
-     * @param owners the streams to wait for are added to it
-     * @param all gets room for what is unreturned then
-     */
-    private CloseReport prepareLeaving(Map<Long, SyncStream> owners, LiveSizes all) {
-        lane.begin();
-        lane.placement.mergeCached();
-        long live = reserves().count();
-        for (final Region region : lane.regions.toList()) {
-            live += region.chunksInUse();
-            lane.placement.addOwners(region, owners);
-        }
-        lane.placement.step = Placement.WHOLE;
-        final int leaving = lane.regions.count() + reserves().count();
-        lane.returns.ensureRoom(leaving);
-        all.ensureRoom(lane.returns.unreturned().count() + leaving);
-        return new CloseReport(live, lane.counters.requested(), lane.counters.held());
-    }
-
-    /** Enters all memory held as unreturned, and closes the lane. Room has been made, so it cannot fail. */
-    private void leaveAll() {
-        for (int i = 0; i < lane.regions.count(); i++) {
-            final Region region = lane.regions.at(i);
-            lane.returns.leaves(region.base(), region.byteSize());
-        }
-        lane.returns.unreturned().putAll(reserves());
-        lane.markClosed();
-    }
-
-    private LiveSizes reserves() {
-        return lane.reserves.sizes();
     }
 }

@@ -2,13 +2,14 @@ package allocator.arena;
 
 import allocator.arena.upstream.HeldLimit;
 import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.ShrinkReport;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -124,37 +125,53 @@ final class Lanes {
     /** Shrinks all lanes and returns the sum of their reports; throws at the end if a lane fails. */
     ShrinkReport shrink() {
         final ShrinkReport[] sum = {new ShrinkReport(0, 0, 0, 0, 0)};
-        forEach(lane -> {
-            final ShrinkReport report = lane.shrink().shrink();
-            sum[0] = new ShrinkReport(
-                    sum[0].bytesReleased() + report.bytesReleased(),
-                    sum[0].regionsReleased() + report.regionsReleased(),
-                    sum[0].bytesHeld() + report.bytesHeld(),
-                    sum[0].regionsInUse() + report.regionsInUse(),
-                    sum[0].regionsKept() + report.regionsKept());
-        });
-        return sum[0];
-    }
-
-    /** Closes all lanes and returns the sum of their reports; throws at the end if a lane fails. */
-    CloseReport close() {
-        choice.close();
-        final CloseReport[] sum = {new CloseReport(0, 0, 0)};
-        forEach(lane -> {
-            final CloseReport report = lane.shrink().close();
-            sum[0] = new CloseReport(
-                    sum[0].liveAllocations() + report.liveAllocations(),
-                    sum[0].liveBytes() + report.liveBytes(),
-                    sum[0].bytesReturned() + report.bytesReturned());
-        });
-        return sum[0];
-    }
-
-    private void forEach(Consumer<Lane> action) {
         final Failures failures = new Failures();
         for (final Lane lane : all) {
-            failures.run(() -> action.accept(lane));
+            failures.run(() -> {
+                final ShrinkReport report = lane.shrink().shrink();
+                sum[0] = new ShrinkReport(
+                        sum[0].bytesReleased() + report.bytesReleased(),
+                        sum[0].regionsReleased() + report.regionsReleased(),
+                        sum[0].bytesHeld() + report.bytesHeld(),
+                        sum[0].regionsInUse() + report.regionsInUse(),
+                        sum[0].regionsKept() + report.regionsKept());
+            });
         }
         failures.throwIfAny();
+        return sum[0];
+    }
+
+    /** Runs work on all lanes, under the locks of all. It is to {@linkplain Lane#begin begin} with each. */
+    <T> T locked(Function<List<Lane>, T> work) {
+        StackReserve.touch();
+        final List<Lane> each = List.copyOf(all);
+        int locked = 0;
+        try {
+            for (; locked < each.size(); locked++) {
+                each.get(locked).lock.lock();
+            }
+            return work.apply(each);
+        } finally {
+            while (locked > 0) {
+                each.get(--locked).lock.unlock();
+            }
+        }
+    }
+
+    /**
+     * Closes all lanes; none, if the Java heap or the stack has no room for it. Returns everything, live or not, after
+     * the streams that own it are done. What the device fails to take back stays known: another call tries to return it
+     * again.
+     */
+    CloseReport close() {
+        StackReserve.touch();
+        lockDevice();
+        try {
+            final ArenaClose close = new ArenaClose();
+            choice.close(() -> locked(close::closeAll));
+            return close.giveBack();
+        } finally {
+            deviceLock.unlock();
+        }
     }
 }

@@ -7,11 +7,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A program for a JVM of its own: the Java heap is exhausted while an arena frees, or while it merges cached chunks. A
+ * A program for a JVM of its own: the Java heap is exhausted while an arena frees, merges cached chunks, or closes. A
  * call that fails changes nothing, and succeeds when there is heap again.
  */
 final class HeapExhaustion {
     private static final int BLOCKS = 20_000;
+    private static final int REGIONS = 4_000;
+    private static final int SPARE = 1 << 16;
     private static final long REGION = 2L * BLOCKS * Granules.BYTES;
 
     private HeapExhaustion() {}
@@ -29,6 +31,38 @@ final class HeapExhaustion {
         arena.shrink();
         if (arena.stats().bytesHeld() != 0) {
             throw new AssertionError(arena.stats());
+        }
+        closeWithoutHeap(policy);
+    }
+
+    /** The first lane has little to return and would close; the second needs room for each of its regions. */
+    private static void closeWithoutHeap(PlacementPolicy policy) {
+        final FakeDevice device = new FakeDevice();
+        final BfcArena arena = new BfcArena(
+                device, new ArenaConfig(ExtendStrategy.SAME_AS_REQUESTED, 1, 1, 1, 1, 0, policy, REGION, 0, false));
+        final FakeStream stream = new FakeStream();
+        final long inFirstLane = arena.alloc(1);
+        arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
+        final long[] inSecondLane = new long[REGIONS];
+        for (int i = 0; i < REGIONS; i++) {
+            inSecondLane[i] = arena.allocOnStream(1, stream);
+        }
+        byte[] spare = new byte[SPARE];
+        Object[] ballast = exhaustHeap();
+        spare = null; // room for the first lane, but not for the second
+        try {
+            arena.close();
+            throw new AssertionError("all lanes were closed without heap, beside " + ballast.length);
+        } catch (OutOfMemoryError _) {
+            ballast = null;
+        }
+        arena.free(inFirstLane);
+        arena.free(inSecondLane[0]);
+        arena.checkConsistency();
+        arena.lanes.choice.leaveMainLane(LaneChoice.requester()); // lanes can be added still
+        final CloseReport report = arena.close();
+        if (arena.laneCount() != 3 || report.liveAllocations() != REGIONS - 1 || device.liveBytes() != 0) {
+            throw new AssertionError(report + ", " + device.liveBytes() + " bytes out");
         }
     }
 

@@ -88,13 +88,13 @@ class LaneChoiceTest {
 
     /** Makes the other thread wait for the main lane with its request. */
     private long requestAndWait(Callable<Long> request) throws Exception {
-        arena.lanes.main.freeze();
+        arena.lanes.main.lock.lock();
         final Future<Long> address;
         try {
             address = requesting.submit(request);
             requesting.awaitParked();
         } finally {
-            arena.lanes.main.unfreeze();
+            arena.lanes.main.lock.unlock();
         }
         return address.get();
     }

@@ -178,9 +178,8 @@ public final class Environment implements AutoCloseable {
     private void end(Predicate<ManagedAllocator> which, Predicate<Session> dependent, String what, Cleanup cleanup) {
         final List<ManagedAllocator> ending =
                 shared.unreleased().stream().filter(which).toList();
-        boolean isRemoved = false;
         try {
-            ending.forEach(allocator -> allocator.lease().rejectAllocations());
+            ending.forEach(allocator -> allocator.lease().pauseAllocations());
             final List<String> users = new ArrayList<>();
             sessions.all().stream()
                     .filter(dependent)
@@ -192,12 +191,12 @@ public final class Environment implements AutoCloseable {
                 throw new StillInUseException(what, users);
             }
             shared.remove(ending);
-            isRemoved = true;
+            for (int i = 0; i < ending.size(); i++) { // without Java heap, so that it cannot fail
+                ending.get(i).lease().rejectAllocations();
+            }
         } finally {
-            if (!isRemoved) {
-                for (int i = 0; i < ending.size(); i++) {
-                    ending.get(i).lease().acceptAllocations();
-                }
+            for (int i = 0; i < ending.size(); i++) {
+                ending.get(i).lease().resumeAllocations();
             }
         }
         SharedAllocators.close(ending, cleanup);

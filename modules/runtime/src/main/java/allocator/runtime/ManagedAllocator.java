@@ -204,11 +204,17 @@ public final class ManagedAllocator implements Allocator {
     }
 
     private void enter() {
-        if (!lease.enter()) {
+        while (!lease.enter()) {
             synchronized (lease) {
                 lease.uncounted++;
             }
             settle();
+            requireOpen();
+        }
+    }
+
+    private void requireOpen() {
+        if (!lease.awaitDecision()) {
             throw closedException();
         }
     }
@@ -236,9 +242,7 @@ public final class ManagedAllocator implements Allocator {
     }
 
     private long withoutBytes(long byteSize) {
-        if (!lease.isOpen()) {
-            throw closedException();
-        }
+        requireOpen();
         if (byteSize < 0) {
             throw InvalidSizeException.negative(byteSize);
         }

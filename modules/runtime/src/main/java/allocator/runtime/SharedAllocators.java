@@ -339,8 +339,7 @@ final class SharedAllocators {
 
     /** Requires that nothing uses the allocator, since the application may destroy it afterwards. */
     private static void endRegistered(ManagedAllocator allocator, String what) {
-        boolean isEnded = false;
-        allocator.lease().rejectAllocations();
+        allocator.lease().pauseAllocations();
         try {
             final List<String> users = new ArrayList<>();
             allocator.describeLiveBlocks().ifPresent(users::add);
@@ -352,11 +351,8 @@ final class SharedAllocators {
                         "the registered allocator of " + allocator.info() + " cannot be " + what, users);
             }
             allocator.close();
-            isEnded = true;
         } finally {
-            if (!isEnded) {
-                allocator.lease().acceptAllocations();
-            }
+            allocator.lease().resumeAllocations();
         }
     }
 

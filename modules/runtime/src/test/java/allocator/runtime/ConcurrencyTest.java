@@ -1,12 +1,15 @@
 package allocator.runtime;
 
 import static allocator.testkit.FakeMemory.location;
+import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeFactory;
 import java.util.ArrayList;
@@ -200,6 +203,37 @@ class ConcurrencyTest {
             assertThat(cpu.references()).isZero();
         }
         assertThat(opened.get() + rejected.get()).isGreaterThanOrEqualTo(200);
+        environment.close();
+    }
+
+    /** A live block keeps the provider and the application's allocator: allocations never notice the attempts. */
+    @Test
+    void allocationsBesideRejectedUnregisteringsAreMade() throws Exception {
+        final ManagedAllocator own =
+                environment.registerAllocator(new FakeAllocator(memory("Cuda", DeviceType.GPU, 0, MemoryType.DEFAULT)));
+        final long block = own.alloc(1);
+        try (Session session = environment.openSession(
+                SessionOptions.builder().provider("Cuda").build())) {
+            final AtomicLong allocating = new AtomicLong(3);
+            all(false, 4, number -> {
+                if (number > 0) {
+                    try {
+                        for (int i = 0; i < 20_000; i++) {
+                            own.free(own.alloc(1));
+                        }
+                    } finally {
+                        allocating.decrementAndGet();
+                    }
+                }
+                while (number == 0 && allocating.get() > 0) {
+                    assertThatThrownBy(() -> environment.unregisterAllocator(GPU))
+                            .isInstanceOf(StillInUseException.class);
+                    assertThatThrownBy(environment::close).isInstanceOf(StillInUseException.class);
+                }
+            });
+            assertThat(session.isClosed()).isFalse();
+        }
+        own.free(block);
         environment.close();
     }
 }

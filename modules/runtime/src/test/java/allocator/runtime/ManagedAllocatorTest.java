@@ -28,6 +28,8 @@ import allocator.testkit.Faults;
 import allocator.testkit.HeapUse;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -329,11 +331,32 @@ class ManagedAllocatorTest {
         }
 
         @Test
-        void acceptingAgainUndoesTheRejection() {
-            allocator.lease().rejectAllocations();
-            allocator.lease().acceptAllocations();
-            allocator.free(allocator.alloc(1));
+        void aPausedAllocationWaitsAndIsMadeWhenAllocationsResume() throws Exception {
+            allocator.lease().pauseAllocations();
+            final Future<Long> block = startAllocation();
+            allocator.lease().resumeAllocations();
+            allocator.free(block.get());
             assertThat(releases).hasValue(0);
+        }
+
+        @Test
+        void aPausedAllocationIsRejectedIfTheOwnerCloses() throws Exception {
+            allocator.lease().pauseAllocations();
+            final Future<Long> block = startAllocation();
+            allocator.close();
+            assertThatThrownBy(block::get).hasCauseInstanceOf(AllocatorClosedException.class);
+            assertThat(releases).hasValue(1);
+        }
+
+        /** Starts an allocation by another thread, and returns when it waits. */
+        private Future<Long> startAllocation() throws InterruptedException {
+            final FutureTask<Long> task = new FutureTask<>(() -> allocator.alloc(1));
+            final Thread thread = Thread.ofPlatform().daemon().start(task);
+            while (thread.getState() != Thread.State.WAITING) {
+                assertThat(task.isDone()).isFalse();
+                Thread.sleep(1);
+            }
+            return task;
         }
 
         @Test

@@ -97,6 +97,7 @@ class ShrinkTargetTest {
         final RunOptions options = RunOptions.builder().shrink(list).build();
         assertThatThrownBy(() -> session.run(options, run -> {}))
                 .isInstanceOf(InvalidOptionException.class)
+                .hasMessageContaining("is not a list of devices on which the session has an arena of default memory. ")
                 .hasMessageContaining(
                         "Did not find an arena based allocator registered for device-id combination in the"
                                 + " memory arena shrink list: ")

@@ -15,4 +15,15 @@ public final class LaneAccess {
     public static void leaveMainLane(BfcArena arena, SyncStream stream) {
         arena.lanes.choice.leaveMainLane(LaneChoice.requester(stream));
     }
+
+    /**
+     * Returns whether all lanes are closed, or none.
+     *
+     * @param arena the arena
+     * @return false if some are
+     */
+    public static boolean isWhollyOpenOrClosed(BfcArena arena) {
+        return arena.lanes.locked(
+                each -> each.stream().map(Lane::isClosed).distinct().count() == 1);
+    }
 }

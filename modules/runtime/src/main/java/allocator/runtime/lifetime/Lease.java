@@ -11,7 +11,8 @@ import allocator.provider.support.StackReserve;
 public final class Lease extends LiveBlocks {
     /*
      * States: OPEN -> CLOSED (rejects allocations) -> DRAINING (released by the last free) -> RELEASED (the reference
-     * has one user less, the last of which returns it to the provider).
+     * has one user less, the last of which returns it to the provider). OPEN -> PAUSED (allocations wait) -> OPEN or a
+     * later state, while it is found out whether the lease may be closed.
      *
      * An allocation counts itself first and reads the state afterwards; closing sets the state first and reads the
      * count afterwards. So either the allocation sees the close and undoes its count, or the close sees the block. A
@@ -25,9 +26,10 @@ public final class Lease extends LiveBlocks {
      * object.
      */
     private static final int OPEN = 0;
-    private static final int CLOSED = 1;
-    private static final int DRAINING = 2;
-    private static final int RELEASED = 3;
+    private static final int PAUSED = 1;
+    private static final int CLOSED = 2;
+    private static final int DRAINING = 3;
+    private static final int RELEASED = 4;
 
     private volatile int state = OPEN;
     private final AllocatorReference reference;
@@ -56,8 +58,8 @@ public final class Lease extends LiveBlocks {
     /**
      * Counts a block to be allocated. If this method throws, nothing is counted.
      *
-     * @return whether it may be allocated; if not, the caller raises {@link #uncounted}, calls {@link #settle} and
-     *     fails
+     * @return whether it may be allocated; if not, the caller raises {@link #uncounted}, calls {@link #settle}, and
+     *     tries again or fails as {@link #awaitDecision} says
      */
     public boolean enter() {
         begin();
@@ -75,11 +77,25 @@ public final class Lease extends LiveBlocks {
     }
 
     /**
-     * Returns whether allocations are accepted.
+     * Waits while allocations are paused.
      *
-     * @return whether the lease is open
+     * @return whether allocations are accepted
      */
-    public boolean isOpen() {
+    public boolean awaitDecision() {
+        StackReserve.touch();
+        boolean isInterrupted = false;
+        synchronized (this) {
+            while (state == PAUSED) {
+                try {
+                    wait();
+                } catch (InterruptedException e) {
+                    isInterrupted = true;
+                }
+            }
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
+        }
         return state == OPEN;
     }
 
@@ -130,18 +146,35 @@ public final class Lease extends LiveBlocks {
 
     /** Rejects allocations from here on. */
     public void rejectAllocations() {
-        advance(OPEN, CLOSED);
-    }
-
-    /** Undoes {@link #rejectAllocations}. */
-    public void acceptAllocations() {
-        advance(CLOSED, OPEN);
-    }
-
-    private void advance(int from, int to) {
         synchronized (this) {
-            if (state == from) {
-                state = to;
+            if (state < CLOSED) {
+                state = CLOSED;
+                notifyAll();
+            }
+        }
+    }
+
+    /**
+     * Lets allocations wait until {@link #resumeAllocations}, {@link #rejectAllocations} or {@link #close}. One of them
+     * is to follow soon, without a call to a provider in between.
+     *
+     * @throws StackOverflowError if the thread has so little stack left that the following call might fail
+     */
+    public void pauseAllocations() {
+        StackReserve.touch();
+        synchronized (this) {
+            if (state == OPEN) {
+                state = PAUSED;
+            }
+        }
+    }
+
+    /** Undoes {@link #pauseAllocations}; does nothing after another call. */
+    public void resumeAllocations() {
+        synchronized (this) {
+            if (state == PAUSED) {
+                state = OPEN;
+                notifyAll();
             }
         }
     }
@@ -158,6 +191,7 @@ public final class Lease extends LiveBlocks {
         synchronized (this) {
             if (state < DRAINING) {
                 state = DRAINING;
+                notifyAll();
             }
         }
         settle();

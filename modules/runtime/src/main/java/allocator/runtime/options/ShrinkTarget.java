@@ -22,6 +22,8 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
             + Arrays.stream(DeviceType.values()).map(DeviceType::id).collect(Collectors.joining("|"))
             + ">[:<ordinal>] separated by ';'";
 
+    private static final String ARENAS = "a list of devices on which the session has an arena of default memory";
+
     /** ONNX Runtime reads a 16-bit number. */
     private static final int MAX_ORDINAL = Short.MAX_VALUE;
 
@@ -49,20 +51,20 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
     private static ShrinkTarget parseEntry(String text, String list) {
         final Matcher parts = ENTRY.matcher(text);
         if (!parts.matches() || !parts.group(3).isEmpty()) {
-            throw invalid(list, "Unsupported device id in the memory arena shrink list: " + text);
+            throw invalid(list, FORM, "Unsupported device id in the memory arena shrink list: " + text);
         }
         final String type = parts.group(1);
         final DeviceType deviceType = Arrays.stream(DeviceType.values())
                 .filter(candidate -> candidate.id().equals(type))
                 .findFirst()
-                .orElseThrow(
-                        () -> invalid(list, "Unsupported device specified in the memory arena shrink list: " + type));
+                .orElseThrow(() ->
+                        invalid(list, FORM, "Unsupported device specified in the memory arena shrink list: " + type));
         final String ordinal = parts.group(2);
         if (ordinal == null || ordinal.isEmpty()) {
             return new ShrinkTarget(deviceType, 0);
         }
         if (!ORDINAL.matcher(ordinal).matches() || Integer.parseInt(ordinal) > MAX_ORDINAL) {
-            throw invalid(list, "Unsupported device id in the memory arena shrink list: " + ordinal);
+            throw invalid(list, FORM, "Unsupported device id in the memory arena shrink list: " + ordinal);
         }
         return new ShrinkTarget(deviceType, Integer.parseInt(ordinal));
     }
@@ -90,6 +92,7 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
     public InvalidOptionException matchesNone(String list, List<MemoryInfo> arenas) {
         return invalid(
                 list,
+                ARENAS,
                 "Did not find an arena based allocator registered for device-id combination in the memory arena"
                         + " shrink list: " + this + "; there are: "
                         + (arenas.isEmpty()
@@ -97,8 +100,8 @@ public record ShrinkTarget(DeviceType deviceType, int ordinal) {
                                 : arenas.stream().map(MemoryInfo::toString).collect(Collectors.joining(", "))));
     }
 
-    private static InvalidOptionException invalid(String list, String reason) {
-        return new InvalidOptionException(RuntimeKeys.SHRINK, list, FORM + ". " + reason, OptionPlace.RUN.origin());
+    private static InvalidOptionException invalid(String list, String accepted, String reason) {
+        return new InvalidOptionException(RuntimeKeys.SHRINK, list, accepted + ". " + reason, OptionPlace.RUN.origin());
     }
 
     @Override

@@ -30,6 +30,9 @@ interface ArenaSubject {
 
     void close();
 
+    /** Returns whether a close that failed has closed all or nothing. */
+    boolean isWhollyOpenOrClosed();
+
     record Bfc(BfcArena arena) implements ArenaSubject {
         @Override
         public long alloc(long byteSize) {
@@ -85,6 +88,11 @@ interface ArenaSubject {
         public void close() {
             arena.close();
         }
+
+        @Override
+        public boolean isWhollyOpenOrClosed() {
+            return LaneAccess.isWhollyOpenOrClosed(arena);
+        }
     }
 
     record Bump(BumpAllocator allocator) implements ArenaSubject {
@@ -137,6 +145,11 @@ interface ArenaSubject {
         @Override
         public void close() {
             allocator.close();
+        }
+
+        @Override
+        public boolean isWhollyOpenOrClosed() {
+            return true;
         }
     }
 }

@@ -160,7 +160,7 @@ public final class ArenaWorld implements World {
             case STATS -> readStats(thread);
             case CONTEND -> attempt(() -> subject.leaveMainLane(stream));
             case CLOSE -> {
-                if (op.a() % 16 == 0 && op.failpoint() == Failpoint.NONE) {
+                if (op.a() % 16 == 0) {
                     close();
                 } else {
                     readStats(thread);
@@ -308,6 +308,7 @@ public final class ArenaWorld implements World {
 
     /** Closes once more, as the first close may have failed. */
     private void endClose() {
+        Model.require(subject.isWhollyOpenOrClosed(), "a close that failed has closed some lanes");
         subject.close();
         model.requireNoViolation();
         Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the last close");
@@ -337,6 +338,7 @@ public final class ArenaWorld implements World {
             task.end();
             model.expectReturns(false);
         }
+        Model.require(subject.isWhollyOpenOrClosed(), "a close that failed has closed some lanes");
         try {
             subject.shrink();
             return true;

@@ -1,0 +1,110 @@
+package allocator.arena;
+
+import allocator.arena.chunk.Placement;
+import allocator.arena.chunk.Region;
+import allocator.provider.support.Failures;
+import allocator.provider.support.LiveSizes;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The close of an arena: {@link #closeAll} closes all of its lanes or none, {@link #giveBack} returns their memory. */
+final class ArenaClose {
+    private final List<Leaving> leavings = new ArrayList<>();
+    private final Failures failures = new Failures();
+    private List<SyncStream> owners = List.of();
+    private CloseReport report = new CloseReport(0, 0, 0);
+
+    /**
+     * Closes lanes. If it throws, none is closed: nothing fails after room has been made in all of them. Under the
+     * device lock and the locks of the lanes.
+     */
+    boolean closeAll(List<Lane> lanes) {
+        final Map<Long, SyncStream> ownersById = new LinkedHashMap<>();
+        for (final Lane lane : lanes) {
+            final Leaving leaving = new Leaving(lane);
+            leavings.add(leaving);
+            report = report.plus(leaving.prepare(ownersById));
+        }
+        owners = List.copyOf(ownersById.values());
+        leavings.forEach(Leaving::leave);
+        return true;
+    }
+
+    /**
+     * Returns the memory of the lanes, after the streams that own it are done. What the upstream allocator does not
+     * take back stays known as unreturned. Under the device lock.
+     *
+     * @return what left
+     */
+    CloseReport giveBack() {
+        for (int i = 0; i < owners.size(); i++) { // without Java heap, which may have ended
+            try {
+                LaneShrink.waitFor(owners.get(i));
+            } catch (Throwable e) {
+                failures.add(e);
+            }
+        }
+        leavings.forEach(leaving -> failures.run(leaving::giveBack));
+        failures.throwIfAny();
+        return report;
+    }
+
+    /** What leaves a lane. */
+    private final class Leaving {
+        private final Lane lane;
+        private final LiveSizes sizes = new LiveSizes();
+
+        Leaving(Lane lane) {
+            this.lane = lane;
+        }
+
+        /**
+         * Makes room for {@link #leave}. Under the lane's lock.
+         *
+         * @param owners the streams to wait for are added to it
+         * @return what will leave; of a lane that is closed, what is still unreturned
+         */
+        CloseReport prepare(Map<Long, SyncStream> owners) {
+            if (lane.isClosed()) {
+                sizes.ensureRoom(lane.returns.unreturned().count());
+                return new CloseReport(0, 0, lane.returns.heldBytes());
+            }
+            lane.begin();
+            lane.placement.mergeCached();
+            long live = reserves().count();
+            for (final Region region : lane.regions.toList()) {
+                live += region.chunksInUse();
+                lane.placement.addOwners(region, owners);
+            }
+            lane.placement.step = Placement.WHOLE;
+            final int count = lane.regions.count() + reserves().count();
+            lane.returns.ensureRoom(count);
+            sizes.ensureRoom(lane.returns.unreturned().count() + count);
+            return new CloseReport(live, lane.counters.requested(), lane.counters.held());
+        }
+
+        /** Enters all memory held as unreturned, and closes the lane. Under the lane's lock, since {@link #prepare}. */
+        void leave() {
+            if (!lane.isClosed()) {
+                for (int i = 0; i < lane.regions.count(); i++) {
+                    final Region region = lane.regions.at(i);
+                    lane.returns.leaves(region.base(), region.byteSize());
+                }
+                lane.returns.unreturned().putAll(reserves());
+                lane.markClosed();
+            }
+            sizes.putAll(lane.returns.unreturned());
+        }
+
+        void giveBack() {
+            sizes.forEach((address, byteSize) -> failures.add(lane.returns.giveBack(address, false)));
+        }
+
+        private LiveSizes reserves() {
+            return lane.reserves.sizes();
+        }
+    }
+}
