@@ -14,15 +14,13 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -198,7 +196,7 @@ public final class Run implements Callable<Integer> {
         if (subjectNames.isEmpty()) {
             return isQuick ? SubjectType.FEW : SubjectType.USUAL;
         }
-        return parse(subjectNames, SubjectType::of);
+        return orWrong(() -> SubjectType.parse(subjectNames));
     }
 
     private List<String> workloads() {
@@ -208,28 +206,24 @@ public final class Run implements Callable<Integer> {
                             .toList()
                     : Workload.names();
         }
-        return parse(workloadNames, text -> {
-            Workload.requireKnown(text);
-            return text;
+        return orWrong(() -> {
+            workloadNames.forEach(Workload::requireKnown);
+            return workloadNames.stream().distinct().toList();
         });
     }
 
-    private <T> List<T> parse(List<String> texts, Function<String, T> parser) {
-        final Set<T> parsed = new LinkedHashSet<>();
-        for (final String text : texts) {
-            try {
-                parsed.add(parser.apply(text));
-            } catch (IllegalArgumentException e) {
-                throw wrong(String.valueOf(e.getMessage()));
-            }
+    private <T> T orWrong(Supplier<T> parser) {
+        try {
+            return parser.get();
+        } catch (IllegalArgumentException e) {
+            throw wrong(String.valueOf(e.getMessage()));
         }
-        return List.copyOf(parsed);
     }
 
     /** Those that can be opened here; of the others it is noted why not. */
     private List<SubjectType> usable(List<SubjectType> wanted) {
         for (final String text : libraries.keySet()) {
-            final SubjectType type = parse(List.of(text), SubjectType::of).getFirst();
+            final SubjectType type = orWrong(() -> SubjectType.of(text));
             if (!type.needsLibrary()) {
                 throw wrong(type + " takes no library");
             }

@@ -6,10 +6,11 @@ import allocator.bench.subject.Subject;
 import allocator.bench.subject.SubjectType;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
@@ -25,7 +26,7 @@ import picocli.CommandLine.Spec;
 
 /**
  * Opens subjects in turn, lets threads that come and go allocate, write and free, closes them, and goes on so for
- * minutes. Now and then it takes a sample of what the process has of memory and what lives on the Java heap.
+ * minutes. Now and then, when all is freed and closed, it takes a sample of what the process has of memory.
  */
 @Command(
         name = "bench/run soak",
@@ -34,7 +35,8 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         exitCodeOnExecutionException = 2,
         description = {
-            "Works for minutes and reports whether the process's memory and the Java heap stay as they are.",
+            "Works for minutes and reports whether memory stays as it is: resident, in use of malloc, on the Java heap.",
+            "glibc's malloc is set to keep little of what is freed; what it keeps is reported and not judged.",
             "Exit status: 0 if they do, 1 if not, 2 for an error."
         })
 public final class Soak implements Callable<Integer> {
@@ -60,13 +62,15 @@ public final class Soak implements Callable<Integer> {
     private List<String> subjectNames =
             SubjectType.OWN.stream().map(SubjectType::toString).toList();
 
-    private final List<Long> resident = new ArrayList<>();
-    private final List<Long> heap = new ArrayList<>();
+    private final Map<Source, List<Long>> samples = new EnumMap<>(Source.class);
     private final PrintStream out;
     private long lives;
 
     private Soak(PrintStream out) {
         this.out = out;
+        for (final Source source : Source.values()) {
+            samples.put(source, new ArrayList<>());
+        }
     }
 
     /** Works and returns the exit status. */
@@ -89,16 +93,12 @@ public final class Soak implements Callable<Integer> {
         if (!(minutes > 0)) {
             throw wrong("--minutes takes a number above 0, not " + minutes);
         }
-        final List<SubjectType> subjects = new ArrayList<>();
-        for (final String name : subjectNames) {
-            try {
-                subjects.add(SubjectType.of(name));
-            } catch (IllegalArgumentException e) {
-                throw wrong(String.valueOf(e.getMessage()));
-            }
-        }
+        final List<SubjectType> subjects = subjects();
+        CLibrary.keepLittle();
         out.println(Machine.description());
-        out.println(" seconds   lives  resident KiB  Java heap KiB");
+        out.printf("%8s %7s", "seconds", "lives");
+        samples.keySet().forEach(source -> out.printf(" %17s", source + " KiB"));
+        out.println();
         final long begin = System.nanoTime();
         final long interval = (long) (minutes * Duration.ofMinutes(1).toNanos() / SAMPLES);
         for (int sample = 1; sample <= SAMPLES; sample++) {
@@ -109,9 +109,19 @@ public final class Soak implements Callable<Integer> {
             }
             sample((System.nanoTime() - begin) / 1_000_000_000);
         }
-        final List<Growth> growths = List.of(Growth.of("resident", resident), Growth.of("Java heap", heap));
+        final List<Growth> growths = samples.entrySet().stream()
+                .map(entry -> Growth.of(entry.getKey(), entry.getValue()))
+                .toList();
         growths.forEach(out::println);
-        return growths.stream().allMatch(Growth::isFlat) ? 0 : 1;
+        return growths.stream().anyMatch(Growth::isLeak) ? 1 : 0;
+    }
+
+    private List<SubjectType> subjects() {
+        try {
+            return SubjectType.parse(subjectNames);
+        } catch (IllegalArgumentException e) {
+            throw wrong(String.valueOf(e.getMessage()));
+        }
     }
 
     private ParameterException wrong(String message) {
@@ -159,9 +169,12 @@ public final class Soak implements Callable<Integer> {
     }
 
     private void sample(long seconds) throws IOException {
-        System.gc();
-        resident.add(Machine.kibibytes("VmRSS:"));
-        heap.add(ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed() >> 10);
-        out.printf("%8d %7d %13d %14d%n", seconds, lives, resident.getLast(), heap.getLast());
+        final Map<Source, Long> sample = ProcessMemory.sample();
+        out.printf("%8d %7d", seconds, lives);
+        samples.forEach((source, values) -> {
+            values.add(sample.get(source));
+            out.printf(" %17d", values.getLast());
+        });
+        out.println();
     }
 }

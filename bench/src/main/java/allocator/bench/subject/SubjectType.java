@@ -107,6 +107,15 @@ public enum SubjectType {
                         + Arrays.stream(values()).map(SubjectType::toString).collect(Collectors.joining(", "))));
     }
 
+    /**
+     * The subjects of those names on the command line, each once.
+     *
+     * @throws IllegalArgumentException if there is none of a name
+     */
+    public static List<SubjectType> parse(List<String> texts) {
+        return texts.stream().map(SubjectType::of).distinct().toList();
+    }
+
     /** What it is. */
     public String description() {
         return description;

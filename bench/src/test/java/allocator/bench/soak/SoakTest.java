@@ -1,10 +1,16 @@
 package allocator.bench.soak;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import allocator.bench.subject.MallocAllocator;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 class SoakTest {
@@ -12,10 +18,35 @@ class SoakTest {
     private final PrintStream out = new PrintStream(bytes, true, StandardCharsets.UTF_8);
 
     @Test
-    void worksAndReportsBothMemories() {
+    void worksAndReportsEachSource() {
         final int status = Soak.execute(out, "--minutes=0.02", "--subjects=arena,arena-quick,arena-streams");
         assertThat(status).isIn(0, 1); // in a second nothing is flat for certain
-        assertThat(bytes.toString(StandardCharsets.UTF_8)).contains("resident: ", "Java heap: ");
+        for (final Source source : Source.values()) {
+            assertThat(bytes.toString(StandardCharsets.UTF_8)).contains(source + ": ");
+        }
+    }
+
+    @Test
+    void aLeakIsReported() throws InterruptedException {
+        assumeTrue(CLibrary.blocks().isPresent(), "figures of malloc need glibc 2.33");
+        final MallocAllocator malloc = new MallocAllocator();
+        final List<Long> leaked = new ArrayList<>();
+        final AtomicBoolean isOver = new AtomicBoolean();
+        final Thread leak = new Thread(() -> {
+            while (!isOver.get()) {
+                leaked.add(malloc.alloc(1 << 18));
+                LockSupport.parkNanos(1_000_000);
+            }
+        });
+        leak.start();
+        try {
+            assertThat(Soak.execute(out, "--minutes=0.03", "--subjects=arena")).isEqualTo(1);
+        } finally {
+            isOver.set(true);
+            leak.join();
+            leaked.forEach(malloc::free);
+        }
+        assertThat(bytes.toString(StandardCharsets.UTF_8)).containsPattern("malloc in use: .* NOT FLAT");
     }
 
     @Test

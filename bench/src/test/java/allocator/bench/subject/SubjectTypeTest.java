@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -21,6 +22,14 @@ class SubjectTypeTest {
         final Exception e = assertThrows(IllegalArgumentException.class, () -> SubjectType.of("ARENA"));
 
         assertTrue(String.valueOf(e.getMessage()).startsWith("no subject is called 'ARENA'; there are arena, "));
+    }
+
+    @Test
+    void listsAreReadInTheirOrderEachSubjectOnce() {
+        assertEquals(
+                List.of(SubjectType.MALLOC, SubjectType.ARENA_QUICK),
+                SubjectType.parse(List.of("malloc", "arena-quick", "malloc")));
+        assertThrows(IllegalArgumentException.class, () -> SubjectType.parse(List.of("malloc", "nosuch")));
     }
 
     /** Those that need no library of their own and no modules. */
