@@ -10,7 +10,7 @@ import allocator.spi.SpiLevel;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** An upstream without memory: addresses that rise. */
-final class AddressSource implements Allocator {
+public final class AddressSource implements Allocator {
     private final MemoryInfo info = new MemoryInfo(
             "Addresses", new MemoryLocation(DeviceType.GPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
     private final AtomicLong next = new AtomicLong(1L << 40);

@@ -38,8 +38,12 @@ public final class Machine {
                 hugePages());
     }
 
-    /** The JDK that measures. */
-    static String jdk() {
+    /**
+     * Names the JDK that measures.
+     *
+     * @return version and name
+     */
+    public static String jdk() {
         return Runtime.version() + ", " + System.getProperty("java.vm.name");
     }
 

@@ -1,0 +1,8 @@
+/**
+ * What an operation costs beside many others of its kind: blocks, streams, sessions, threads. {@code Scale} is what
+ * {@code bench/run scale} starts; each {@code Crowd} is a kind.
+ */
+@NullMarked
+package allocator.bench.scale;
+
+import org.jspecify.annotations.NullMarked;

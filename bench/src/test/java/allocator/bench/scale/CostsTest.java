@@ -1,0 +1,33 @@
+package allocator.bench.scale;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class CostsTest {
+    @Test
+    void aCostThatGrowsWithTheNumberHasPowerOne() {
+        final Costs linear = new Costs("end", List.of(10.0, 100.0, 1000.0));
+        assertEquals(1, linear.power(), 1e-9);
+        assertTrue(linear.growsWithNumber());
+        assertEquals("| end | 10.0 | 100 | 1,000 | 1.00 **grows** |", linear.toRow());
+    }
+
+    @Test
+    void aLogarithmDoesNotGrowWithTheNumber() {
+        final Costs logarithm = new Costs("end", List.of(4.0, 5.0, 6.0));
+        assertEquals(0.08, logarithm.power(), 0.005);
+        assertFalse(logarithm.growsWithNumber());
+        assertEquals("| end | 4.0 | 5.0 | 6.0 | 0.08 |", logarithm.toRow());
+    }
+
+    /** What is linear besides a constant shows at the end only. */
+    @Test
+    void theLastStepDecides() {
+        assertTrue(new Costs("run", List.of(1000.0, 1100.0, 9000.0)).growsWithNumber());
+        assertFalse(new Costs("run", List.of(10.0, 1000.0, 1100.0)).growsWithNumber());
+    }
+}
