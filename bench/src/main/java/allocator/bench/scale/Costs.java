@@ -14,11 +14,15 @@ record Costs(String operation, List<Double> nanos) {
     static final int STEP = 10;
 
     /** A cost that grows as {@code N} to this power or faster is said to grow with the number. Caches cost less. */
-    private static final double MOST_POWER = 0.6;
+    private static final double MOST_POWER = 0.8;
 
-    /** The exponent {@code p} for which the cost grows as {@code N} to the {@code p}, over the last step. */
+    /** The exponent {@code p} for which the cost grows as {@code N} to the {@code p}, over the steeper step. */
     double power() {
-        return Math.log10(nanos.getLast() / nanos.get(nanos.size() - 2)) / Math.log10(STEP);
+        double steepest = Double.NEGATIVE_INFINITY;
+        for (int i = 1; i < nanos.size(); i++) {
+            steepest = Math.max(steepest, Math.log10(nanos.get(i) / nanos.get(i - 1)) / Math.log10(STEP));
+        }
+        return steepest;
     }
 
     boolean growsWithNumber() {

@@ -6,6 +6,7 @@ import allocator.arena.BfcArena;
 import allocator.arena.bump.BumpAllocator;
 import allocator.arena.bump.BumpConfig;
 import allocator.bench.AddressSource;
+import allocator.bench.subject.MallocAllocator;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
@@ -47,6 +48,12 @@ enum CrowdType {
                         session.close();
                         environment.close();
                     });
+        }
+    },
+    BLOCKS_MALLOC("live blocks of the C library's malloc, to compare", 1_000_000, false) {
+        @Override
+        Crowd open(int most) {
+            return new BlockCrowd(new MallocAllocator(), false, most, () -> {}, () -> {});
         }
     },
     STREAMS_ARENA("streams with memory of an arena", 20_000, true) {

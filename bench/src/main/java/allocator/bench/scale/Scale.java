@@ -94,8 +94,8 @@ public final class Scale implements Callable<Integer> {
         print("- load average: " + Machine.load() + " before\n");
         print("""
                 Nanoseconds of processor time; of threads the time that passed. The power is that of the number with which
-                the cost grew over the last step, tenfold: 0 is constant, 1 linear, a logarithm about 0.1. Caches make up
-                to 0.4 of it.""");
+                the cost grew over the steeper of two steps, each tenfold: 0 is constant, 1 linear, a logarithm about 0.1.
+                Caches make it larger, as malloc shows.""");
         for (final CrowdType type : types) {
             print(CrowdMeter.measure(type, Math.max(100, type.most() / divisor), warmUpSeconds));
         }
