@@ -14,7 +14,7 @@ record Costs(String operation, List<Double> nanos) {
     static final int STEP = 10;
 
     /** A cost that grows as {@code N} to this power or faster is said to grow with the number. Caches cost less. */
-    private static final double MOST_POWER = 0.8;
+    private static final double MOST_POWER = 0.7;
 
     /** The exponent {@code p} for which the cost grows as {@code N} to the {@code p}, over the steeper step. */
     double power() {
