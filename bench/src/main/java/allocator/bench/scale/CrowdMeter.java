@@ -1,5 +1,6 @@
 package allocator.bench.scale;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -141,7 +142,7 @@ final class CrowdMeter {
         return costs.get(WINDOWS / 2);
     }
 
-    /** The processor time of this thread; the time that passes where others work. */
+    /** The processor time of this thread; that of the process where others work. */
     private double nanos(Runnable work) {
         final long begin = now();
         work.run();
@@ -150,7 +151,7 @@ final class CrowdMeter {
 
     private long now() {
         return type.isThreaded()
-                ? System.nanoTime()
+                ? ((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime()
                 : ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     }
 

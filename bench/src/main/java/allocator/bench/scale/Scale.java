@@ -93,7 +93,7 @@ public final class Scale implements Callable<Integer> {
         print("- date: " + LocalDate.now(ZoneOffset.UTC));
         print("- load average: " + Machine.load() + " before\n");
         print("""
-                Nanoseconds of processor time; of threads the time that passed. The power is that of the number with which
+                Nanoseconds of processor time; of threads that of the process. The power is that of the number with which
                 the cost grew over the steeper of two steps, each tenfold: 0 is constant, 1 linear, a logarithm about 0.1.
                 Caches make it larger, as malloc shows.""");
         for (final CrowdType type : types) {
