@@ -47,9 +47,7 @@ final class HeapExhaustion {
         for (int i = 0; i < REGIONS; i++) {
             inSecondLane[i] = arena.allocOnStream(1, stream);
         }
-        byte[] spare = new byte[SPARE];
-        Object[] ballast = exhaustHeap();
-        spare = null; // room for the first lane, but not for the second
+        Object[] ballast = exhaustHeapBut(SPARE); // room for the first lane, but not for the second
         try {
             arena.close();
             throw new AssertionError("all lanes were closed without heap, beside " + ballast.length);
@@ -123,6 +121,16 @@ final class HeapExhaustion {
         freed.forEach(arena::free);
         arena.checkConsistency();
         return live;
+    }
+
+    /** Fills the heap but for some bytes, until the result is collected. */
+    private static Object[] exhaustHeapBut(int byteSize) {
+        final byte[] spare = new byte[byteSize];
+        final Object[] ballast = exhaustHeap();
+        if (spare.length != byteSize) { // keeps it alive until here
+            throw new AssertionError();
+        }
+        return ballast;
     }
 
     /** Fills the heap until the result is collected. */

@@ -14,15 +14,18 @@ import java.util.function.LongUnaryOperator;
  * <p>A block is entered after the device has handed it out, for which room is made before; it is removed before the
  * device gets it back, so that an address which comes again at once meets no old entry. Memory that the device did not
  * take back stays held: {@link #returnAgain} and another free of its address try again. If the device hands such memory
- * out again, it had taken it back, whatever it threw: the memory is the new block's alone then, and counts once.
+ * out again, it had taken it back, whatever it threw: the memory is the new block's alone then, and counts once. So a
+ * second return is made while no allocation is under way.
  *
- * <p>Safe for use by several threads. The device is called without a lock of the ledger, by several threads at once.
+ * <p>Safe for use by several threads. The device is called without a lock of the ledger, by several threads at once. A
+ * call that takes memory from the device must not call the ledger.
  */
 public final class BlockLedger {
     private final MemoryInfo info;
     private final LiveSizes live = new LiveSizes();
     private final LiveSizes unreturned = new LiveSizes();
     private final BlockCounters counters = new BlockCounters();
+    private final ReturnGate gate = new ReturnGate();
 
     /** Device calls under way, which enter a block at their end. */
     private int arriving;
@@ -83,6 +86,15 @@ public final class BlockLedger {
 
     private long allocate(long byteSize, LongUnaryOperator device, boolean isReserve) {
         StackReserve.touch();
+        gate.enterAllocation();
+        try {
+            return allocateInside(byteSize, device, isReserve);
+        } finally {
+            gate.exitAllocation();
+        }
+    }
+
+    private long allocateInside(long byteSize, LongUnaryOperator device, boolean isReserve) {
         expect();
         long address = 0;
         boolean hasReturned = false;
@@ -137,12 +149,16 @@ public final class BlockLedger {
      */
     public void free(long address, Return device) {
         StackReserve.touch();
-        final long byteSize = remove(address);
-        try {
-            giveBack(address, byteSize, device);
-        } catch (Throwable e) {
-            throw FailedReturn.of(e);
+        final long byteSize = removeLive(address);
+        if (byteSize != LiveSizes.NONE) {
+            giveBackOrFail(address, byteSize, device);
+        } else if (!returnAgain(address, device)) {
+            throw invalidFree(address);
         }
+    }
+
+    private synchronized InvalidFreeException invalidFree(long address) {
+        return InvalidFrees.diagnose(live, address, info);
     }
 
     /**
@@ -159,16 +175,24 @@ public final class BlockLedger {
      */
     public boolean returnAgain(long address, Return device) {
         StackReserve.touch();
-        final long byteSize = removeUnreturned(address);
-        if (byteSize == LiveSizes.NONE) {
-            return false;
+        gate.enterReturn();
+        try {
+            final long byteSize = removeUnreturned(address);
+            if (byteSize != LiveSizes.NONE) {
+                giveBackOrFail(address, byteSize, device);
+            }
+            return byteSize != LiveSizes.NONE;
+        } finally {
+            gate.exitReturn();
         }
+    }
+
+    private void giveBackOrFail(long address, long byteSize, Return device) {
         try {
             giveBack(address, byteSize, device);
         } catch (Throwable e) {
             throw FailedReturn.of(e);
         }
-        return true;
     }
 
     private void giveBack(long address, long byteSize, Return device) {
@@ -181,25 +205,13 @@ public final class BlockLedger {
         }
     }
 
-    private synchronized long remove(long address) {
-        final long byteSize = removeIfHeld(address);
-        if (byteSize == LiveSizes.NONE) {
-            throw InvalidFrees.diagnose(live, address, info);
-        }
-        return byteSize;
-    }
-
-    /** Removes a block that is about to go back; returns {@link LiveSizes#NONE} if no memory starts there. */
-    private synchronized long removeIfHeld(long address) {
+    /** Removes a block that is about to go back; returns {@link LiveSizes#NONE} if none starts there. */
+    private synchronized long removeLive(long address) {
         unreturned.ensureRoom(leaving + 1);
         live.ensureRoom(arriving); // there is room; makes the table smaller if few blocks are left
-        long byteSize = live.remove(address);
+        final long byteSize = live.remove(address);
         if (byteSize != LiveSizes.NONE) {
             counters.freed(byteSize, byteSize);
-        } else {
-            byteSize = unreturned.remove(address);
-        }
-        if (byteSize != LiveSizes.NONE) {
             leaving++;
         }
         return byteSize;
@@ -231,7 +243,7 @@ public final class BlockLedger {
      * meanwhile is that thread's to return: if it is still on its way, {@link #isEmpty} returns false.
      *
      * @param device gives memory back; the first thing that it throws, this method throws at the end, with the others
-     *     suppressed
+     *     suppressed; what it throws for memory that it did not take back before, as a {@link DeviceException}
      */
     public void returnAll(Return device) {
         StackReserve.touch();
@@ -250,9 +262,11 @@ public final class BlockLedger {
     private void returnAll(long[] addresses, Return device, Failures failure) {
         for (final long address : addresses) {
             try {
-                final long byteSize = removeIfHeld(address);
+                final long byteSize = removeLive(address);
                 if (byteSize != LiveSizes.NONE) {
                     giveBack(address, byteSize, device);
+                } else {
+                    returnAgain(address, device);
                 }
             } catch (Throwable e) {
                 failure.add(e);

@@ -15,6 +15,8 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -223,15 +225,26 @@ class BlockLedgerTest {
         }
 
         @Test
-        void isReturnedOnceByTwoThreads() {
+        void isReturnedOnceByTwoThreads() throws Exception {
             allocate(0x1000, 100);
             assertThrows(
                     DeviceException.class, () -> ledger.free(0x1000, failingWith(new DeviceException("failed", null))));
-            assertThat(ledger.returnAgain(
-                            0x1000,
-                            (address, byteSize) -> assertThat(ledger.returnAgain(address, TAKES_ALL_BACK))
-                                    .isFalse()))
+            final FutureTask<Boolean> other = new FutureTask<>(() -> ledger.returnAgain(0x1000, TAKES_ALL_BACK));
+            assertThat(ledger.returnAgain(0x1000, (address, byteSize) -> startAndAwaitWait(other)))
                     .isTrue();
+            assertThat(other.get()).isFalse();
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+
+        @Test
+        void isNotReturnedWithinItsReturn() {
+            allocate(0x1000, 100);
+            assertThrows(
+                    DeviceException.class, () -> ledger.free(0x1000, failingWith(new DeviceException("failed", null))));
+            ledger.returnAgain(0x1000, (address, byteSize) -> {
+                assertThrows(IllegalStateException.class, () -> ledger.returnAgain(address, TAKES_ALL_BACK));
+                assertThrows(IllegalStateException.class, () -> allocate(address, byteSize));
+            });
             assertThat(ledger.isEmpty()).isTrue();
         }
     }
@@ -333,5 +346,36 @@ class BlockLedgerTest {
         }
 
         assertThat(ledger.heapBytes()).isEqualTo(before);
+    }
+
+    /** A device that throws may have taken the memory, and hands it out before the allocation is entered. */
+    @Test
+    void aSecondReturnWaitsForAllocationsUnderWay() throws Exception {
+        allocate(0x1000, 100);
+        assertThatThrownBy(() -> ledger.free(0x1000, failingWith(new DeviceException("taken nevertheless", null))))
+                .isInstanceOf(DeviceException.class);
+        final BlockLedger.Return device = failingWith(new AssertionError("another allocation's block is freed"));
+        final List<Callable<?>> returns = List.of(() -> ledger.returnAgain(0x1000, device), () -> {
+            ledger.returnAll(device);
+            return false;
+        });
+        for (final Callable<?> again : returns) {
+            final FutureTask<?> task = new FutureTask<>(again);
+            ledger.allocate(100, size -> {
+                startAndAwaitWait(task);
+                return 0x1000;
+            });
+            assertThat(task.get()).isEqualTo(false);
+            assertThatThrownBy(() -> ledger.free(0x1000, failingWith(new DeviceException("taken again", null))))
+                    .isInstanceOf(DeviceException.class);
+        }
+    }
+
+    /** Runs a task in another thread until it waits, or is done. */
+    private static void startAndAwaitWait(FutureTask<?> task) {
+        final Thread thread = Thread.ofPlatform().daemon().start(task);
+        while (thread.getState() != Thread.State.TIMED_WAITING && !task.isDone()) {
+            Thread.onSpinWait();
+        }
     }
 }

@@ -140,6 +140,10 @@ public final class AllocatorInstances {
     public final class Instance {
         private @Nullable Lease[] users = new @Nullable Lease[2];
         private int userCount;
+
+        /** How many of them wait until no block is live. */
+        private int draining;
+
         private long carried;
         private int references;
 
@@ -173,9 +177,15 @@ public final class AllocatorInstances {
             }
         }
 
+        /** Counts a user that begins to wait until no block is live. Called under this monitor. */
+        void beginDraining() {
+            draining++;
+        }
+
         /**
-         * Removes a user that rejects allocations and seems to have no live blocks. The last user is removed only if no
-         * user's blocks are live: users may have freed one another's blocks, so a single count can mislead.
+         * Removes a user that {@linkplain #beginDraining waits} until no block is live, and seems to have no live
+         * blocks. The last user is removed only if no user's blocks are live: users may have freed one another's
+         * blocks, so a single count can mislead.
          *
          * @return whether the user was removed; nothing changes otherwise
          */
@@ -187,6 +197,7 @@ public final class AllocatorInstances {
                 lease.carried = lease.count();
                 carried += lease.carried;
                 userCount--;
+                draining--;
                 final Lease last = user(userCount);
                 users[lease.place] = last;
                 last.place = lease.place;
@@ -222,20 +233,23 @@ public final class AllocatorInstances {
             }
         }
 
-        /** Returns the users that wait until no block is live; none if a block is live. */
+        /**
+         * Returns the users that wait until no block is live; none if a block is live. Takes time proportional to the
+         * number of users, but no time if none of them waits.
+         */
         List<Lease> drained() {
-            final List<Lease> draining = new ArrayList<>();
             synchronized (AllocatorInstances.this) {
-                if (!isIdle()) {
-                    return draining;
+                if (draining == 0 || !isIdle()) {
+                    return List.of();
                 }
+                final List<Lease> drained = new ArrayList<>(draining);
                 for (int i = 0; i < userCount; i++) {
                     if (user(i).isDraining()) {
-                        draining.add(user(i));
+                        drained.add(user(i));
                     }
                 }
+                return drained;
             }
-            return draining;
         }
 
         /**

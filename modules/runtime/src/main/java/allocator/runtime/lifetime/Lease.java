@@ -190,7 +190,10 @@ public final class Lease extends LiveBlocks {
         StackReserve.touch();
         synchronized (this) {
             if (state < DRAINING) {
-                state = DRAINING;
+                synchronized (reference.instances()) {
+                    reference.instance().beginDraining();
+                    state = DRAINING;
+                }
                 notifyAll();
             }
         }

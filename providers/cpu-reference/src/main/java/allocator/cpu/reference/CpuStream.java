@@ -2,15 +2,13 @@ package allocator.cpu.reference;
 
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
+import allocator.provider.support.StreamUsers;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A stream of a device without a queue: work is done by the caller, and complete when the call returns. A provider of a
@@ -20,11 +18,7 @@ final class CpuStream extends SyncStream {
     private final StreamOwner<CpuStream> owner;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    /** The arenas that have allocated on this stream. Guarded by itself. */
-    private final Set<CpuArena> arenas = new HashSet<>(2);
-
-    /** The one that did so last, for which nothing is to be done. */
-    private volatile @Nullable CpuArena lastArena;
+    private final StreamUsers<CpuArena> arenas = new StreamUsers<>();
 
     CpuStream(MemoryInfo memory, StreamOwner<CpuStream> owner) {
         super(memory);
@@ -71,17 +65,7 @@ final class CpuStream extends SyncStream {
      * reported to it. If this method throws, the arena has to allocate nothing.
      */
     void usedBy(CpuArena arena) {
-        if (lastArena != arena) {
-            add(arena);
-        }
-    }
-
-    private void add(CpuArena arena) {
-        StackReserve.touch();
-        synchronized (arenas) {
-            arenas.add(arena);
-            lastArena = arena;
-        }
+        arenas.add(arena);
     }
 
     /**
@@ -90,13 +74,7 @@ final class CpuStream extends SyncStream {
      * @param isOpen whether an arena has references still; all others are forgotten
      */
     List<CpuArena> arenas(Predicate<CpuArena> isOpen) {
-        StackReserve.touch();
-        synchronized (arenas) {
-            if (arenas.removeIf(isOpen.negate())) {
-                lastArena = null;
-            }
-            return List.copyOf(arenas);
-        }
+        return arenas.open(isOpen);
     }
 
     private void requireOpen() {

@@ -34,6 +34,7 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
             throw new IllegalArgumentException(stream + " is not a stream of " + device);
         }
         requireOpen(cudaStream);
+        cudaStream.usedBy(this);
         final long address = arena().allocOnStream(byteSize, cudaStream);
         if (cudaStream.isClosed()) {
             takeBack(address, cudaStream);

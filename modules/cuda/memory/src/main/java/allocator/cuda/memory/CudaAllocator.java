@@ -6,8 +6,8 @@ import allocator.spi.SyncStream;
 /** An allocator that a {@link CudaEpFactory} creates and takes back. */
 public interface CudaAllocator extends Allocator {
     /**
-     * Makes memory freed on a stream available to all streams; the stream's work so far is done. Does nothing unless
-     * overridden.
+     * Makes memory freed on a stream available to all streams; the stream's work so far is done. Called for streams
+     * that this allocator has {@linkplain CudaSyncStream#usedBy used}. Does nothing unless overridden.
      *
      * @param stream the stream, synchronized
      * @throws allocator.spi.AllocatorClosedException if this allocator is closed
@@ -16,7 +16,8 @@ public interface CudaAllocator extends Allocator {
 
     /**
      * Unbinds all memory from a stream whose work has ended: any stream may use what was freed on it, and what is freed
-     * later. Does nothing unless overridden.
+     * later. Called for streams that this allocator has {@linkplain CudaSyncStream#usedBy used}. Does nothing unless
+     * overridden.
      *
      * @param stream the stream, closed
      * @throws allocator.spi.AllocatorClosedException if this allocator is closed

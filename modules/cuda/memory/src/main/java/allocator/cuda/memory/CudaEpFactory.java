@@ -62,12 +62,12 @@ public abstract class CudaEpFactory implements EpFactory {
 
         @Override
         public void runEnded(CudaSyncStream stream) {
-            references.forEachOpen(allocator -> allocator.endRun(stream));
+            references.forEachOpen(stream.users(references::isOpen), allocator -> allocator.endRun(stream));
         }
 
         @Override
         public void workEnded(CudaSyncStream stream) {
-            references.forEachOpen(allocator -> allocator.releaseStream(stream));
+            references.forEachOpen(stream.users(references::isOpen), allocator -> allocator.releaseStream(stream));
         }
 
         /** Creates a stream, which is counted until it is closed. */

@@ -5,11 +5,14 @@ import allocator.cuda.driver.CudaStreams;
 import allocator.provider.support.Endings;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
+import allocator.provider.support.StreamUsers;
 import allocator.provider.support.UseGuard;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Predicate;
 
 /**
  * A CUDA stream that does not wait for the legacy default stream.
@@ -22,6 +25,7 @@ public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
     private final CudaStreams streams;
     private final StreamOwner<CudaSyncStream> owner;
+    private final StreamUsers<CudaAllocator> users = new StreamUsers<>();
     private final UseGuard guard = new UseGuard();
     private final CountDownLatch ended = new CountDownLatch(1);
     private final Endings.End end;
@@ -60,6 +64,25 @@ public final class CudaSyncStream extends SyncStream {
     @Override
     public long handle() {
         return handle;
+    }
+
+    /**
+     * Records that an allocator is about to allocate on this stream, so that {@link CudaAllocator#endRun} and
+     * {@link CudaAllocator#releaseStream} are called. If this method throws, the allocator has to allocate nothing.
+     *
+     * @param allocator the allocator, of the stream's device
+     */
+    public void usedBy(CudaAllocator allocator) {
+        users.add(allocator);
+    }
+
+    /**
+     * Returns the allocators that have allocated on this stream.
+     *
+     * @param isOpen whether an allocator has references still; all others are forgotten
+     */
+    List<CudaAllocator> users(Predicate<CudaAllocator> isOpen) {
+        return users.open(isOpen);
     }
 
     /**

@@ -9,6 +9,7 @@ import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.SpiLevel;
@@ -79,8 +80,20 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
         enter();
         try {
             ledger.free(address, this::giveBackUnused);
+        } catch (DeviceException e) {
+            insist(address, e);
         } finally {
             guard.exit();
+        }
+    }
+
+    /** Gives memory back once more: the failure may have been that of earlier work. */
+    private void insist(long address, DeviceException first) {
+        try {
+            ledger.returnAgain(address, this::giveBackUnused);
+        } catch (Throwable second) {
+            DriverCalls.suppress(first, second);
+            throw first;
         }
     }
 
@@ -96,7 +109,7 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
 
     private void giveBackUnused(long address, long byteSize) {
         awaitDevice();
-        DriverCalls.insist(() -> giveBack(address));
+        giveBack(address);
     }
 
     /** Waits for all work of the device; memory does not go back if that fails. */

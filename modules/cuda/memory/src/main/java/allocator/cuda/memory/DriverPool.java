@@ -119,7 +119,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     }
 
     private long allocWithoutStream(long byteSize, boolean isReserve) {
-        enter();
+        enterAllocation();
         try {
             if (isEmpty(byteSize)) {
                 return 0;
@@ -136,7 +136,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
-            guard.exit();
+            exitAllocation();
         }
     }
 
@@ -160,7 +160,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
                 || cudaStream.device().ordinal() != ordinal) {
             throw new IllegalArgumentException(stream + " is not a stream of " + device);
         }
-        enter();
+        enterAllocation();
         try {
             if (!cudaStream.tryUse()) {
                 throw new IllegalStateException(stream + " is closed");
@@ -179,7 +179,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
-            guard.exit();
+            exitAllocation();
         }
     }
 
@@ -219,18 +219,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         return false;
     }
 
-    /** As {@link DriverCalls#insist}, without an object on the usual path. */
     private void giveBack(long address, long stream) {
-        try {
-            pools.memFreeAsync(ordinal, address, stream);
-        } catch (CudaException first) {
-            try {
-                pools.memFreeAsync(ordinal, address, stream);
-            } catch (CudaException second) {
-                DriverCalls.suppress(second, first);
-                throw second;
-            }
-        }
+        pools.memFreeAsync(ordinal, address, stream);
     }
 
     /**
@@ -308,6 +298,17 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         }
     }
 
+    /** Enters an allocation, before it uses a stream: it may wait for a return that waits for the stream's end. */
+    private void enterAllocation() {
+        enter();
+        blocks.beginAllocation();
+    }
+
+    private void exitAllocation() {
+        blocks.endAllocation();
+        guard.exit();
+    }
+
     @Override
     public void destroy() {
         StackReserve.touch();
@@ -323,7 +324,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         try {
             DriverCalls.insist(() -> driver.devices().ctxSynchronize(ordinal));
             blocks.returnAll((address, stream) -> {
-                giveBack(address, ownStream);
+                DriverCalls.insist(() -> giveBack(address, ownStream));
                 return true;
             });
             handles.destroy();

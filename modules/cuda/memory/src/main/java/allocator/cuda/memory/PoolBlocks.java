@@ -1,7 +1,9 @@
 package allocator.cuda.memory;
 
+import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockCounters;
 import allocator.provider.support.FailedReturn;
+import allocator.provider.support.ReturnGate;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
@@ -18,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A block is in no table while the driver takes it back, so that an address which comes again at once meets no old
  * entry. Whatever the driver throws, the block then becomes <em>unreturned</em>. It is counted as held, since the
- * driver holds it, and given back by the next {@link #returnAgain}. A block is also unreturned if a closed stream may
- * still use it, since the stream could not be drained.
+ * driver holds it, and given back by the next {@link #returnAgain}, while no allocation is under way: the driver may
+ * have taken it nevertheless, and may hand it out. A block is also unreturned if a closed stream may still use it,
+ * since the stream could not be drained.
  *
  * <p>Nothing is lost if the Java heap or the stack ends: a caller makes room before the driver is called, for as many
  * blocks as there are calls under way, and has touched its stack.
@@ -33,6 +36,7 @@ final class PoolBlocks {
     private final BlockTable live = new BlockTable();
     private final BlockTable unreturned = new BlockTable();
     private final BlockCounters counters = new BlockCounters();
+    private final ReturnGate gate = new ReturnGate();
 
     /** The addresses freed last, to distinguish a double free from a foreign address. */
     private final long[] recentlyFreed = new long[RECENT];
@@ -57,6 +61,15 @@ final class PoolBlocks {
     PoolBlocks(MemoryInfo info) {
         this.info = info;
         FailedReturn.prepare();
+    }
+
+    /** Begins an allocation; {@link #endAllocation} ends it, whatever happens. */
+    void beginAllocation() {
+        gate.enterAllocation();
+    }
+
+    void endAllocation() {
+        gate.exitAllocation();
     }
 
     /**
@@ -90,7 +103,8 @@ final class PoolBlocks {
     }
 
     /**
-     * Removes a live block, or one that the driver failed to take back before, and gives it back.
+     * Removes a live block, or one that the driver failed to take back before, and gives it back. If the driver fails,
+     * tries once more, since the failure may have been that of earlier work.
      *
      * @param calls how many calls are under way, the caller's included
      * @throws InvalidFreeException if no such block starts there; nothing changes
@@ -101,28 +115,49 @@ final class PoolBlocks {
         final CudaSyncStream stream;
         synchronized (this) {
             unreturned.ensureRoom(calls);
-            int block = live.find(address);
-            if (block != BlockTable.NONE) {
+            final int block = live.find(address);
+            if (block == BlockTable.NONE) {
+                requireUnreturned(address);
+                byteSize = 0;
+                stream = null;
+            } else {
                 byteSize = live.size(block);
                 stream = live.stream(block);
                 live.remove(block);
                 counters.freed(byteSize, byteSize);
                 recentlyFreed[nextRecent] = address;
                 nextRecent = (nextRecent + 1) % RECENT;
-            } else {
-                block = unreturned.find(address);
-                if (block == BlockTable.NONE || isSetAside(unreturned.stream(block))) {
-                    throw invalidFree(address);
-                }
-                byteSize = unreturned.size(block);
-                stream = unreturned.stream(block);
-                unreturned.remove(block);
             }
         }
         try {
-            giveBack(address, byteSize, stream, device);
+            if (byteSize == 0) {
+                returnAgain(address, calls, device);
+            } else {
+                giveBackOrAgain(address, byteSize, stream, calls, device);
+            }
         } catch (Throwable e) {
             throw FailedReturn.of(e);
+        }
+    }
+
+    private void requireUnreturned(long address) {
+        final int block = unreturned.find(address);
+        if (block == BlockTable.NONE || isSetAside(unreturned.stream(block))) {
+            throw invalidFree(address);
+        }
+    }
+
+    private void giveBackOrAgain(
+            long address, long byteSize, @Nullable CudaSyncStream stream, int calls, Return device) {
+        try {
+            giveBack(address, byteSize, stream, device);
+        } catch (CudaException first) {
+            try {
+                returnAgain(address, calls, device);
+            } catch (Throwable second) {
+                DriverCalls.suppress(first, second);
+                throw first;
+            }
         }
     }
 
@@ -199,20 +234,26 @@ final class PoolBlocks {
         }
     }
 
+    /** Gives a block back if it is unreturned still, while no allocation is under way. */
     private void returnAgain(long address, int calls, Return device) {
-        final long byteSize;
-        final CudaSyncStream stream;
-        synchronized (this) {
-            unreturned.ensureRoom(calls);
-            final int block = unreturned.find(address);
-            if (block == BlockTable.NONE) {
-                return;
+        gate.enterReturn();
+        try {
+            final long byteSize;
+            final CudaSyncStream stream;
+            synchronized (this) {
+                unreturned.ensureRoom(calls);
+                final int block = unreturned.find(address);
+                if (block == BlockTable.NONE) {
+                    return;
+                }
+                byteSize = unreturned.size(block);
+                stream = unreturned.stream(block);
+                unreturned.remove(block);
             }
-            byteSize = unreturned.size(block);
-            stream = unreturned.stream(block);
-            unreturned.remove(block);
+            giveBack(address, byteSize, stream, device);
+        } finally {
+            gate.exitReturn();
         }
-        giveBack(address, byteSize, stream, device);
     }
 
     private synchronized long[] unreturnedAddresses() {

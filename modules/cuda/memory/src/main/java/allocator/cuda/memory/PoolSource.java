@@ -35,6 +35,9 @@ final class PoolSource {
     /** Gives a block back while its stream, if it has one, is in use by the caller. */
     private final PoolBlocks.Return giveBack;
 
+    /** As that, and tries twice: under the limit's lock, where no other thread gets the block in between. */
+    private final PoolBlocks.Return giveBackWithinLimit;
+
     PoolSource(CudaDevice device, PoolHandles handles, Limit limit, PoolBlocks blocks) {
         this.device = device;
         pool = handles.pool();
@@ -45,6 +48,10 @@ final class PoolSource {
         pools = driver.pools();
         ordinal = device.ordinal();
         giveBack = (address, stream) -> {
+            pools.memFreeAsync(ordinal, address, handle(stream));
+            return true;
+        };
+        giveBackWithinLimit = (address, stream) -> {
             DriverCalls.insist(() -> pools.memFreeAsync(ordinal, address, handle(stream)));
             return true;
         };
@@ -130,10 +137,10 @@ final class PoolSource {
                 return address;
             }
         } catch (Throwable e) {
-            rollBack(e, address, byteSize, stream);
+            rollBack(e, address, byteSize, stream, giveBackWithinLimit);
             throw e;
         }
-        blocks.giveBack(address, byteSize, stream, giveBack);
+        blocks.giveBack(address, byteSize, stream, giveBackWithinLimit);
         trim(handle(stream));
         return 0;
     }
@@ -150,7 +157,16 @@ final class PoolSource {
      * @param stream in use by the caller; {@code null} for the pool's own
      */
     void rollBack(Throwable cause, long address, long byteSize, @Nullable CudaSyncStream stream) {
-        blocks.rollBack(cause, address, byteSize, stream, giveBack);
+        rollBack(cause, address, byteSize, stream, giveBack);
+    }
+
+    private void rollBack(
+            Throwable cause,
+            long address,
+            long byteSize,
+            @Nullable CudaSyncStream stream,
+            PoolBlocks.Return giveBackOfCaller) {
+        blocks.rollBack(cause, address, byteSize, stream, giveBackOfCaller);
         if (limit.isLimited()) {
             try {
                 trim(handle(stream));

@@ -269,12 +269,13 @@ class CudaEpFactoryTest {
     @Nested
     class AReport {
         private final Hooked factory = new Hooked(gpu.driver);
-        private final SyncStream stream = factory.createSyncStream(factory.memory());
+        private final CudaSyncStream stream = (CudaSyncStream) factory.createSyncStream(factory.memory());
 
         @BeforeEach
         void createTwo() {
             factory.createAllocator(factory.memory(), AllocatorOptions.EMPTY);
             factory.createAllocator(factory.memory(), AllocatorOptions.EMPTY);
+            factory.made.forEach(stream::usedBy);
         }
 
         @AfterEach
@@ -297,6 +298,16 @@ class CudaEpFactoryTest {
             stream.onSessionRunEnd();
             assertThat(factory.called).containsExactly("run", "run");
             release(factory.made.getFirst());
+        }
+
+        @Test
+        void doesNotReachAllocatorsThatHaveNotUsedTheStream() {
+            factory.createAllocator(factory.memory(), AllocatorOptions.EMPTY);
+            stream.onSessionRunEnd();
+            assertThat(factory.called).containsExactly("run", "run");
+            List.copyOf(factory.made).forEach(this::release);
+            stream.onSessionRunEnd();
+            assertThat(factory.called).containsExactly("run", "run");
         }
 
         @Test

@@ -51,6 +51,25 @@ class PoolBlocksTest {
         }
 
         @Test
+        void aSecondReturnWaitsForAllocationsUnderWay() throws InterruptedException {
+            allocate(256);
+            assertThatExceptionOfType(DeviceException.class)
+                    .isThrownBy(() -> blocks.free(ADDRESS, 1, (address, stream) -> {
+                        throw new DeviceException("failed", null);
+                    }));
+            blocks.beginAllocation();
+            final Thread returning =
+                    Thread.ofPlatform().daemon().start(() -> blocks.returnAgain(1, PoolBlocksTest.this::takeBack));
+            while (returning.getState() != Thread.State.TIMED_WAITING) {
+                assertThat(returning.isAlive()).isTrue();
+            }
+            allocate(512);
+            blocks.endAllocation();
+            returning.join();
+            assertThat(returned).isEmpty();
+        }
+
+        @Test
         void beforeTheFreeHasEndedItIsReturnedOnce() {
             allocate(256);
             assertThatExceptionOfType(DeviceException.class)

@@ -1,0 +1,74 @@
+package allocator.provider.support;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class ReturnGateTest {
+    private final ReturnGate gate = new ReturnGate();
+
+    /** Starts a thread and returns when it waits. */
+    private static Thread waiting(Runnable work) throws InterruptedException {
+        final Thread thread = Thread.ofPlatform().daemon().start(work);
+        while (thread.getState() != Thread.State.TIMED_WAITING) {
+            assertThat(thread.isAlive()).isTrue();
+            Thread.onSpinWait();
+        }
+        return thread;
+    }
+
+    @Test
+    void allocationsPassSideBySide() {
+        gate.enterAllocation();
+        gate.enterAllocation();
+        gate.exitAllocation();
+        gate.exitAllocation();
+    }
+
+    @Test
+    void aReturnWaitsForTheAllocationsUnderWay() throws InterruptedException {
+        gate.enterAllocation();
+        final Thread returning = waiting(() -> {
+            gate.enterReturn();
+            gate.exitReturn();
+        });
+        gate.exitAllocation();
+        returning.join();
+        gate.enterAllocation();
+    }
+
+    @Test
+    void allocationsAndReturnsWaitDuringAReturn() throws InterruptedException {
+        gate.enterReturn();
+        final Thread allocating = waiting(() -> {
+            gate.enterAllocation();
+            gate.exitAllocation();
+        });
+        final Thread returning = waiting(() -> {
+            gate.enterReturn();
+            gate.exitReturn();
+        });
+        gate.exitReturn();
+        allocating.join();
+        returning.join();
+    }
+
+    @Test
+    void anInterruptDoesNotEndAWaitAndStaysPending() throws InterruptedException {
+        gate.enterReturn();
+        final AtomicBoolean isPending = new AtomicBoolean();
+        final Thread allocating = waiting(() -> {
+            gate.enterAllocation();
+            isPending.set(Thread.currentThread().isInterrupted());
+        });
+        allocating.interrupt();
+        allocating.join(20);
+        assertThat(allocating.isAlive()).isTrue();
+        gate.exitReturn();
+        allocating.join();
+        assertThat(isPending).isTrue();
+    }
+}
