@@ -2,8 +2,8 @@ package allocator.arena;
 
 import allocator.spi.AllocatorException;
 import allocator.testkit.FakeDevice;
+import allocator.testkit.SmallHeap;
 import allocator.testkit.SmallStack;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -26,12 +26,6 @@ final class FirstUse {
             "closed");
 
     private static final long MEMORY = 1L << 30;
-    private static final int MOST_LEFT = 200_000;
-    private static final int STEP = 1500;
-
-    private static final int MOST_PIECES = 20_000;
-    private static final byte[] NOTHING = {};
-    private static final List<byte[]> BALLAST = new ArrayList<>(MOST_PIECES);
 
     private FirstUse() {}
 
@@ -43,7 +37,7 @@ final class FirstUse {
             return;
         }
         if (args[0].equals("heap")) {
-            useWithLittleHeap(arena, args[1]);
+            SmallHeap.call(() -> use(arena, args[1]));
         } else {
             SmallStack.run(stack -> {
                 for (int left = 1; left < 600; left++) {
@@ -57,32 +51,6 @@ final class FirstUse {
 
     private static BfcArena arena() {
         return new BfcArena(new FakeDevice().capacity(MEMORY), ArenaConfig.DEFAULT);
-    }
-
-    private static void useWithLittleHeap(BfcArena arena, String call) {
-        for (int left = 16; left < MOST_LEFT; left += STEP) {
-            fillBut(left);
-            try {
-                use(arena, call);
-            } catch (OutOfMemoryError e) {
-                // There is more heap the next time.
-            } finally {
-                BALLAST.clear();
-            }
-        }
-    }
-
-    /** Fills the heap but for some bytes. */
-    private static void fillBut(int left) {
-        BALLAST.add(new byte[left]);
-        for (int size = 1 << 20; size >= 16 && BALLAST.size() < MOST_PIECES; ) {
-            try {
-                BALLAST.add(new byte[size]);
-            } catch (OutOfMemoryError e) {
-                size /= 4;
-            }
-        }
-        BALLAST.set(0, NOTHING);
     }
 
     private static void use(BfcArena arena, String call) {

@@ -34,7 +34,9 @@ public final class HostResource implements MemoryResource {
     private boolean isClosed;
 
     /** Creates a resource without allocations. */
-    public HostResource() {}
+    public HostResource() {
+        NativeMemory.prepare();
+    }
 
     @Override
     public MemoryInfo memory() {

@@ -26,6 +26,14 @@ public final class NativeMemory {
     }
 
     /**
+     * Makes each call once: what the JDK builds at the first one, it could never build again where the Java heap or the
+     * stack has ended.
+     */
+    public static void prepare() {
+        free(allocate(Long.BYTES, Long.BYTES));
+    }
+
+    /**
      * Allocates memory of the C library.
      *
      * @param byteAlignment alignment in bytes, a power of two

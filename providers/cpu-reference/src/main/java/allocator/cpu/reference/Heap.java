@@ -2,8 +2,13 @@ package allocator.cpu.reference;
 
 /** Where host memory comes from: {@link HostHeap}, but for tests. */
 interface Heap {
-    /** The C library's memory, which is looked up at the first call (F-01). */
+    /** The C library's memory, which is looked up when the first allocator is created (F-01). */
     Heap NATIVE = new Heap() {
+        @Override
+        public void prepare() {
+            HostHeap.prepare();
+        }
+
         @Override
         public long allocate(long byteAlignment, long byteSize) {
             return HostHeap.allocate(byteAlignment, byteSize);
@@ -14,6 +19,9 @@ interface Heap {
             HostHeap.free(address, byteSize);
         }
     };
+
+    /** Called when an allocator is created, so that the first allocation needs no more of the JDK than later ones. */
+    default void prepare() {}
 
     /** The address of {@code byteSize} bytes, a multiple of the alignment; {@code 0} if there is no memory. */
     long allocate(long byteAlignment, long byteSize);

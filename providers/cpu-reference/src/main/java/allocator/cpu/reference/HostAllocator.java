@@ -26,6 +26,7 @@ final class HostAllocator implements CpuAllocator, RetryableReturns {
         this.info = info;
         this.heap = heap;
         ledger = new BlockLedger(info);
+        heap.prepare();
     }
 
     @Override

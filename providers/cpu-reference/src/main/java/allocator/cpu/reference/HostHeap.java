@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * mapped. The C library keeps what it is given back, often up to 64 MiB of it; of what is unmapped nothing stays
  * resident.
  *
- * <p>The class is initialized, and the library looked up, when the first block is asked for, and not before (F-01). A
+ * <p>The class is initialized, and the library looked up, when the first allocator is created, and not before (F-01). A
  * {@link java.lang.foreign.Arena} for each block would be simpler, but costs microseconds and zeroes the memory.
  */
 @SuppressWarnings("restricted") // the module is named on --enable-native-access
@@ -62,6 +62,15 @@ final class HostHeap {
 
     private static MethodHandle downcall(String function, FunctionDescriptor type) {
         return LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow(function), type);
+    }
+
+    /**
+     * Makes each call once: what the JDK builds at the first one, it could never build again where the Java heap or the
+     * stack has ended.
+     */
+    static void prepare() {
+        free(allocate(Long.BYTES, Long.BYTES), Long.BYTES);
+        free(allocate(MAPPED_FROM, MAPPED_FROM), MAPPED_FROM);
     }
 
     /** The address of {@code byteSize} bytes, a multiple of the alignment; {@code 0} if there is no memory. */

@@ -1,0 +1,31 @@
+package allocator.resource;
+
+import allocator.provider.support.StackReserve;
+import allocator.spi.Allocator;
+import allocator.testkit.OwnJvm;
+import allocator.testkit.SmallHeap;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class FirstUseTest {
+    private static void run(String heap, String... arguments) throws Exception {
+        OwnJvm.run(
+                List.of(FirstUse.class, HostResource.class, Allocator.class, StackReserve.class, SmallHeap.class),
+                FirstUse.class,
+                List.of(heap, "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"),
+                arguments);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"host", "budget", "rejected", "request", "allocator"})
+    void aCallCanBeRepeatedAfterTheHeapHasEndedInItsFirstUse(String resource) throws Exception {
+        run("-Xmx20m", "heap", resource);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"host", "budget", "rejected", "request", "allocator"})
+    void orTheStack(String resource) throws Exception {
+        run("-Xmx64m", "stack", resource);
+    }
+}

@@ -1,0 +1,66 @@
+package allocator.testkit;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/** Runs a program of a test in a JVM of its own. */
+public final class OwnJvm {
+    private static final int MOST_MINUTES = 2;
+
+    private OwnJvm() {}
+
+    /**
+     * Runs a program.
+     *
+     * @param classPath a class of each jar or folder that the program needs, its own included
+     * @param program has the method {@code main}
+     * @param options of the JVM
+     * @param arguments of the program
+     * @throws AssertionError if it ends by an exception, or takes more than two minutes; with what it printed
+     * @throws IOException if the program cannot be started
+     * @throws InterruptedException if the thread is interrupted
+     */
+    public static void run(List<Class<?>> classPath, Class<?> program, List<String> options, String... arguments)
+            throws IOException, InterruptedException {
+        final Path log = Files.createTempFile("program", ".log");
+        final List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(options);
+        command.add("-cp");
+        command.add(classPath.stream().map(OwnJvm::home).distinct().collect(Collectors.joining(File.pathSeparator)));
+        command.add(program.getName());
+        command.addAll(List.of(arguments));
+        try {
+            final Process process = new ProcessBuilder(command)
+                    .redirectErrorStream(true)
+                    .redirectOutput(log.toFile())
+                    .start();
+            final boolean hasEnded = process.waitFor(MOST_MINUTES, TimeUnit.MINUTES);
+            process.destroyForcibly();
+            if (!hasEnded || process.exitValue() != 0) {
+                throw new AssertionError((hasEnded ? "fails: " : "hangs: ") + Files.readString(log));
+            }
+        } finally {
+            Files.delete(log);
+        }
+    }
+
+    private static String home(Class<?> type) {
+        try {
+            return Path.of(type.getProtectionDomain()
+                            .getCodeSource()
+                            .getLocation()
+                            .toURI())
+                    .toString();
+        } catch (URISyntaxException e) {
+            throw new IllegalArgumentException(type.getName(), e);
+        }
+    }
+}

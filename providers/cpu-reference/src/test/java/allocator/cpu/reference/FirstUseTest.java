@@ -1,0 +1,25 @@
+package allocator.cpu.reference;
+
+import allocator.arena.BfcArena;
+import allocator.provider.support.BlockLedger;
+import allocator.spi.Allocator;
+import allocator.testkit.OwnJvm;
+import allocator.testkit.SmallHeap;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class FirstUseTest {
+    @Test
+    void anAllocationCanBeRepeatedAfterTheHeapHasEndedInTheFirstOne() throws Exception {
+        OwnJvm.run(
+                List.of(
+                        FirstUse.class,
+                        CpuReferenceFactory.class,
+                        BfcArena.class,
+                        Allocator.class,
+                        BlockLedger.class,
+                        SmallHeap.class),
+                FirstUse.class,
+                List.of("-Xmx20m", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"));
+    }
+}
