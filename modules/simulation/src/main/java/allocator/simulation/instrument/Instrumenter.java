@@ -46,7 +46,12 @@ final class Instrumenter {
     private static final MethodTypeDesc OF_OBJECT = MethodTypeDesc.of(ConstantDescs.CD_void, ConstantDescs.CD_Object);
     private static final MethodTypeDesc OF_LATCH =
             MethodTypeDesc.of(ConstantDescs.CD_void, ClassDesc.of("java.util.concurrent.CountDownLatch"));
-    private static final ClassDesc ORDERED_MAP = ClassDesc.of(OrderedMap.class.getName());
+    /** What stands in place of collections whose order is that of hash codes, which are others in each run. */
+    private static final Map<String, ClassDesc> ORDERED = Map.of(
+            "java/util/IdentityHashMap", ClassDesc.of(OrderedMap.class.getName()),
+            "java/util/HashMap", ClassDesc.of("java.util.LinkedHashMap"),
+            "java/util/HashSet", ClassDesc.of("java.util.LinkedHashSet"));
+
     private static final MethodTypeDesc OF_THREAD =
             MethodTypeDesc.of(ConstantDescs.CD_long, ClassDesc.of("java.lang.Thread"));
     private static final MethodTypeDesc CLOCK = MethodTypeDesc.of(ClassDesc.of("java.util.function.LongSupplier"));
@@ -222,8 +227,9 @@ final class Instrumenter {
             }
             case NewObjectInstruction creation -> {
                 builder.invokestatic(POINTS, "allocation", PLAIN);
-                if (isIdentityMap(creation.className().asInternalName())) {
-                    builder.new_(ORDERED_MAP);
+                final ClassDesc ordered = ORDERED.get(creation.className().asInternalName());
+                if (ordered != null) {
+                    builder.new_(ordered);
                     return;
                 }
             }
@@ -232,11 +238,6 @@ final class Instrumenter {
             default -> {}
         }
         builder.with(element);
-    }
-
-    /** Returns whether a class is the map by identity, whose order is another one in each run. */
-    private static boolean isIdentityMap(String owner) {
-        return owner.equals("java/util/IdentityHashMap");
     }
 
     /** Returns whether an instruction makes {@code System::nanoTime}. */
@@ -254,8 +255,9 @@ final class Instrumenter {
             builder.invokestatic(POINTS, "lock", MethodTypeDesc.of(ConstantDescs.CD_void, LOCK));
             return true;
         }
-        if (isIdentityMap(owner) && name.equals(ConstantDescs.INIT_NAME)) {
-            builder.invokespecial(ORDERED_MAP, name, call.typeSymbol());
+        if (ORDERED.containsKey(owner) && name.equals(ConstantDescs.INIT_NAME)) {
+            announce(builder, call);
+            builder.invokespecial(ORDERED.get(owner), name, call.typeSymbol());
             return true;
         }
         if (owner.equals("java/util/concurrent/ConcurrentHashMap") && name.equals("newKeySet")) {
@@ -303,7 +305,7 @@ final class Instrumenter {
     private static boolean creates(String owner, String name) {
         return (owner.startsWith("java/util/") || owner.equals("java/lang/Long"))
                 && !owner.equals("java/util/ArrayList")
-                && !isIdentityMap(owner)
+                && !owner.equals("java/util/IdentityHashMap")
                 && !owner.startsWith("java/util/concurrent/atomic/")
                 && CREATORS.contains(name);
     }
