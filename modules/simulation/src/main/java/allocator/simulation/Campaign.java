@@ -50,7 +50,8 @@ public final class Campaign implements Callable<Integer> {
                 "provider: the host provider and its sessions",
                 "pool: pools and raw memory of the CUDA providers",
                 "resource: decorators with budgets",
-                "runtime: an environment and its sessions"
+                "runtime: an environment and its sessions",
+                "lifetime: sessions and registered allocators that end while they are used"
             })
     private List<WorldType> worlds = List.of(WorldType.values());
 

@@ -18,6 +18,7 @@ import static allocator.simulation.Op.Kind.USE;
 import static allocator.simulation.Op.Kind.WAIT;
 
 import allocator.simulation.world.ArenaWorld;
+import allocator.simulation.world.LifetimeWorld;
 import allocator.simulation.world.PoolWorld;
 import allocator.simulation.world.ProviderWorld;
 import allocator.simulation.world.ResourceWorld;
@@ -41,7 +42,9 @@ public enum WorldType {
     /** Decorators of memory resources, with budgets, above an arena or a device. */
     RESOURCE,
     /** An environment with sessions that open, run and close. */
-    RUNTIME;
+    RUNTIME,
+    /** A session that closes during runs, and an allocator of the application that is unregistered while it is used. */
+    LIFETIME;
 
     private static final List<Op.Kind> ON_STREAMS = List.of(
             ALLOC,
@@ -114,6 +117,8 @@ public enum WorldType {
     private static final List<Op.Kind> OF_RUNTIME = List.of(
             OPEN, OPEN, CLOSE, CLOSE, ALLOC, ALLOC, ALLOC, RUN, RUN, RESERVE, FREE, FREE, FREE, FREE, SHRINK, STATS,
             REPLACE);
+    private static final List<Op.Kind> OF_LIFETIME =
+            List.of(RUN, RUN, RUN, RUN, CLOSE, CLOSE, REPLACE, REPLACE, REPLACE, ALLOC, ALLOC, ALLOC, FREE, FREE, FREE);
 
     /** Returns the kinds of operations, as often as they shall occur. */
     List<Op.Kind> kinds() {
@@ -124,6 +129,7 @@ public enum WorldType {
             case POOL -> OF_POOL;
             case RESOURCE -> OF_RESOURCE;
             case RUNTIME -> OF_RUNTIME;
+            case LIFETIME -> OF_LIFETIME;
         };
     }
 
@@ -138,6 +144,7 @@ public enum WorldType {
             case POOL -> new PoolWorld(random);
             case RESOURCE -> new ResourceWorld(random);
             case RUNTIME -> new RuntimeWorld(random);
+            case LIFETIME -> new LifetimeWorld(random);
         };
     }
 }

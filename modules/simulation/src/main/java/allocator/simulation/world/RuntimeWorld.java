@@ -243,7 +243,9 @@ public final class RuntimeWorld implements World {
                 try {
                     work(run.allocator(), op, byteSize, stream);
                 } catch (AllocatorClosedException e) {
-                    model.violate("the session of a run is gone: " + e);
+                    if (!handle.isClosing) {
+                        model.violate("an open session rejects its run: " + e);
+                    }
                 } finally {
                     inUse.remove(stream);
                 }
