@@ -2,6 +2,8 @@ package allocator.simulation;
 
 import allocator.simulation.schedule.Failpoint;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.SplittableRandom;
 
@@ -50,13 +52,17 @@ public record Program(long seed, WorldType world, long settings, List<List<Op>> 
     }
 
     /**
-     * Returns the kinds of operations, or a part of them. Some states are reached only where some operations are
-     * absent: many live reserves, where few are freed.
+     * Returns the kinds of operations, or a part of them, and in a quarter of the programs one of them as often as all
+     * others. Some states are reached only where some operations are rare and one is frequent: many live reserves.
      */
     private static List<Op.Kind> kinds(WorldType world, SplittableRandom random) {
         final List<Op.Kind> kinds = new ArrayList<>(world.kinds());
         if (random.nextBoolean()) {
             kinds.removeIf(_ -> random.nextBoolean());
+        }
+        if (random.nextInt(4) == 0) {
+            final List<Op.Kind> all = List.copyOf(EnumSet.copyOf(world.kinds()));
+            kinds.addAll(Collections.nCopies(Math.max(kinds.size(), 1), all.get(random.nextInt(all.size()))));
         }
         return kinds.isEmpty() ? world.kinds() : kinds;
     }
@@ -66,7 +72,9 @@ public record Program(long seed, WorldType world, long settings, List<List<Op>> 
             case 0 ->
                 new Failpoint(
                         Failpoint.Kind.STACK, 1 + random.nextInt(1 << random.nextInt(1, 8)), 1 + random.nextInt(3));
-            case 1 -> new Failpoint(Failpoint.Kind.HEAP, 1 + random.nextInt(12), 1 + random.nextInt(2));
+            case 1 ->
+                new Failpoint(
+                        Failpoint.Kind.HEAP, 1 + random.nextInt(1 << random.nextInt(1, 6)), 1 + random.nextInt(2));
             default -> Failpoint.NONE;
         };
     }
