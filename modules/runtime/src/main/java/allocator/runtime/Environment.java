@@ -178,28 +178,36 @@ public final class Environment implements AutoCloseable {
     private void end(Predicate<ManagedAllocator> which, Predicate<Session> dependent, String what, Cleanup cleanup) {
         final List<ManagedAllocator> ending =
                 shared.unreleased().stream().filter(which).toList();
+        boolean isEnded = false;
         try {
             ending.forEach(allocator -> allocator.lease().pauseAllocations());
-            final List<String> users = new ArrayList<>();
-            sessions.all().stream()
-                    .filter(dependent)
-                    .map(Session::describe)
-                    .sorted()
-                    .forEach(users::add);
-            users.addAll(shared.liveBlocks(which));
-            if (!users.isEmpty()) {
-                throw new StillInUseException(what, users);
-            }
-            shared.remove(ending);
-            for (int i = 0; i < ending.size(); i++) { // without Java heap, so that it cannot fail
-                ending.get(i).lease().rejectAllocations();
+            if (sessions.all().stream().noneMatch(dependent) && !shared.haveLiveBlocks(which)) {
+                shared.remove(ending);
+                for (int i = 0; i < ending.size(); i++) { // without Java heap, so that it cannot fail
+                    ending.get(i).lease().rejectAllocations();
+                }
+                isEnded = true;
             }
         } finally {
             for (int i = 0; i < ending.size(); i++) {
                 ending.get(i).lease().resumeAllocations();
             }
         }
+        if (!isEnded) {
+            throw new StillInUseException(what, describeUsers(which, dependent));
+        }
         SharedAllocators.close(ending, cleanup);
+    }
+
+    private List<String> describeUsers(Predicate<ManagedAllocator> which, Predicate<Session> dependent) {
+        final List<String> users = new ArrayList<>();
+        sessions.all().stream()
+                .filter(dependent)
+                .map(Session::describe)
+                .sorted()
+                .forEach(users::add);
+        users.addAll(shared.liveBlocks(which));
+        return users;
     }
 
     /** Does what earlier calls have missed, and what blocks freed through other owners allow. Failures are logged. */

@@ -414,10 +414,21 @@ public final class ManagedAllocator implements Allocator {
         lease.close();
     }
 
+    /** As {@link #close}, where no block is live: the allocator is released when this method returns. */
+    void closeUnused() {
+        lease.close();
+        lease.awaitRelease();
+    }
+
+    /** Returns whether blocks are live. Calls no provider. */
+    boolean hasLiveBlocks() {
+        return lease.count() > 0 && !lease.isReleased() && !reference.instance().isIdle();
+    }
+
     /** Describes the live blocks for a message; empty if there are none. */
     Optional<String> describeLiveBlocks() {
         final long live = lease.count();
-        if (live <= 0 || lease.isReleased() || reference.instance().isIdle()) {
+        if (live <= 0 || !hasLiveBlocks()) {
             return Optional.empty();
         }
         String bytes = "";

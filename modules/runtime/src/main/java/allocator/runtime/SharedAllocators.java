@@ -341,19 +341,28 @@ final class SharedAllocators {
     private static void endRegistered(ManagedAllocator allocator, String what) {
         allocator.lease().pauseAllocations();
         try {
-            final List<String> users = new ArrayList<>();
-            allocator.describeLiveBlocks().ifPresent(users::add);
-            if (allocator.reference().users() > 1) {
-                users.add("sessions use it");
+            if (!isUsed(allocator)) {
+                allocator.closeUnused();
+                return;
             }
-            if (!users.isEmpty()) {
-                throw new StillInUseException(
-                        "the registered allocator of " + allocator.info() + " cannot be " + what, users);
-            }
-            allocator.close();
         } finally {
             allocator.lease().resumeAllocations();
         }
+        final List<String> users = new ArrayList<>();
+        allocator.describeLiveBlocks().ifPresent(users::add);
+        if (allocator.reference().users() > 1) {
+            users.add("sessions use it");
+        }
+        throw new StillInUseException("the registered allocator of " + allocator.info() + " cannot be " + what, users);
+    }
+
+    private static boolean isUsed(ManagedAllocator allocator) {
+        return allocator.hasLiveBlocks() || allocator.reference().users() > 1;
+    }
+
+    /** Returns whether blocks of allocators of the environment are live. Calls no provider. */
+    boolean haveLiveBlocks(Predicate<ManagedAllocator> which) {
+        return unreleased().stream().filter(which).anyMatch(ManagedAllocator::hasLiveBlocks);
     }
 
     /** Describes the live blocks of allocators of the environment. */
@@ -386,7 +395,7 @@ final class SharedAllocators {
     static void close(List<ManagedAllocator> ending, Cleanup cleanup) {
         for (int i = ending.size() - 1; i >= 0; i--) {
             try {
-                ending.get(i).close();
+                ending.get(i).closeUnused();
             } catch (Throwable e) {
                 cleanup.add(e);
             }

@@ -8,6 +8,8 @@ import java.util.List;
 public final class StillInUseException extends IllegalStateException {
     private static final long serialVersionUID = 1L;
 
+    private static final String FREED_SINCE = "a block was live, and has been freed since";
+
     /** The users, as {@link #users} gives them. */
     private final String[] users;
 
@@ -15,11 +17,15 @@ public final class StillInUseException extends IllegalStateException {
      * Makes the exception.
      *
      * @param what the operation that failed, such as {@code the environment cannot be closed}
-     * @param users what depends on it, one line each
+     * @param users what depends on it, one line each; none if that has ended since
      */
     StillInUseException(String what, List<String> users) {
+        this(what, users.isEmpty() ? new String[] {FREED_SINCE} : users.toArray(String[]::new));
+    }
+
+    private StillInUseException(String what, String[] users) {
         super(what + ": " + String.join("; ", users));
-        this.users = users.toArray(String[]::new);
+        this.users = users;
     }
 
     /**

@@ -117,8 +117,8 @@ public enum WorldType {
     private static final List<Op.Kind> OF_RUNTIME = List.of(
             OPEN, OPEN, CLOSE, CLOSE, ALLOC, ALLOC, ALLOC, RUN, RUN, RESERVE, FREE, FREE, FREE, FREE, SHRINK, STATS,
             REPLACE);
-    private static final List<Op.Kind> OF_LIFETIME =
-            List.of(RUN, RUN, RUN, RUN, CLOSE, CLOSE, REPLACE, REPLACE, REPLACE, ALLOC, ALLOC, ALLOC, FREE, FREE, FREE);
+    private static final List<Op.Kind> OF_LIFETIME = List.of(
+            RUN, RUN, RUN, RUN, CLOSE, CLOSE, REPLACE, REPLACE, REPLACE, ALLOC, ALLOC, ALLOC, FREE, FREE, FREE, STATS);
 
     /** Returns the kinds of operations, as often as they shall occur. */
     List<Op.Kind> kinds() {

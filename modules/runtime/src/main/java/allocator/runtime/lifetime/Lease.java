@@ -1,6 +1,7 @@
 package allocator.runtime.lifetime;
 
 import allocator.provider.support.StackReserve;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * One owner's use of a provider's allocator: counts the owner's live blocks, and releases the allocator when the owner
@@ -30,6 +31,9 @@ public final class Lease extends LiveBlocks {
     private static final int CLOSED = 2;
     private static final int DRAINING = 3;
     private static final int RELEASED = 4;
+
+    private static final long WAIT_NANOS = 20_000;
+    private static final long MOST_WAIT_NANOS = 10_000_000_000L;
 
     private volatile int state = OPEN;
     private final AllocatorReference reference;
@@ -156,7 +160,7 @@ public final class Lease extends LiveBlocks {
 
     /**
      * Lets allocations wait until {@link #resumeAllocations}, {@link #rejectAllocations} or {@link #close}. One of them
-     * is to follow soon, without a call to a provider in between.
+     * is to follow soon, without a call to a provider in between: an allocation that waits may hold a provider's lock.
      *
      * @throws StackOverflowError if the thread has so little stack left that the following call might fail
      */
@@ -215,6 +219,27 @@ public final class Lease extends LiveBlocks {
             settleOthers();
         } else if (state == DRAINING && isNone()) {
             release();
+        }
+    }
+
+    /**
+     * Waits after {@link #close}, where no block is live, until the reference is released: an allocation that is being
+     * rejected counts as a block for a moment. Gives up after ten seconds, in case blocks were counted wrongly; the
+     * lease is draining then.
+     */
+    public void awaitRelease() {
+        StackReserve.touch();
+        final long start = System.nanoTime();
+        boolean isInterrupted = false;
+        while (state != RELEASED && System.nanoTime() - start < MOST_WAIT_NANOS) {
+            LockSupport.parkNanos(WAIT_NANOS);
+            // Pending, it would end every park at once.
+            isInterrupted |= Thread.interrupted();
+            settle();
+            settleIfInstanceIdle();
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -13,6 +13,7 @@ import allocator.simulation.schedule.Scheduler;
 import allocator.simulation.world.OwnedBlocks.Owned;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.SpiLevel;
@@ -65,6 +66,14 @@ public final class LifetimeWorld implements World {
             requireAlive();
         }
 
+        @Override
+        public AllocatorStats stats() {
+            requireAlive();
+            device.call();
+            requireAlive();
+            return AllocatorStats.NONE;
+        }
+
         private void requireAlive() {
             if (isDestroyed) {
                 model.violate("an allocator was unregistered that is in use");
@@ -78,7 +87,7 @@ public final class LifetimeWorld implements World {
 
         @Override
         public int spiLevel() {
-            return SpiLevel.MINIMUM;
+            return SpiLevel.STATISTICS;
         }
     }
 
@@ -117,6 +126,11 @@ public final class LifetimeWorld implements World {
             case ALLOC -> {
                 if (!registered.isEmpty()) {
                     allocate(choose(op), op);
+                }
+            }
+            case STATS -> {
+                if (!registered.isEmpty()) {
+                    readStats(choose(op));
                 }
             }
             case FREE -> {
@@ -171,6 +185,16 @@ public final class LifetimeWorld implements World {
                 each.own.isDestroyed = true;
                 Model.require(blocks.count(each.managed) == 0, "an allocator was unregistered that has live blocks");
             }
+        }
+    }
+
+    private static void readStats(ManagedAllocator owner) {
+        try {
+            Scheduler.call(() -> owner.stats());
+        } catch (AllocatorClosedException e) {
+            // It was unregistered.
+        } catch (Throwable e) {
+            Model.requireSimulated(e, false);
         }
     }
 
