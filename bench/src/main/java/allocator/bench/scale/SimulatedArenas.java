@@ -8,12 +8,14 @@ import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.memory.CudaAllocator;
 import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.CudaEpFactory;
+import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.DeviceMemory;
 import allocator.cuda.memory.PinnedMemory;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
+import allocator.spi.SyncStream;
 import java.util.List;
 
 /**
@@ -32,6 +34,12 @@ final class SimulatedArenas extends CudaEpFactory {
         DeviceArena(DeviceMemory upstream, AllocatorOptions options) {
             super(new BfcArena(upstream, ArenaConfig.from(options)), options.resolve(ArenaOptions.KEYS));
             this.upstream = upstream;
+        }
+
+        @Override
+        public long allocOnStream(long byteSize, SyncStream stream) {
+            ((CudaSyncStream) stream).usedBy(this);
+            return super.allocOnStream(byteSize, stream);
         }
 
         @Override
