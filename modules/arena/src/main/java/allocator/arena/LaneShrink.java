@@ -47,9 +47,9 @@ final class LaneShrink {
             final Map<Region, Long> idle = new LinkedHashMap<>();
             final Map<Long, SyncStream> owners = new LinkedHashMap<>();
             final int kept = lane.locked(() -> findIdle(idle, owners));
-            owners.values().forEach(LaneShrink::waitFor);
+            owners.values().removeIf(LaneShrink::waitFor);
             lane.returns.tryAgain();
-            final List<Region> detached = lane.locked(() -> detachUnchanged(idle));
+            final List<Region> detached = lane.locked(() -> detachUnchanged(idle, owners));
             final Failures failures = new Failures();
             long released = 0;
             for (final Region region : detached) {
@@ -91,24 +91,29 @@ final class LaneShrink {
                 && lane.config.extendStrategy() == ExtendStrategy.POWER_OF_TWO;
     }
 
-    /** Waits for a stream's work; a closed stream has none. */
-    static void waitFor(SyncStream stream) {
+    /**
+     * Waits for a stream's work, and returns whether it is known to be done: not that of a stream that was closed while
+     * its device could not confirm it.
+     */
+    static boolean waitFor(SyncStream stream) {
         try {
             stream.flush();
+            return true;
         } catch (IllegalStateException e) {
-            LOG.log(Level.DEBUG, "{0} is closed, its work is done", stream);
+            LOG.log(Level.DEBUG, "{0} is closed", stream);
+            return stream.hasEnded();
         }
     }
 
     /**
-     * Detaches the regions in which nothing was freed since they were noted: all work on them has been waited for. Room
-     * is made first, so that no region is lost on the way.
+     * Detaches the regions in which nothing was freed since they were noted: all work on them has been waited for,
+     * except that of unfinished streams, whose regions stay. Room is made first, so that no region is lost on the way.
      */
-    private List<Region> detachUnchanged(Map<Region, Long> idle) {
+    private List<Region> detachUnchanged(Map<Region, Long> idle, Map<Long, SyncStream> unfinished) {
         final List<Region> detached = new ArrayList<>(idle.size());
         for (final Map.Entry<Region, Long> noted : idle.entrySet()) {
             final Region region = noted.getKey();
-            if (region.chunksInUse() == 0 && region.frees() == noted.getValue()) {
+            if (region.chunksInUse() == 0 && region.frees() == noted.getValue() && !isOwnedByAny(region, unfinished)) {
                 detached.add(region);
             }
         }
@@ -122,6 +127,15 @@ final class LaneShrink {
         lane.growth.restart();
         assert lane.passesSampledCheck();
         return detached;
+    }
+
+    private boolean isOwnedByAny(Region region, Map<Long, SyncStream> streams) {
+        if (streams.isEmpty()) {
+            return false;
+        }
+        final Map<Long, SyncStream> owners = new LinkedHashMap<>();
+        lane.placement.addOwners(region, owners);
+        return owners.keySet().stream().anyMatch(streams::containsKey);
     }
 
     /** Gives back Java heap, unless there is too little to do so: the tables stay as large as they are then. */

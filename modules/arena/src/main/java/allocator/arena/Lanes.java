@@ -141,19 +141,26 @@ final class Lanes {
         return sum[0];
     }
 
-    /** Runs work on all lanes, under the locks of all. It is to {@linkplain Lane#begin begin} with each. */
+    /**
+     * Runs work on all lanes, under the locks of all. It is to {@linkplain Lane#begin begin} with each. A lane that is
+     * added meanwhile has no memory yet.
+     */
     <T> T locked(Function<List<Lane>, T> work) {
         StackReserve.touch();
-        final List<Lane> each = List.copyOf(all);
-        int locked = 0;
-        try {
-            for (; locked < each.size(); locked++) {
-                each.get(locked).lock.lock();
-            }
-            return work.apply(each);
-        } finally {
-            while (locked > 0) {
-                each.get(--locked).lock.unlock();
+        while (true) {
+            final List<Lane> each = List.copyOf(all);
+            int locked = 0;
+            try {
+                for (; locked < each.size(); locked++) {
+                    each.get(locked).lock.lock();
+                }
+                if (each.size() == all.size()) {
+                    return work.apply(each);
+                }
+            } finally {
+                while (locked > 0) {
+                    each.get(--locked).lock.unlock();
+                }
             }
         }
     }

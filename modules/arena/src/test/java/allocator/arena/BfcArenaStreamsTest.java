@@ -10,6 +10,8 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
+import allocator.spi.SyncNotification;
+import allocator.spi.SyncStream;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
@@ -309,5 +311,60 @@ class BfcArenaStreamsTest {
 
         assertThatThrownBy(() -> allocator.allocOnStream(100, foreign)).isInstanceOf(IllegalArgumentException.class);
         assertThat(allocator.allocOnStream(100, s1)).isPositive();
+    }
+
+    /** A stream that was closed although its device could not confirm that its work is done. */
+    private static final class UnfinishedStream extends SyncStream {
+        private boolean isClosed;
+
+        UnfinishedStream() {
+            super(FakeDevice.INFO);
+        }
+
+        @Override
+        public long handle() {
+            return 0;
+        }
+
+        @Override
+        public SyncNotification createNotification() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void flush() {
+            if (isClosed) {
+                throw new IllegalStateException("closed");
+            }
+        }
+
+        @Override
+        public void onSessionRunEnd() {
+            flush();
+        }
+
+        @Override
+        public void close() {
+            if (isClosed) {
+                setEnded(); // a second close succeeds
+            }
+            isClosed = true;
+        }
+    }
+
+    @Test
+    void aShrinkKeepsMemoryOfWorkThatIsNotKnownToBeDone() {
+        final UnfinishedStream unfinished = new UnfinishedStream();
+        final long kept = arena.alloc(1);
+        final long byUnfinished = arena.allocOnStream(REGION, unfinished);
+        final long bySecond = arena.allocOnStream(4 * REGION, s2);
+        arena.free(byUnfinished);
+        arena.free(bySecond);
+        unfinished.close();
+        assertThat(arena.shrink().regionsReleased()).isEqualTo(1);
+        assertThat(device.freeCalls()).isEqualTo(1);
+        unfinished.close();
+        assertThat(arena.shrink().regionsReleased()).isEqualTo(1);
+        arena.free(kept);
     }
 }

@@ -103,6 +103,21 @@ class LaneChoiceTest {
         arena.free(arena.allocOnStream(1000, second));
     }
 
+    /** Statistics wait for the main lane when a second lane comes into being, which must count. */
+    @Test
+    void aLaneThatIsAddedMeanwhileIsLockedToo() throws Exception {
+        final Future<Long> locked;
+        arena.lanes.main.lock.lock();
+        try {
+            locked = requesting.submit(() -> arena.lanes.locked(each -> (long) each.size()));
+            requesting.awaitParked();
+            leaveMainLane(first);
+        } finally {
+            arena.lanes.main.lock.unlock();
+        }
+        assertThat(locked.get()).isEqualTo(2);
+    }
+
     @Test
     void aStreamThatWaitsForOthersLeavesTheMainLane() throws Exception {
         for (int contention = 1; contention <= LaneChoice.CONTENTIONS; contention++) {

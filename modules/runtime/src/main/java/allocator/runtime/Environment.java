@@ -42,6 +42,9 @@ import org.jspecify.annotations.Nullable;
  */
 // One class, since most of it documents one public type.
 public final class Environment implements AutoCloseable {
+    /** How many sessions a {@link StillInUseException} describes: describing one looks at all. */
+    private static final int MOST_DESCRIBED = 20;
+
     private final Object lock = new Object();
     private final AllocatorInstances instances = new AllocatorInstances();
     private final SharedAllocators shared;
@@ -158,10 +161,11 @@ public final class Environment implements AutoCloseable {
     private void unregister(RegisteredProvider provider) {
         final Cleanup cleanup = new Cleanup();
         settle();
-        end(
-                allocator -> allocator.reference().provider().equals(provider.name()),
-                session -> session.uses(provider.name()),
-                "provider " + provider.name() + " cannot be unregistered",
+        SharedAllocators.close(
+                end(
+                        allocator -> allocator.reference().provider().equals(provider.name()),
+                        session -> session.uses(provider.name()),
+                        "provider " + provider.name() + " cannot be unregistered"),
                 cleanup);
         instances.returnAll(cleanup);
         registry.close(provider, cleanup);
@@ -169,13 +173,13 @@ public final class Environment implements AutoCloseable {
     }
 
     /**
-     * Ends allocators of the environment: removes them from their slots and closes them.
+     * Ends allocators of the environment: removes them from their slots, and rejects further allocations.
      *
-     * @param cleanup receives the failures of providers; the allocators are removed nevertheless
+     * @return the allocators, which the caller closes
      * @throws StillInUseException if a session or a block depends on them. If this method throws anything, the
      *     allocators accept allocations again and nothing has changed
      */
-    private void end(Predicate<ManagedAllocator> which, Predicate<Session> dependent, String what, Cleanup cleanup) {
+    private List<ManagedAllocator> end(Predicate<ManagedAllocator> which, Predicate<Session> dependent, String what) {
         final List<ManagedAllocator> ending =
                 shared.unreleased().stream().filter(which).toList();
         boolean isEnded = false;
@@ -196,16 +200,16 @@ public final class Environment implements AutoCloseable {
         if (!isEnded) {
             throw new StillInUseException(what, describeUsers(which, dependent));
         }
-        SharedAllocators.close(ending, cleanup);
+        return ending;
     }
 
     private List<String> describeUsers(Predicate<ManagedAllocator> which, Predicate<Session> dependent) {
+        final List<Session> using = sessions.all().stream().filter(dependent).toList();
         final List<String> users = new ArrayList<>();
-        sessions.all().stream()
-                .filter(dependent)
-                .map(Session::describe)
-                .sorted()
-                .forEach(users::add);
+        using.stream().limit(MOST_DESCRIBED).map(Session::describe).sorted().forEach(users::add);
+        if (using.size() > MOST_DESCRIBED) {
+            users.add((using.size() - MOST_DESCRIBED) + " other sessions");
+        }
         users.addAll(shared.liveBlocks(which));
         return users;
     }
@@ -405,8 +409,10 @@ public final class Environment implements AutoCloseable {
             final Cleanup cleanup = new Cleanup();
             settle();
             if (!isClosed) {
-                end(allocator -> true, session -> true, "the environment cannot be closed", cleanup);
-                isClosed = true;
+                final List<ManagedAllocator> ending =
+                        end(allocator -> true, session -> true, "the environment cannot be closed");
+                isClosed = true; // before a provider is called, which may call this environment
+                SharedAllocators.close(ending, cleanup);
             }
             instances.returnAll(cleanup);
             registry.closeAll(cleanup);

@@ -227,6 +227,15 @@ public final class ManagedAllocator implements Allocator {
         }
     }
 
+    private void settleAfterHold() {
+        settle();
+        try {
+            lease.settleIfInstanceIdle();
+        } catch (Throwable e) {
+            Log.failed("release", this, e);
+        }
+    }
+
     private RuntimeException failed(String operation, Throwable thrown) {
         settle();
         return ProviderCalls.translate(reference.provider(), operation, thrown);
@@ -398,7 +407,9 @@ public final class ManagedAllocator implements Allocator {
         try {
             return ProviderCalls.call(reference.provider(), operation, call);
         } finally {
-            lease.endHold();
+            if (lease.endHold()) {
+                settleAfterHold();
+            }
         }
     }
 

@@ -1,14 +1,17 @@
 package allocator.runtime;
 
 import static allocator.testkit.FakeMemory.location;
+import static allocator.testkit.FakeMemory.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeFactory;
 import allocator.testkit.Faults;
@@ -17,6 +20,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -318,5 +322,46 @@ class EnvironmentTest {
         final List<List<String>> orders = new ArrayList<>();
         permute(List.of("old", "registered", "session"), List.of(), orders);
         return orders.stream();
+    }
+
+    /**
+     * Allocations wait while it is found out whether the environment may be closed: no provider is called meanwhile.
+     */
+    @Test
+    @Timeout(60)
+    void aRegisteredAllocatorThatAllocatesFromASharedOneDoesNotStopItsClose() {
+        final Environment own = Environments.empty();
+        own.register(FakeFactory.gpu("Cuda"));
+        final ManagedAllocator shared = own.sharedAllocator(GPU).orElseThrow();
+        final FakeAllocator scratching = new FakeAllocator(memory("Host", DeviceType.CPU, 0, MemoryType.DEFAULT));
+        scratching.before(operation -> {
+            if (operation.equals("stats")) {
+                shared.free(shared.alloc(1));
+            }
+        });
+        final ManagedAllocator registered = own.registerAllocator(scratching);
+        final long block = registered.alloc(1);
+        assertThatThrownBy(own::close).isInstanceOf(StillInUseException.class);
+        registered.free(block);
+        own.close();
+    }
+
+    @Test
+    void aProviderThatIsCalledByTheCloseFindsTheEnvironmentClosed() {
+        final Environment own = Environments.empty();
+        final FakeFactory factory = FakeFactory.gpu("Cuda");
+        own.register(factory);
+        final List<Throwable> thrown = new ArrayList<>();
+        factory.before(operation -> {
+            if (operation.startsWith("release")) {
+                thrown.add(catchThrowable(() -> own.openSession(SessionOptions.DEFAULT)));
+            }
+        });
+        own.close();
+        assertThat(thrown)
+                .isNotEmpty()
+                .allSatisfy(failure -> assertThat(failure)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("closed"));
     }
 }

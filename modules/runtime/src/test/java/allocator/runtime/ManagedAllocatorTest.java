@@ -330,6 +330,21 @@ class ManagedAllocatorTest {
             assertThat(releases).hasValue(1);
         }
 
+        /** The free would wait for the provider's call, which may wait for the freeing thread. */
+        @Test
+        void theLastFreeDoesNotWaitForAHold() {
+            final long block = allocator.alloc(1);
+            full.before(operation -> {
+                if (operation.equals("stats")) {
+                    allocator.close();
+                    allocator.free(block);
+                    assertThat(releases).hasValue(0);
+                }
+            });
+            allocator.stats();
+            assertThat(releases).hasValue(1);
+        }
+
         @Test
         void aPausedAllocationWaitsAndIsMadeWhenAllocationsResume() throws Exception {
             allocator.lease().pauseAllocations();

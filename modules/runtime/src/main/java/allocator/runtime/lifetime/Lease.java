@@ -138,14 +138,19 @@ public final class Lease extends LiveBlocks {
         }
     }
 
-    /** Ends {@link #tryHold}. */
-    public void endHold() {
+    /**
+     * Ends {@link #tryHold}.
+     *
+     * @return whether the lease is draining or released, so that the caller calls {@link #settle}
+     */
+    public boolean endHold() {
         synchronized (this) {
             holds--;
             if (holds == 0) {
                 notifyAll();
             }
         }
+        return state >= DRAINING;
     }
 
     /** Rejects allocations from here on. */
@@ -201,9 +206,27 @@ public final class Lease extends LiveBlocks {
                 notifyAll();
             }
         }
+        awaitHolds();
         settle();
         settleIfInstanceIdle();
         settleOthers();
+    }
+
+    /** Waits for the calls outside the hot path, if there is nothing else to wait for. */
+    private void awaitHolds() {
+        boolean isInterrupted = false;
+        synchronized (this) {
+            while (state == DRAINING && holds > 0 && isNone()) {
+                try {
+                    wait();
+                } catch (InterruptedException e) {
+                    isInterrupted = true;
+                }
+            }
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /**
@@ -231,7 +254,7 @@ public final class Lease extends LiveBlocks {
         StackReserve.touch();
         final long start = System.nanoTime();
         boolean isInterrupted = false;
-        while (state != RELEASED && System.nanoTime() - start < MOST_WAIT_NANOS) {
+        while (state != RELEASED && (isHeld() || System.nanoTime() - start < MOST_WAIT_NANOS)) {
             LockSupport.parkNanos(WAIT_NANOS);
             // Pending, it would end every park at once.
             isInterrupted |= Thread.interrupted();
@@ -241,6 +264,10 @@ public final class Lease extends LiveBlocks {
         if (isInterrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private synchronized boolean isHeld() {
+        return holds > 0;
     }
 
     boolean isDraining() {
@@ -266,18 +293,14 @@ public final class Lease extends LiveBlocks {
         }
     }
 
+    /** Releases the reference, unless a call outside the hot path uses it: the end of the last one settles. */
     private void release() {
         StackReserve.touch();
-        boolean isInterrupted = false;
         boolean isReleasedHere = false;
         boolean isLastUser = false;
         synchronized (this) {
-            while (state == DRAINING && holds > 0) {
-                try {
-                    wait();
-                } catch (InterruptedException e) {
-                    isInterrupted = true;
-                }
+            if (holds > 0) {
+                return;
             }
             synchronized (reference.instances()) {
                 if (state == DRAINING && reference.instance().remove(this)) {
@@ -294,9 +317,6 @@ public final class Lease extends LiveBlocks {
         } finally {
             if (isReleasedHere) {
                 onReleased.run();
-            }
-            if (isInterrupted) {
-                Thread.currentThread().interrupt();
             }
         }
     }

@@ -79,7 +79,9 @@ public class LeaseModelTest {
             try {
                 requireHeld();
             } finally {
-                leases[number].endHold();
+                if (leases[number].endHold()) {
+                    leases[number].settle();
+                }
             }
         }
     }
