@@ -17,8 +17,13 @@ final class BlockRegion extends BumpRegion {
     /** Whether it was taken for a single request, outside the chain's limit. */
     final boolean isForOneRequest;
 
-    /** The lane that allocates from this region; {@code null} while any lane may take it. */
-    @Nullable
+    /** The place among all regions, in order of address. */
+    final RegionTree.Node byAddress = new RegionTree.Node(this);
+
+    /** The place among the regions of the lane, in order of room, unless this is its current one. */
+    final RegionTree.Node inLane = new RegionTree.Node(this);
+
+    /** The lane that has this region. */
     BumpLane lane;
 
     /** The sync id of the lane's stream at the last free in this region. */
@@ -42,6 +47,22 @@ final class BlockRegion extends BumpRegion {
 
     boolean isEmpty() {
         return live == 0;
+    }
+
+    /** Returns whether a free makes this region empty. */
+    boolean hasOneBlock() {
+        return live == 1;
+    }
+
+    /** Returns the smaller of two empty regions, the one of the lower address if they are equal. */
+    static @Nullable BlockRegion smaller(@Nullable BlockRegion one, @Nullable BlockRegion other) {
+        if (one == null || other == null) {
+            return one == null ? other : one;
+        }
+        final boolean isOne = one.byteSize == other.byteSize
+                ? Long.compareUnsigned(one.base(), other.base()) < 0
+                : one.byteSize < other.byteSize;
+        return isOne ? one : other;
     }
 
     @Override

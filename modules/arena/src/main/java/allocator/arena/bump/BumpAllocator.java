@@ -44,6 +44,12 @@ import java.util.Objects;
  * At the end of a run the empty regions of its stream become idle; when a stream closes, its other regions go to the
  * lane without a stream. So memory reaches another lane only after the work that used it.
  *
+ * <p>An allocation that fits the current region takes constant time. What else is allocated, freed, ended or closed
+ * takes time logarithmic in the number of regions and blocks, for each region that passes from one lane to another or
+ * to the device; a request that takes another region also takes time proportional to the number of streams that its
+ * stream has waited for, or of all streams if they are fewer. A shrink, statistics and a request for which there is no
+ * memory visit all streams and regions.
+ *
  * <p>Safe for use by several threads. One lock guards the allocator and is held while the device is called. An
  * allocation that fits its lane's region allocates no Java object. {@link BumpArena} frees all blocks at once and is
  * several times faster.
@@ -153,11 +159,11 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     }
 
     private long allocateElsewhere(long byteSize, BumpLane lane) {
-        final BlockRegion region = lanes.regionFor(byteSize, lane);
-        if (region == null) {
+        final long address = lanes.allocate(byteSize, lane, counters);
+        if (address == 0) {
             throw outOfMemory(byteSize);
         }
-        return region.bump(byteSize, byteAlignment, counters);
+        return address;
     }
 
     @Override
@@ -167,12 +173,12 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
             if (address == 0) {
                 return;
             }
-            final int index = lanes.search(address);
-            if (index < 0) {
+            final BlockRegion region = lanes.find(address);
+            if (region == null) {
                 freeReserve(address);
                 return;
             }
-            lanes.free(index, address, counters);
+            lanes.free(region, address, counters);
         }
     }
 

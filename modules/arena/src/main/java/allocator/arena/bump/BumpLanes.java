@@ -5,41 +5,47 @@ import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
-import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lanes of a {@link BumpAllocator} and their regions. Decides which region serves a request and when a region
- * passes from one lane to another.
+ * The lanes of a {@link BumpAllocator}. Decides which region serves a request and when a region passes from one lane to
+ * another.
  *
- * <p>A region is <em>idle</em> if any lane may take it: it belongs to no lane, or it is empty and belongs to the lane
- * without a stream, on whose behalf no device work is queued.
+ * <p>A region is <em>idle</em> if any lane may take it: it is <em>unbound</em>, that is, in no lane of a requester, or
+ * it is empty and in the lane without a stream, on whose behalf no device work is queued.
+ *
+ * <p>Lanes find their regions in trees, so nothing but {@link #releaseAll}, {@link #countRegionsInUse} and
+ * {@link #largestRoom} visits all regions. Only a request for which there is no memory visits all lanes, and a new
+ * stream whenever the number of streams has doubled: to unbind memory of streams that ended without a release.
  *
  * <p>Not safe for use by several threads; the allocator's lock guards it.
  */
 final class BumpLanes {
     /** The lane of requests without a stream. */
-    final BumpLane common = new BumpLane(null);
+    final BumpLane common;
+
+    /** Has the unbound regions, all of them empty. It has no current region: nothing is allocated from it. */
+    private final BumpLane unbound;
+
+    /** The same for unbound regions that were taken for one request and go back at the next end of a run. */
+    private final BumpLane unboundForOneRequest;
 
     private final UpstreamMemory memory;
-    private final BumpConfig config;
     private final long byteAlignment;
-    private final RegionChain<BlockRegion> regions;
-    private final StreamLanes streamLanes = new StreamLanes();
-    private BumpLane lastLane = common;
-
-    /** Bytes in regions for one request. */
-    private long bytesForOneRequest;
-
-    private long numReleased;
+    private final BlockRegions regions;
+    private final StreamLanes streamLanes;
+    private BumpLane lastLane;
 
     BumpLanes(UpstreamMemory memory, BumpConfig config) {
         this.memory = memory;
-        this.config = config;
-        this.byteAlignment = memory.info().byteAlignment();
-        this.regions = RegionChain.inOrderOfAddress(memory);
+        byteAlignment = memory.info().byteAlignment();
+        regions = new BlockRegions(memory, config);
+        streamLanes = new StreamLanes(byteAlignment);
+        common = new BumpLane(null, byteAlignment);
+        unbound = new BumpLane(null, byteAlignment);
+        unboundForOneRequest = new BumpLane(null, byteAlignment);
+        lastLane = common;
     }
 
     int countRegions() {
@@ -47,25 +53,17 @@ final class BumpLanes {
     }
 
     int countRegionsInUse() {
-        int inUse = 0;
-        for (int index = 0; index < regions.count(); index++) {
-            inUse += regions.get(index).isEmpty() ? 0 : 1;
-        }
-        return inUse;
+        return regions.countInUse();
     }
 
     /** Returns how many regions the upstream allocator has taken back at the first attempt. */
     long numReleased() {
-        return numReleased;
+        return regions.numReleased();
     }
 
     /** Returns the largest request that a region fits. */
     long largestRoom() {
-        long largest = 0;
-        for (int index = 0; index < regions.count(); index++) {
-            largest = Math.max(largest, regions.get(index).room(byteAlignment));
-        }
-        return largest;
+        return regions.largestRoom(byteAlignment);
     }
 
     /** Returns the lane of a stream, a new one if it has none. */
@@ -75,98 +73,78 @@ final class BumpLanes {
         }
         BumpLane lane = streamLanes.find(stream);
         if (lane == null) {
-            lane = streamLanes.add(stream);
+            lane = addLane(stream);
         }
         lastLane = lane;
         return lane;
     }
 
+    private BumpLane addLane(SyncStream stream) {
+        if (streamLanes.isFull()) {
+            StackReserve.touch();
+            releaseEnded(common);
+            streamLanes.grow();
+        }
+        return streamLanes.add(stream);
+    }
+
     /**
-     * Returns a region that fits a request of a lane, of the kinds and in the order that {@link BumpAllocator} states;
-     * {@code null} if the limit or the device has no memory for it. What the device fails to take back is tried again
-     * by the next shrink.
+     * Allocates and counts a block of a lane in another region than its current one, of the kinds and in the order that
+     * {@link BumpAllocator} states. What the device fails to take back is tried again by the next shrink.
+     *
+     * @return the block's address; {@code 0} if the limit or the device has no memory for it
      */
-    @Nullable
-    BlockRegion regionFor(long byteSize, BumpLane lane) {
+    long allocate(long byteSize, BumpLane lane, BumpCounters counters) {
         StackReserve.touch();
-        final BlockRegion own = smallest(byteSize, region -> region.lane == lane);
-        final BlockRegion held = own != null ? own : smallest(byteSize, region -> mayTake(lane, region));
+        final BlockRegion held = heldFor(byteSize, lane);
         if (held != null) {
-            leave(held);
-            held.lane = lane;
-            lane.current = held;
-            return held;
+            held.lane.remove(held);
+            lane.use(held);
+            return held.bump(byteSize, byteAlignment, counters);
         }
-        final BlockRegion taken = extend(byteSize, lane);
-        return taken == null && releaseIdle(new Failures()) > 0 ? extend(byteSize, lane) : taken;
+        final long address = allocateInNew(byteSize, lane, counters);
+        return address == 0 && relieve(lane) > 0 ? allocateInNew(byteSize, lane, counters) : address;
     }
 
-    /** Makes a region no longer the current one of its lane. */
-    private static void leave(BlockRegion region) {
-        if (region.lane != null && region.lane.current == region) {
-            region.lane.current = null;
+    /** Returns the region with the least room that fits a request: of its lane, or else any that it may take. */
+    private @Nullable BlockRegion heldFor(long byteSize, BumpLane lane) {
+        final BlockRegion own = lane.smallest(byteSize);
+        if (own != null) {
+            return own;
         }
+        final BlockRegion free =
+                BlockRegion.smaller(unbound.smallest(byteSize), unboundForOneRequest.smallest(byteSize));
+        final BlockRegion idle = BlockRegion.smaller(free, common.smallestEmpty(byteSize, BumpLane.ANY_STAMP));
+        return lane.stream == null ? idle : BlockRegion.smaller(idle, streamLanes.smallestFor(byteSize, lane.stream));
     }
 
-    /** Returns the eligible region with the least room that fits a request. */
-    private @Nullable BlockRegion smallest(long byteSize, Predicate<BlockRegion> isEligible) {
-        BlockRegion best = null;
-        long leastRoom = Long.MAX_VALUE;
-        for (int index = 0; index < regions.count(); index++) {
-            final BlockRegion region = regions.get(index);
-            final long room = region.room(byteAlignment);
-            if (room >= byteSize && room < leastRoom && isEligible.test(region)) {
-                best = region;
-                leastRoom = room;
-            }
+    private long allocateInNew(long byteSize, BumpLane lane, BumpCounters counters) {
+        final BlockRegion region = regions.take(byteSize, lane);
+        if (region == null) {
+            return 0;
         }
-        return best;
-    }
-
-    private boolean isIdle(BlockRegion region) {
-        return region.lane == null || (region.lane == common && region.isEmpty());
-    }
-
-    private boolean mayTake(BumpLane lane, BlockRegion region) {
-        return isIdle(region) || (region.isEmpty() && lane.hasWaitedFor(region));
-    }
-
-    private @Nullable BlockRegion extend(long byteSize, BumpLane lane) {
-        final long chained = regions.byteSize() - bytesForOneRequest;
-        final long size = config.nextRegionBytes(byteSize, chained, memory.left());
-        if (size > 0) {
-            final BlockRegion region = take(size, lane, false);
-            if (region != null) {
-                lane.current = region;
-                return region;
-            }
+        if (!region.isForOneRequest) {
+            lane.use(region);
+            return region.bump(byteSize, byteAlignment, counters);
         }
-        return take(byteSize, lane, true);
+        final long address = region.bump(byteSize, byteAlignment, counters);
+        lane.add(region);
+        return address;
     }
 
-    private @Nullable BlockRegion take(long byteSize, BumpLane lane, boolean isForOneRequest) {
-        if (byteSize > memory.left()) {
-            return null;
+    /** Gives back what is idle and what streams that have ended had, before a request fails for a lane. */
+    private int relieve(BumpLane lane) {
+        if (!memory.isInUpstream()) {
+            StackReserve.touch();
+            releaseEnded(lane);
         }
-        final BlockRegion region = new BlockRegion(byteSize, lane, isForOneRequest);
-        try {
-            regions.add(region);
-        } catch (OutOfMemoryException e) {
-            return null;
-        }
-        if (isForOneRequest) {
-            bytesForOneRequest += byteSize;
-        }
-        return region;
+        return releaseIdle(new Failures());
     }
 
-    /** Returns the index of the region that contains an address; a negative number if none does. */
-    int search(long address) {
-        return regions.search(address);
-    }
-
-    BlockRegion get(int index) {
-        return regions.get(index);
+    /** Returns the region that contains an address; {@code null} if none does. */
+    @Nullable
+    BlockRegion find(long address) {
+        return regions.find(address);
     }
 
     /**
@@ -176,38 +154,41 @@ final class BumpLanes {
      * @throws InvalidFreeException if no live block starts there
      * @throws DeviceException if the upstream allocator fails to take the memory back; the block is freed
      */
-    void free(int index, long address, BumpCounters counters) {
-        final BlockRegion region = regions.get(index);
-        final SyncStream stream = region.lane == null ? null : region.lane.stream;
+    void free(BlockRegion region, long address, BumpCounters counters) {
+        final BumpLane lane = region.lane;
+        final SyncStream stream = lane.stream;
         final long stamp = stream == null ? region.freeStamp : stream.syncId();
-        if (!region.isForOneRequest || region.lane != common) {
+        if (region.isForOneRequest && lane == common) {
+            freeForOneRequest(region, address, stamp, counters);
+        } else if (region == lane.current || !region.hasOneBlock()) {
             region.free(address, stamp, counters);
-            return;
+        } else {
+            StackReserve.touch();
+            region.free(address, stamp, counters);
+            lane.emptied(region);
         }
+    }
+
+    /** Frees a block of a region of the lane without a stream that was taken for one request. */
+    private void freeForOneRequest(BlockRegion region, long address, long stamp, BumpCounters counters) {
         memory.prepareReturns(1);
         region.free(address, stamp, counters);
         if (region.isEmpty() && !memory.isInUpstream()) {
-            final Throwable failure = release(index);
+            final Throwable failure = release(region);
             if (failure != null) {
                 throw FailedReturn.of(failure);
             }
+        } else if (region.isEmpty()) {
+            common.emptied(region);
         }
     }
 
     /**
      * Gives a region back, after {@link UpstreamMemory#prepareReturns}. Returns whatever the upstream allocator threw.
      */
-    private @Nullable Throwable release(int index) {
-        final BlockRegion region = regions.get(index);
-        leave(region);
-        if (region.isForOneRequest) {
-            bytesForOneRequest -= region.byteSize;
-        }
-        final Throwable failure = regions.release(index);
-        if (failure == null) {
-            numReleased++;
-        }
-        return failure;
+    private @Nullable Throwable release(BlockRegion region) {
+        region.lane.remove(region);
+        return regions.release(region);
     }
 
     /**
@@ -221,27 +202,37 @@ final class BumpLanes {
             return 0;
         }
         memory.returnAgain(failures);
-        return releaseIf(this::isIdle, failures);
+        StackReserve.touch();
+        unbindEmpty(common);
+        return releaseUnbound(unbound, failures) + releaseUnbound(unboundForOneRequest, failures);
     }
 
-    /** Gives all regions back. Whatever the upstream allocator throws is added to {@code failures}. */
+    /**
+     * Gives all regions back, after {@link UpstreamMemory#prepareReturns}. Whatever the upstream allocator throws is
+     * added to {@code failures}.
+     */
     void releaseAll(Failures failures) {
-        releaseIf(region -> true, failures);
+        for (BlockRegion region = regions.last(); region != null; region = regions.last()) {
+            failures.add(release(region));
+        }
+        memory.endReturns();
     }
 
-    /** Gives regions back; none in a call back from the upstream allocator, after which they are idle still. */
-    private int releaseIf(Predicate<BlockRegion> isOver, Failures failures) {
-        if (memory.isInUpstream()) {
+    /** Gives unbound regions back; none in a call back from the upstream allocator, after which they are unbound. */
+    private int releaseUnbound(BumpLane lane, Failures failures) {
+        final int count = lane.countOthers();
+        if (count == 0 || memory.isInUpstream()) {
             return 0;
         }
-        memory.prepareReturns(regions.count());
+        memory.prepareReturns(count);
         int released = 0;
-        for (int index = regions.count() - 1; index >= 0; index--) {
-            if (isOver.test(regions.get(index))) {
-                failures.add(release(index));
-                released++;
-            }
+        BlockRegion region = lane.smallest(0);
+        while (region != null && released < count) { // a call back may bind some and unbind others
+            failures.add(release(region));
+            released++;
+            region = lane.smallest(0);
         }
+        memory.endReturns();
         return released;
     }
 
@@ -255,6 +246,8 @@ final class BumpLanes {
         if (lane != null) {
             StackReserve.touch();
             unbindEmpty(lane);
+            lane.leaveCurrent();
+            releaseForOneRequest();
         }
     }
 
@@ -265,31 +258,50 @@ final class BumpLanes {
      */
     void releaseStream(SyncStream stream) {
         final BumpLane lane = streamLanes.find(stream);
-        if (lane == null) {
-            return;
+        if (lane != null) {
+            StackReserve.touch();
+            streamLanes.remove(lane);
+            lastLane = common;
+            unbindAll(lane);
+            releaseForOneRequest();
         }
-        StackReserve.touch();
-        streamLanes.remove(lane);
+    }
+
+    /** Removes the lanes of streams that have ended and were not released, but for one lane. */
+    private void releaseEnded(BumpLane kept) {
         lastLane = common;
-        for (int index = 0; index < regions.count(); index++) {
-            final BlockRegion region = regions.get(index);
-            if (region.lane == lane && !region.isEmpty()) {
-                region.lane = common;
-            }
+        BumpLane lane = streamLanes.takeEnded(kept);
+        while (lane != null) {
+            unbindAll(lane);
+            lane = lane.next;
         }
+    }
+
+    private void unbindAll(BumpLane lane) {
         unbindEmpty(lane);
+        lane.leaveCurrent();
+        BlockRegion region = lane.smallest(0);
+        while (region != null) {
+            lane.remove(region);
+            common.add(region);
+            region = lane.smallest(0);
+        }
     }
 
     private void unbindEmpty(BumpLane lane) {
-        for (int index = 0; index < regions.count(); index++) {
-            final BlockRegion region = regions.get(index);
-            if (region.lane == lane && region.isEmpty()) {
-                region.lane = null;
-            }
+        BlockRegion region = lane.smallestEmpty(0, BumpLane.ANY_STAMP);
+        while (region != null) {
+            lane.remove(region);
+            (region.isForOneRequest ? unboundForOneRequest : unbound).add(region);
+            region = lane.smallestEmpty(0, BumpLane.ANY_STAMP);
         }
-        lane.current = null;
-        final Failures failures = new Failures();
-        releaseIf(region -> region.lane == null && region.isForOneRequest, failures);
-        failures.throwIfAny();
+    }
+
+    private void releaseForOneRequest() {
+        if (unboundForOneRequest.countOthers() > 0) {
+            final Failures failures = new Failures();
+            releaseUnbound(unboundForOneRequest, failures);
+            failures.throwIfAny();
+        }
     }
 }

@@ -9,7 +9,7 @@ abstract class BumpRegion {
         this.byteSize = byteSize;
     }
 
-    /** Sets the address. Called once, by {@link RegionChain#add}. */
+    /** Sets the address. Called once. */
     final void placeAt(long address) {
         base = address;
     }

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * and the close try again to return it.
  */
 abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, SharedBumpArena {
-    final RegionChain<SequentialRegion> chain;
+    final RegionChain chain;
     boolean isClosed;
 
     /** Highest value of {@link #bytesInUse} before the last reset or rollback. */
@@ -33,7 +33,7 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
     ChainedArena(Allocator upstream, BumpConfig config) {
         this.memory = new UpstreamMemory(upstream, Limit.NONE);
         this.config = Objects.requireNonNull(config, "config");
-        this.chain = RegionChain.inOrderOfGrowth(memory);
+        this.chain = new RegionChain(memory);
     }
 
     /** Returns the bytes used since the last reset or rollback, padding included. */

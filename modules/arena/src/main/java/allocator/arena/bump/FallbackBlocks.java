@@ -9,9 +9,11 @@ import java.util.Arrays;
 /** The live blocks that a {@link BumpArena} took from its fallback allocator, in order of allocation. */
 final class FallbackBlocks {
     private final UpstreamMemory memory;
-    private long[] addresses = new long[4];
-    private long[] sizes = new long[4];
-    private long[] generations = new long[4];
+    private static final int LEAST_LENGTH = 4;
+
+    private long[] addresses = new long[LEAST_LENGTH];
+    private long[] sizes = new long[LEAST_LENGTH];
+    private long[] generations = new long[LEAST_LENGTH];
     private int count;
     private long byteSize;
 
@@ -40,7 +42,7 @@ final class FallbackBlocks {
      */
     long allocate(long wantedSize, long generation) {
         if (count == addresses.length) {
-            growTables();
+            resizeTables(2 * count);
         }
         final long address = memory.take(wantedSize);
         addresses[count] = address;
@@ -51,10 +53,10 @@ final class FallbackBlocks {
         return address;
     }
 
-    private void growTables() {
-        final long[] newAddresses = Arrays.copyOf(addresses, 2 * count);
-        final long[] newSizes = Arrays.copyOf(sizes, 2 * count);
-        final long[] newGenerations = Arrays.copyOf(generations, 2 * count);
+    private void resizeTables(int length) {
+        final long[] newAddresses = Arrays.copyOf(addresses, length);
+        final long[] newSizes = Arrays.copyOf(sizes, length);
+        final long[] newGenerations = Arrays.copyOf(generations, length);
         addresses = newAddresses;
         sizes = newSizes;
         generations = newGenerations;
@@ -83,7 +85,8 @@ final class FallbackBlocks {
     }
 
     /**
-     * Frees all but the first {@code keep} blocks. Whatever the fallback allocator throws is added to {@code failures}.
+     * Frees all but the first {@code keep} blocks, and halves the tables if few are left. Whatever the fallback
+     * allocator throws is added to {@code failures}.
      */
     void freeFrom(int keep, Failures failures) {
         while (count > keep) {
@@ -91,5 +94,22 @@ final class FallbackBlocks {
             byteSize -= sizes[count];
             failures.add(memory.giveBack(addresses[count], sizes[count]));
         }
+        memory.endReturns();
+        if (addresses.length > LEAST_LENGTH && count < addresses.length / 8) {
+            shrinkTables();
+        }
+    }
+
+    private void shrinkTables() {
+        try {
+            resizeTables(addresses.length / 2);
+        } catch (OutOfMemoryError e) {
+            // The tables stay as large as they are.
+        }
+    }
+
+    /** Returns how many blocks the tables have room for. */
+    int length() {
+        return addresses.length;
     }
 }

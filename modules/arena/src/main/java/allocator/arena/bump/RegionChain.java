@@ -3,42 +3,29 @@ package allocator.arena.bump;
 import allocator.provider.support.Failures;
 import allocator.spi.OutOfMemoryException;
 import java.util.ArrayList;
-import org.jspecify.annotations.Nullable;
 
 /**
- * The regions of one bump arena, in the order in which they were taken or in unsigned order of address.
+ * The regions of one {@link ChainedArena}, in the order in which they were taken.
  *
  * <p>Not safe for use by several threads.
- *
- * @param <R> what the arena records of a region
  */
-final class RegionChain<R extends BumpRegion> {
+final class RegionChain {
     private final UpstreamMemory memory;
-    private final boolean isSorted;
 
     /** Has an initial capacity, without which {@link ArrayList#ensureCapacity} may defer the allocation. */
-    private final ArrayList<R> regions = new ArrayList<>(4);
+    private final ArrayList<SequentialRegion> regions = new ArrayList<>(4);
 
     private long byteSize;
 
-    private RegionChain(UpstreamMemory memory, boolean isSorted) {
+    RegionChain(UpstreamMemory memory) {
         this.memory = memory;
-        this.isSorted = isSorted;
-    }
-
-    static <R extends BumpRegion> RegionChain<R> inOrderOfGrowth(UpstreamMemory memory) {
-        return new RegionChain<>(memory, false);
-    }
-
-    static <R extends BumpRegion> RegionChain<R> inOrderOfAddress(UpstreamMemory memory) {
-        return new RegionChain<>(memory, true);
     }
 
     int count() {
         return regions.size();
     }
 
-    R get(int index) {
+    SequentialRegion get(int index) {
         return regions.get(index);
     }
 
@@ -53,22 +40,11 @@ final class RegionChain<R extends BumpRegion> {
      * @throws OutOfMemoryException if the upstream allocator is out of memory; the chain is unchanged, as after
      *     anything else that is thrown
      */
-    void add(R region) {
+    void add(SequentialRegion region) {
         regions.ensureCapacity(regions.size() + 1);
         region.placeAt(memory.take(region.byteSize));
-        regions.add(isSorted ? -search(region.base()) - 1 : regions.size(), region);
+        regions.add(region);
         byteSize += region.byteSize;
-    }
-
-    /**
-     * Removes a region and gives its memory back, after {@link UpstreamMemory#prepareReturns}. Returns whatever the
-     * upstream allocator threw.
-     */
-    @Nullable
-    Throwable release(int index) {
-        final R region = regions.remove(index);
-        byteSize -= region.byteSize;
-        return memory.giveBack(region.base(), region.byteSize);
     }
 
     /** Makes room to release the regions from an index on; see {@link UpstreamMemory#prepareReturns}. */
@@ -81,8 +57,11 @@ final class RegionChain<R extends BumpRegion> {
      */
     void releaseFrom(int first, Failures failures) {
         while (regions.size() > first) {
-            failures.add(release(regions.size() - 1));
+            final SequentialRegion region = regions.removeLast();
+            byteSize -= region.byteSize;
+            failures.add(memory.giveBack(region.base(), region.byteSize));
         }
+        memory.endReturns();
     }
 
     /** Returns the first index, from {@code from} on, of a region that fits a request; {@link #count} if none does. */
@@ -92,27 +71,5 @@ final class RegionChain<R extends BumpRegion> {
             index++;
         }
         return index;
-    }
-
-    /**
-     * Returns the index of the region that contains an address, by binary search in a chain in order of address;
-     * {@code -(insertion point) - 1} if no region does.
-     */
-    int search(long address) {
-        int low = 0;
-        int high = regions.size() - 1;
-        while (low <= high) {
-            final int middle = (low + high) >>> 1;
-            final R region = regions.get(middle);
-            if (region.contains(address)) {
-                return middle;
-            }
-            if (Long.compareUnsigned(region.base(), address) < 0) {
-                low = middle + 1;
-            } else {
-                high = middle - 1;
-            }
-        }
-        return -low - 1;
     }
 }

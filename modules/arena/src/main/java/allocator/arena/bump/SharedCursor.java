@@ -47,7 +47,7 @@ final class SharedCursor extends AtomicLong {
     }
 
     /** Returns the cursor of a generation that begins, at the first region of a chain if it has one. */
-    static SharedCursor atStart(RegionChain<SequentialRegion> chain, long generation) {
+    static SharedCursor atStart(RegionChain chain, long generation) {
         return chain.count() == 0
                 ? nowhere(generation)
                 : new SharedCursor(0, chain.get(0), generation, new LongAdder());

@@ -148,6 +148,16 @@ final class UpstreamMemory {
         StackReserve.touch();
     }
 
+    /** Follows the last of many returns: tables that were made large for them become small again. */
+    void endReturns() {
+        ensureRoom(0);
+    }
+
+    /** Returns the Java heap that the tables take. */
+    long bookkeepingBytes() {
+        return unreturned.heapBytes() + dead.heapBytes();
+    }
+
     private void ensureRoom(int count) {
         unreturned.ensureRoom(count);
         dead.ensureRoom(unreturned.count() + count - dead.count());

@@ -8,16 +8,15 @@ import allocator.provider.support.Limit;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
-import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 class RegionChainTest {
     private final FakeDevice device = new FakeDevice();
     private final UpstreamMemory memory = new UpstreamMemory(device, Limit.NONE);
-    private final RegionChain<SequentialRegion> chain = RegionChain.inOrderOfGrowth(memory);
+    private final RegionChain chain = new RegionChain(memory);
 
-    private void add(RegionChain<SequentialRegion> to, long... sizes) {
+    private void add(RegionChain to, long... sizes) {
         for (long byteSize : sizes) {
             to.add(new SequentialRegion(to.byteSize(), byteSize));
         }
@@ -80,28 +79,6 @@ class RegionChainTest {
             assertThat(chain.firstWithRoom(0, 100, 1)).isZero();
             assertThat(chain.firstWithRoom(1, 100, 1)).isEqualTo(2);
             assertThat(chain.firstWithRoom(0, 201, 1)).isEqualTo(3);
-        }
-
-        @Test
-        void findsTheRegionOfAnAddressInUnsignedOrder() {
-            List<Long> addresses = List.of(-4096L, 1L << 20, Long.MIN_VALUE, 1L << 16);
-            FakeDevice scattered = new FakeDevice() {
-                private int calls;
-
-                @Override
-                public synchronized long alloc(long byteSize) {
-                    return addresses.get(calls++);
-                }
-            };
-            RegionChain<SequentialRegion> sorted =
-                    RegionChain.inOrderOfAddress(new UpstreamMemory(scattered, Limit.NONE));
-            add(sorted, 256, 256, 256, 256);
-            for (long address : addresses) {
-                assertThat(sorted.get(sorted.search(address)).base()).isEqualTo(address);
-                assertThat(sorted.get(sorted.search(address + 255)).base()).isEqualTo(address);
-                assertThat(sorted.search(address + 256)).isNegative();
-                assertThat(sorted.search(address - 1)).isNegative();
-            }
         }
     }
 }

@@ -8,7 +8,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class StreamLanesTest {
-    private final StreamLanes lanes = new StreamLanes();
+    private final StreamLanes lanes = new StreamLanes(256);
 
     @Test
     void everyLaneIsFoundUntilItIsRemoved() {
@@ -38,5 +38,58 @@ class StreamLanesTest {
         added.forEach(lanes::remove);
 
         assertThat(lanes.length()).isLessThanOrEqualTo(2 * before);
+    }
+
+    /** A lane with an empty region whose last free was at the stream's present sync id. */
+    private BumpLane withRegion(FakeStream stream, long address) {
+        final BumpLane lane = lanes.add(stream);
+        final BlockRegion region = new BlockRegion(4096, lane, false);
+        region.placeAt(address);
+        region.freeStamp = stream.syncId();
+        lane.add(region);
+        return lane;
+    }
+
+    @Test
+    void aSearchVisitsTheStreamsThatOneHasWaitedFor() {
+        final FakeStream requester = new FakeStream();
+        lanes.add(requester);
+        final List<FakeStream> streams = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            streams.add(new FakeStream());
+            withRegion(streams.get(i), (i + 1L) << 16);
+        }
+        assertThat(lanes.smallestFor(1, requester)).isNull();
+        assertThat(lanes.visits()).isZero();
+
+        streams.get(70).notifyAndWait(requester);
+        streams.get(30).notifyAndWait(requester);
+        final BlockRegion found = lanes.smallestFor(1, requester);
+        assertThat(found).isNotNull();
+        assertThat(found.base()).isEqualTo(31L << 16);
+        assertThat(lanes.smallestFor(4097, requester)).isNull();
+        assertThat(lanes.visits()).isEqualTo(4);
+    }
+
+    @Test
+    void lanesOfEndedStreamsAreTaken() {
+        final FakeStream open = new FakeStream();
+        final FakeStream kept = new FakeStream();
+        final BumpLane ofOpen = lanes.add(open);
+        final BumpLane ofKept = lanes.add(kept);
+        for (int i = 0; i < 20; i++) {
+            try (FakeStream ended = new FakeStream()) {
+                lanes.add(ended);
+            }
+        }
+        kept.close();
+        int taken = 0;
+        for (BumpLane lane = lanes.takeEnded(ofKept); lane != null; lane = lane.next) {
+            taken++;
+        }
+        assertThat(taken).isEqualTo(20);
+        assertThat(lanes.find(open)).isSameAs(ofOpen);
+        assertThat(lanes.find(kept)).isSameAs(ofKept);
+        assertThat(lanes.takeEnded(ofKept)).isNull();
     }
 }

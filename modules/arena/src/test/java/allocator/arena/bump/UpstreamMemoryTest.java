@@ -50,6 +50,18 @@ class UpstreamMemoryTest {
     }
 
     @Nested
+    class Tables {
+        @Test
+        void haveRoomForWhatIsAnnouncedUntilItsEnd() {
+            long before = memory.bookkeepingBytes();
+            memory.prepareReturns(1000);
+            assertThat(memory.bookkeepingBytes()).isGreaterThan(10 * before);
+            memory.endReturns();
+            assertThat(memory.bookkeepingBytes()).isEqualTo(before);
+        }
+    }
+
+    @Nested
     class InvalidAddress {
         @Test
         void isReturnedAndReported() {
