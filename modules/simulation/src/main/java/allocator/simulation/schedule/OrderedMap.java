@@ -1,14 +1,17 @@
 package allocator.simulation.schedule;
 
+import java.util.AbstractSet;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.IdentityHashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /**
- * What instrumented code has in place of an {@link IdentityHashMap}: its {@link #values} are in the order of insertion,
+ * What instrumented code has in place of an {@link IdentityHashMap}: its keys and values are in the order of insertion,
  * and not in that of identity hash codes, which are others in each run.
  *
  * @param <K> type of the keys
@@ -25,6 +28,15 @@ public final class OrderedMap<K, V> extends IdentityHashMap<K, V> {
 
     /** Creates an empty map. */
     public OrderedMap() {}
+
+    /**
+     * Creates an empty map.
+     *
+     * @param expected how many entries it will have
+     */
+    public OrderedMap(int expected) {
+        super(expected);
+    }
 
     /**
      * Creates a copy.
@@ -61,7 +73,31 @@ public final class OrderedMap<K, V> extends IdentityHashMap<K, V> {
 
     @Override
     public Set<K> keySet() {
-        throw new UnsupportedOperationException("the keys have no order here");
+        return new AbstractSet<>() {
+            @Override
+            public Iterator<K> iterator() {
+                return List.copyOf(order).iterator();
+            }
+
+            @Override
+            public boolean removeIf(Predicate<? super K> filter) {
+                final List<K> removed = order.stream().filter(filter).toList();
+                removed.forEach(this::remove);
+                return !removed.isEmpty();
+            }
+
+            @Override
+            public boolean remove(Object key) {
+                final boolean isThere = containsKey(key);
+                OrderedMap.this.remove(key);
+                return isThere;
+            }
+
+            @Override
+            public int size() {
+                return OrderedMap.this.size();
+            }
+        };
     }
 
     @Override
