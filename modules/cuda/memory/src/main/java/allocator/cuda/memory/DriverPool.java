@@ -32,8 +32,9 @@ import org.jspecify.annotations.Nullable;
  * address is returned, so that any stream may use it.
  *
  * <p><b>Closed streams.</b> Memory of a stream that is closed when the memory is freed is freed on the pool's own
- * stream, since all work of the closed one is done. If that is not known, the memory is set aside until the stream is
- * known to be drained, or the pool is closed.
+ * stream, since all work of the closed one is done. If that is not known yet, the memory is set aside, and goes back
+ * when the stream reports that it is drained, or when the pool is closed. No call waits for a stream that is being
+ * closed: its work may wait for the calling thread.
  *
  * <p><b>Failures.</b> Whatever the driver throws, and if the Java heap or the stack ends, an allocation has its effect
  * or none. A block that the driver does not take back stays held. A second {@link #free} of its address,
@@ -160,6 +161,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
                 || cudaStream.device().ordinal() != ordinal) {
             throw new IllegalArgumentException(stream + " is not a stream of " + device);
         }
+        cudaStream.usedBy(this);
         enterAllocation();
         try {
             if (!cudaStream.tryUse()) {
@@ -212,7 +214,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             }
             return true;
         }
-        if (stream.awaitEnd()) {
+        if (stream.hasBeenDrained()) {
             giveBack(address, ownStream);
             return true;
         }
@@ -221,6 +223,19 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
 
     private void giveBack(long address, long stream) {
         pools.memFreeAsync(ordinal, address, stream);
+    }
+
+    /** Gives back what was freed while the stream was being closed. */
+    @Override
+    public void releaseStream(SyncStream stream) {
+        enter();
+        try {
+            blocks.returnWaiting(guard.inside(), giveBack);
+        } catch (CudaException e) {
+            throw DriverCalls.deviceException(e);
+        } finally {
+            guard.exit();
+        }
     }
 
     /**
@@ -298,7 +313,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         }
     }
 
-    /** Enters an allocation, before it uses a stream: it may wait for a return that waits for the stream's end. */
+    /** Enters an allocation, before it uses a stream: it may wait for a return, and the stream's close for it. */
     private void enterAllocation() {
         enter();
         blocks.beginAllocation();

@@ -21,8 +21,11 @@ import org.jspecify.annotations.Nullable;
  * <p>A block is in no table while the driver takes it back, so that an address which comes again at once meets no old
  * entry. Whatever the driver throws, the block then becomes <em>unreturned</em>. It is counted as held, since the
  * driver holds it, and given back by the next {@link #returnAgain}, while no allocation is under way: the driver may
- * have taken it nevertheless, and may hand it out. A block is also unreturned if a closed stream may still use it,
- * since the stream could not be drained.
+ * have taken it nevertheless, and may hand it out.
+ *
+ * <p>A block is <em>waiting</em> if a closed stream may still use it. It is given back by {@link #returnWaiting}, or by
+ * the free itself if the end of the stream has become known meanwhile. Nothing waits for the stream, and allocations go
+ * on: the driver, which was not called, cannot hand the block out.
  *
  * <p>Nothing is lost if the Java heap or the stack ends: a caller makes room before the driver is called, for as many
  * blocks as there are calls under way, and has touched its stack.
@@ -35,6 +38,7 @@ final class PoolBlocks {
     private final MemoryInfo info;
     private final BlockTable live = new BlockTable();
     private final BlockTable unreturned = new BlockTable();
+    private final BlockTable waiting = new BlockTable();
     private final BlockCounters counters = new BlockCounters();
     private final ReturnGate gate = new ReturnGate();
 
@@ -104,7 +108,8 @@ final class PoolBlocks {
 
     /**
      * Removes a live block, or one that the driver failed to take back before, and gives it back. If the driver fails,
-     * tries once more, since the failure may have been that of earlier work.
+     * tries once more, since the failure may have been that of earlier work. A block that a closed stream may still use
+     * waits for the end of the stream; this method does not.
      *
      * @param calls how many calls are under way, the caller's included
      * @throws InvalidFreeException if no such block starts there; nothing changes
@@ -115,6 +120,7 @@ final class PoolBlocks {
         final CudaSyncStream stream;
         synchronized (this) {
             unreturned.ensureRoom(calls);
+            waiting.ensureRoom(calls);
             final int block = live.find(address);
             if (block == BlockTable.NONE) {
                 requireUnreturned(address);
@@ -131,7 +137,9 @@ final class PoolBlocks {
         }
         try {
             if (byteSize == 0) {
-                returnAgain(address, calls, device);
+                if (!returnAgain(address, calls, device)) {
+                    throw new DeviceException("its stream is closed, and its work may still use the memory", null);
+                }
             } else {
                 giveBackOrAgain(address, byteSize, stream, calls, device);
             }
@@ -142,7 +150,7 @@ final class PoolBlocks {
 
     private void requireUnreturned(long address) {
         final int block = unreturned.find(address);
-        if (block == BlockTable.NONE || isSetAside(unreturned.stream(block))) {
+        if (block == BlockTable.NONE) {
             throw invalidFree(address);
         }
     }
@@ -150,20 +158,21 @@ final class PoolBlocks {
     private void giveBackOrAgain(
             long address, long byteSize, @Nullable CudaSyncStream stream, int calls, Return device) {
         try {
-            giveBack(address, byteSize, stream, device);
+            if (!giveBack(address, byteSize, stream, waiting, device)) {
+                // The stream may have ended before the block was entered, and then returnWaiting has not met it.
+                returnWaiting(address, calls, device);
+            }
         } catch (CudaException first) {
+            boolean isReturned = false;
             try {
-                returnAgain(address, calls, device);
+                isReturned = returnAgain(address, calls, device);
             } catch (Throwable second) {
                 DriverCalls.suppress(first, second);
+            }
+            if (!isReturned) {
                 throw first;
             }
         }
-    }
-
-    /** Returns whether a block that was freed waits for a stream, and not for a driver that failed. */
-    private static boolean isSetAside(@Nullable CudaSyncStream stream) {
-        return stream != null && stream.isClosed() && !stream.hasBeenDrained();
     }
 
     private InvalidFreeException invalidFree(long address) {
@@ -173,7 +182,9 @@ final class PoolBlocks {
                     address,
                     "it lies " + (address - start) + " bytes inside the block at 0x" + Long.toHexString(start));
         }
-        return unreturned.find(address) != BlockTable.NONE || isRecentlyFreed(address)
+        return unreturned.find(address) != BlockTable.NONE
+                        || waiting.find(address) != BlockTable.NONE
+                        || isRecentlyFreed(address)
                 ? new DoubleFreeException(address, "it was freed already")
                 : new ForeignAddressException(address, "it is not a live block of " + info);
     }
@@ -184,20 +195,34 @@ final class PoolBlocks {
 
     /** Gives a block that is in no table back to the driver; it is unreturned if that fails. There is room. */
     void giveBack(long address, long byteSize, @Nullable CudaSyncStream stream, Return device) {
+        giveBack(address, byteSize, stream, unreturned, device);
+    }
+
+    /**
+     * Gives a block that is in no table back to the driver; it is unreturned if that fails. There is room.
+     *
+     * @param later where the block is entered if it cannot go back now
+     * @return false if it cannot
+     */
+    private boolean giveBack(
+            long address, long byteSize, @Nullable CudaSyncStream stream, BlockTable later, Return device) {
+        boolean hasThrown = true;
         boolean isReturned = false;
         try {
             isReturned = device.giveBack(address, stream);
+            hasThrown = false;
         } finally {
             if (!isReturned) {
-                setAside(address, byteSize, stream);
+                setAside(hasThrown ? unreturned : later, address, byteSize, stream);
             }
         }
+        return isReturned;
     }
 
-    /** Enters a block as unreturned, unless another thread has got its memory from the driver meanwhile. */
-    private synchronized void setAside(long address, long byteSize, @Nullable CudaSyncStream stream) {
+    /** Enters a block that is free, unless another thread has got its memory from the driver meanwhile. */
+    private synchronized void setAside(BlockTable table, long address, long byteSize, @Nullable CudaSyncStream stream) {
         if (live.overlapping(address, byteSize) == BlockTable.NONE) {
-            unreturned.add(address, byteSize, stream);
+            table.add(address, byteSize, stream);
         }
     }
 
@@ -210,14 +235,30 @@ final class PoolBlocks {
         }
     }
 
-    /** Tries again to give back what is unreturned. All is tried; the first failure is thrown at the end. */
+    /**
+     * Tries again to give back what is unreturned, and gives back what waits for a stream that has ended. All is tried;
+     * the first failure is thrown at the end.
+     */
     void returnAgain(int calls, Return device) {
         final DriverCalls.All all = new DriverCalls.All();
         returnAgain(unreturnedAddresses(), calls, device, all);
+        all.attempt(() -> returnWaiting(calls, device));
         all.throwIfFailed();
     }
 
-    /** Gives live and unreturned blocks back, at the end. All is tried; the first failure is thrown at the end. */
+    /**
+     * Gives back what waits for a stream that has ended, beside allocations. All is tried; the first failure is thrown
+     * at the end.
+     */
+    void returnWaiting(int calls, Return device) {
+        final DriverCalls.All all = new DriverCalls.All();
+        for (long address : waitingAddresses()) {
+            all.attempt(() -> returnWaiting(address, calls, device));
+        }
+        all.throwIfFailed();
+    }
+
+    /** Gives live, unreturned and waiting blocks back, at the end. All is tried; the first failure is thrown then. */
     void returnAll(Return device) {
         final long[] before = unreturnedAddresses();
         final DriverCalls.All all = new DriverCalls.All();
@@ -225,6 +266,9 @@ final class PoolBlocks {
             all.attempt(() -> free(address, 1, device));
         }
         returnAgain(before, 1, device, all);
+        for (long address : waitingAddresses()) {
+            all.attempt(() -> giveBackFrom(waiting, address, 1, device));
+        }
         all.throwIfFailed();
     }
 
@@ -234,30 +278,60 @@ final class PoolBlocks {
         }
     }
 
-    /** Gives a block back if it is unreturned still, while no allocation is under way. */
-    private void returnAgain(long address, int calls, Return device) {
+    /**
+     * Gives a block back if it is unreturned still, while no allocation is under way.
+     *
+     * @return false if it is unreturned, as it cannot go back now
+     */
+    private boolean returnAgain(long address, int calls, Return device) {
         gate.enterReturn();
         try {
-            final long byteSize;
-            final CudaSyncStream stream;
-            synchronized (this) {
-                unreturned.ensureRoom(calls);
-                final int block = unreturned.find(address);
-                if (block == BlockTable.NONE) {
-                    return;
-                }
-                byteSize = unreturned.size(block);
-                stream = unreturned.stream(block);
-                unreturned.remove(block);
-            }
-            giveBack(address, byteSize, stream, device);
+            return giveBackFrom(unreturned, address, calls, device);
         } finally {
             gate.exitReturn();
         }
     }
 
+    /** Gives a block back if it waits for a stream that has ended. */
+    private void returnWaiting(long address, int calls, Return device) {
+        if (isReady(address)) {
+            giveBackFrom(waiting, address, calls, device);
+        }
+    }
+
+    private synchronized boolean isReady(long address) {
+        final int block = waiting.find(address);
+        if (block == BlockTable.NONE) {
+            return false;
+        }
+        final CudaSyncStream stream = waiting.stream(block);
+        return stream == null || stream.hasBeenDrained();
+    }
+
+    /** Gives a block of a table back, unless another thread has; returns false if it cannot go back now. */
+    private boolean giveBackFrom(BlockTable table, long address, int calls, Return device) {
+        final long byteSize;
+        final CudaSyncStream stream;
+        synchronized (this) {
+            unreturned.ensureRoom(calls);
+            waiting.ensureRoom(calls);
+            final int block = table.find(address);
+            if (block == BlockTable.NONE) {
+                return true;
+            }
+            byteSize = table.size(block);
+            stream = table.stream(block);
+            table.remove(block);
+        }
+        return giveBack(address, byteSize, stream, table, device);
+    }
+
     private synchronized long[] unreturnedAddresses() {
         return unreturned.all();
+    }
+
+    private synchronized long[] waitingAddresses() {
+        return waiting.all();
     }
 
     private synchronized long[] liveAddresses() {

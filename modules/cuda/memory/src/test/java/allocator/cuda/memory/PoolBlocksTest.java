@@ -3,6 +3,7 @@ package allocator.cuda.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
@@ -81,6 +82,26 @@ class PoolBlocksTest {
             blocks.returnAgain(1, PoolBlocksTest.this::takeBack);
             assertThat(returned).isEmpty();
             blocks.returnAll(PoolBlocksTest.this::takeBack);
+            assertThat(returned).containsExactly(ADDRESS);
+        }
+    }
+
+    /** Between the look at the stream and the entry of the block as waiting. */
+    @Test
+    void aBlockWhoseStreamEndsDuringItsFreeIsGivenBack() {
+        try (SimulatedGpu gpu =
+                SimulatedGpu.of(SimulatedCudaDriver.builder().withDevices(1).withLaggingStreams())) {
+            final CudaSyncStream stream = (CudaSyncStream) gpu.stream();
+            blocks.ensureRoom(1);
+            blocks.allocated(ADDRESS, 256, stream);
+            blocks.free(ADDRESS, 1, (address, ofBlock) -> {
+                if (stream.hasBeenDrained()) {
+                    return takeBack(address, ofBlock);
+                }
+                stream.close();
+                blocks.returnWaiting(1, this::takeBack);
+                return false;
+            });
             assertThat(returned).containsExactly(ADDRESS);
         }
     }
