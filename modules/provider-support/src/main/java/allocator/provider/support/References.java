@@ -192,7 +192,7 @@ public final class References<A extends Allocator> {
      * @param allocator the allocator, compared by identity
      * @return false if the last reference was released
      */
-    public synchronized boolean isOpen(A allocator) {
+    public synchronized boolean isOpen(Allocator allocator) {
         return usersOf.containsKey(allocator);
     }
 

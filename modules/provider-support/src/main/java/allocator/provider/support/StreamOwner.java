@@ -1,5 +1,6 @@
 package allocator.provider.support;
 
+import allocator.spi.Allocator;
 import allocator.spi.SyncStream;
 
 /**
@@ -8,6 +9,14 @@ import allocator.spi.SyncStream;
  * @param <S> type of the streams
  */
 public interface StreamOwner<S extends SyncStream> {
+    /**
+     * Returns whether an allocator that has allocated on a stream is open still; otherwise the stream forgets it.
+     *
+     * @param allocator the allocator
+     * @return false if its last reference was released
+     */
+    boolean isOpen(Allocator allocator);
+
     /**
      * A run has ended, and all work submitted so far is done: memory freed on the stream so far may serve any stream
      * (T-04).

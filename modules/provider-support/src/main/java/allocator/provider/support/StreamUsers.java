@@ -1,5 +1,6 @@
 package allocator.provider.support;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -11,19 +12,46 @@ import org.jspecify.annotations.Nullable;
  * The allocators that have allocated on a stream, so that the ends of its runs and its own end are reported to them,
  * and not to all allocators of its device.
  *
- * <p>Safe for use by several threads.
+ * <p>An allocator that is not open any more is forgotten when the open ones are asked for, and whenever twice as many
+ * are known as were open the last time: a stream keeps no more than that alive.
+ *
+ * <p>Safe for use by several threads. The predicate is called without a lock of this class.
  *
  * @param <A> type of the allocators, compared by identity
  */
 public final class StreamUsers<A> {
-    /** Guarded by itself. */
-    private final Set<A> users = Collections.newSetFromMap(new IdentityHashMap<>(2));
+    /** Allocators that may always be known, open or not. */
+    private static final int LEAST_USERS = 16;
+
+    private final Predicate<? super A> isOpen;
+
+    private final Object lock = new Object();
+
+    private Set<A> users = setOf(List.of());
+
+    /** The most allocators since the set was made: its size, as such a set does not shrink. */
+    private int mostUsers;
+
+    /** How many allocators are known when the next one makes it worth while to look for those that are not open. */
+    private int usersToPrune = LEAST_USERS;
 
     /** The latest, for which nothing is to be done. */
     private volatile @Nullable A latest;
 
-    /** Starts without allocators. */
-    public StreamUsers() {}
+    /**
+     * Starts without allocators.
+     *
+     * @param isOpen whether an allocator is open still. What is not open never is again
+     */
+    public StreamUsers(Predicate<? super A> isOpen) {
+        this.isOpen = isOpen;
+    }
+
+    private static <A> Set<A> setOf(List<A> allocators) {
+        final Set<A> set = Collections.newSetFromMap(new IdentityHashMap<>(Math.max(2, allocators.size())));
+        set.addAll(allocators);
+        return set;
+    }
 
     /**
      * Records that an allocator is about to allocate on the stream. If this method throws, it has to allocate nothing.
@@ -39,25 +67,71 @@ public final class StreamUsers<A> {
 
     private void addAnother(A allocator) {
         StackReserve.touch();
-        synchronized (users) {
+        final boolean isPruneDue;
+        synchronized (lock) {
             users.add(allocator);
+            mostUsers = Math.max(mostUsers, users.size());
             latest = allocator;
+            isPruneDue = users.size() > usersToPrune;
+        }
+        if (isPruneDue) {
+            open();
         }
     }
 
     /**
-     * Returns the allocators that have allocated on the stream.
+     * Returns the allocators that have allocated on the stream, and forgets those that are not open.
      *
-     * @param isOpen whether an allocator has references still; all others are forgotten
      * @return a copy, in no particular order
      */
-    public List<A> open(Predicate<? super A> isOpen) {
+    public List<A> open() {
         StackReserve.touch();
-        synchronized (users) {
-            if (users.removeIf(user -> !isOpen.test(user))) {
+        final List<A> all;
+        synchronized (lock) {
+            all = List.copyOf(users);
+        }
+        final List<A> open = new ArrayList<>(all.size());
+        final List<A> closed = new ArrayList<>();
+        for (A user : all) {
+            (isOpen.test(user) ? open : closed).add(user);
+        }
+        forget(closed);
+        return open;
+    }
+
+    private void forget(List<A> closed) {
+        synchronized (lock) {
+            if (!closed.isEmpty()) {
                 latest = null;
+                closed.forEach(users::remove);
             }
-            return List.copyOf(users);
+            usersToPrune = Math.max(LEAST_USERS, 2 * users.size());
+            if (mostUsers > LEAST_USERS && users.size() < mostUsers / 8) {
+                shrink();
+            }
+        }
+    }
+
+    private void shrink() {
+        try {
+            users = setOf(List.copyOf(users));
+            mostUsers = users.size();
+        } catch (OutOfMemoryError e) {
+            // The set stays as large as it is.
+        }
+    }
+
+    /** Returns how many allocators are known, open or not. */
+    int count() {
+        synchronized (lock) {
+            return users.size();
+        }
+    }
+
+    /** Returns how many allocators the set has had room for since it was last rebuilt. */
+    int mostUsers() {
+        synchronized (lock) {
+            return mostUsers;
         }
     }
 }

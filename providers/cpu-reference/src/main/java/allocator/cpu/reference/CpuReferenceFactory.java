@@ -193,13 +193,18 @@ public final class CpuReferenceFactory implements EpFactory {
     /** Passes a stream's reports on to the arenas that have used it; an arena may be closed meanwhile. */
     private final class Owner implements StreamOwner<CpuStream> {
         @Override
+        public boolean isOpen(Allocator allocator) {
+            return references.isOpen(allocator);
+        }
+
+        @Override
         public void runEnded(CpuStream stream) {
-            references.forEachOpen(stream.arenas(references::isOpen), arena -> arena.endRun(stream));
+            references.forEachOpen(stream.arenas(), arena -> arena.endRun(stream));
         }
 
         @Override
         public void workEnded(CpuStream stream) {
-            references.forEachOpen(stream.arenas(references::isOpen), arena -> arena.releaseStream(stream));
+            references.forEachOpen(stream.arenas(), arena -> arena.releaseStream(stream));
         }
 
         @Override

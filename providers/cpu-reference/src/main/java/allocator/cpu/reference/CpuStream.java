@@ -8,7 +8,6 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Predicate;
 
 /**
  * A stream of a device without a queue: work is done by the caller, and complete when the call returns. A provider of a
@@ -18,11 +17,12 @@ final class CpuStream extends SyncStream {
     private final StreamOwner<CpuStream> owner;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    private final StreamUsers<CpuArena> arenas = new StreamUsers<>();
+    private final StreamUsers<CpuArena> arenas;
 
     CpuStream(MemoryInfo memory, StreamOwner<CpuStream> owner) {
         super(memory);
         this.owner = owner;
+        arenas = new StreamUsers<>(owner::isOpen);
     }
 
     @Override
@@ -68,13 +68,9 @@ final class CpuStream extends SyncStream {
         arenas.add(arena);
     }
 
-    /**
-     * Returns the arenas that have allocated on this stream.
-     *
-     * @param isOpen whether an arena has references still; all others are forgotten
-     */
-    List<CpuArena> arenas(Predicate<CpuArena> isOpen) {
-        return arenas.open(isOpen);
+    /** Returns the arenas that have allocated on this stream and are open. */
+    List<CpuArena> arenas() {
+        return arenas.open();
     }
 
     private void requireOpen() {

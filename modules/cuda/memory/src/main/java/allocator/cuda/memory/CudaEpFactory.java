@@ -61,13 +61,18 @@ public abstract class CudaEpFactory implements EpFactory {
         }
 
         @Override
+        public boolean isOpen(Allocator allocator) {
+            return references.isOpen(allocator);
+        }
+
+        @Override
         public void runEnded(CudaSyncStream stream) {
-            references.forEachOpen(stream.users(references::isOpen), allocator -> allocator.endRun(stream));
+            references.forEachOpen(stream.users(), allocator -> allocator.endRun(stream));
         }
 
         @Override
         public void workEnded(CudaSyncStream stream) {
-            references.forEachOpen(stream.users(references::isOpen), allocator -> allocator.releaseStream(stream));
+            references.forEachOpen(stream.users(), allocator -> allocator.releaseStream(stream));
         }
 
         /** Creates a stream, which is counted until it is closed. */

@@ -12,7 +12,6 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.function.Predicate;
 
 /**
  * A CUDA stream that does not wait for the legacy default stream.
@@ -25,7 +24,7 @@ public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
     private final CudaStreams streams;
     private final StreamOwner<CudaSyncStream> owner;
-    private final StreamUsers<CudaAllocator> users = new StreamUsers<>();
+    private final StreamUsers<CudaAllocator> users;
     private final UseGuard guard = new UseGuard();
     private final CountDownLatch ended = new CountDownLatch(1);
     private final Endings.End end;
@@ -47,6 +46,7 @@ public final class CudaSyncStream extends SyncStream {
         super(memory);
         this.device = device;
         this.owner = owner;
+        users = new StreamUsers<>(owner::isOpen);
         streams = device.driver().streams();
         end = device.endings().of(this::end);
         handle = streams.streamCreate(device.ordinal());
@@ -76,13 +76,9 @@ public final class CudaSyncStream extends SyncStream {
         users.add(allocator);
     }
 
-    /**
-     * Returns the allocators that have allocated on this stream.
-     *
-     * @param isOpen whether an allocator has references still; all others are forgotten
-     */
-    List<CudaAllocator> users(Predicate<CudaAllocator> isOpen) {
-        return users.open(isOpen);
+    /** Returns the allocators that have allocated on this stream and are open. */
+    List<CudaAllocator> users() {
+        return users.open();
     }
 
     /**

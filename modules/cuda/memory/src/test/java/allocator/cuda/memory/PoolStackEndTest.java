@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.provider.support.Limit;
 import allocator.provider.support.StreamOwner;
+import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.testkit.SmallStack;
 import java.util.ArrayList;
@@ -24,6 +25,11 @@ class PoolStackEndTest {
     private final DriverPool pool =
             DriverPool.create(device, new PoolSettings(Limit.NONE, Long.MAX_VALUE, 0), AllocatorOptions.EMPTY);
     private final CudaSyncStream stream = new CudaSyncStream(device, device.defaultMemory(), new StreamOwner<>() {
+        @Override
+        public boolean isOpen(Allocator allocator) {
+            return true;
+        }
+
         @Override
         public void runEnded(CudaSyncStream ended) {}
 
