@@ -33,6 +33,9 @@ public final class BlockLedger {
     /** Device calls under way, which may leave memory unreturned. */
     private int leaving;
 
+    /** Blocks entered so far. Only a block that is entered during a return can have the memory that goes back. */
+    private volatile long numEntered;
+
     private long bytesHeld;
     private long peakBytesHeld;
 
@@ -112,6 +115,7 @@ public final class BlockLedger {
         arriving++;
     }
 
+    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
     private synchronized void enter(long address, long byteSize, boolean isReserve, boolean hasReturned) {
         arriving--;
         if (address != 0) {
@@ -120,6 +124,7 @@ public final class BlockLedger {
                 bytesHeld -= unreturned.removeOverlapping(address, byteSize);
             }
             live.put(address, byteSize);
+            numEntered++;
             counters.allocated(byteSize, byteSize);
             bytesHeld += byteSize;
             peakBytesHeld = Math.max(peakBytesHeld, bytesHeld);
@@ -196,12 +201,13 @@ public final class BlockLedger {
     }
 
     private void giveBack(long address, long byteSize, Return device) {
+        final long enteredBefore = numEntered;
         boolean isReturned = false;
         try {
             device.giveBack(address, byteSize);
             isReturned = true;
         } finally {
-            left(address, byteSize, isReturned);
+            left(address, byteSize, isReturned, enteredBefore);
         }
     }
 
@@ -228,9 +234,9 @@ public final class BlockLedger {
     }
 
     /** Ends a call to the device. Memory that another thread has got from the device meanwhile was taken back. */
-    private synchronized void left(long address, long byteSize, boolean isReturned) {
+    private synchronized void left(long address, long byteSize, boolean isReturned, long enteredBefore) {
         leaving--;
-        if (isReturned || live.overlaps(address, byteSize)) {
+        if (isReturned || (numEntered != enteredBefore && live.overlaps(address, byteSize))) {
             bytesHeld -= byteSize;
         } else {
             unreturned.put(address, byteSize);

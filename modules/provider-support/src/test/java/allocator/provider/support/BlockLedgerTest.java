@@ -3,6 +3,7 @@ package allocator.provider.support;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.AllocatorType;
@@ -13,6 +14,7 @@ import allocator.spi.InteriorAddressException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -346,6 +348,23 @@ class BlockLedgerTest {
         }
 
         assertThat(ledger.heapBytes()).isEqualTo(before);
+    }
+
+    /** For each block only a few steps: twice as many blocks take twice as long, where a scan would take four times. */
+    @Test
+    void theCloseOfManyBlocksOfAFailingDeviceTakesLinearTime() {
+        final int blocks = 200_000;
+        for (long address = 1; address <= blocks; address++) {
+            allocate(address << 8, 1);
+        }
+        final DeviceException failure = new DeviceException("failed", null);
+        assertTimeoutPreemptively(
+                Duration.ofSeconds(20),
+                () -> assertThatThrownBy(() -> ledger.returnAll(failingWith(failure)))
+                        .isSameAs(failure));
+        assertThat(ledger.stats().bytesHeld()).isEqualTo(blocks);
+        ledger.returnAll(TAKES_ALL_BACK);
+        assertThat(ledger.isEmpty()).isTrue();
     }
 
     /** A device that throws may have taken the memory, and hands it out before the allocation is entered. */

@@ -45,6 +45,9 @@ final class PoolBlocks {
     /** The addresses freed last, to distinguish a double free from a foreign address. */
     private final long[] recentlyFreed = new long[RECENT];
 
+    /** Blocks entered so far. Only a block that is entered during a return can have the memory that goes back. */
+    private volatile long numEntered;
+
     private int nextRecent;
     private long peakBytesHeld;
     private long numShrinkages;
@@ -87,12 +90,14 @@ final class PoolBlocks {
     }
 
     /** Enters a block that the driver has handed out, for which there is room. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
     synchronized void allocated(long address, long byteSize, @Nullable CudaSyncStream stream) {
         if (unreturned.count() > 0) {
             // What the driver hands out, it has taken back before, whatever it reported then.
             unreturned.removeOverlapping(address, byteSize);
         }
         live.add(address, byteSize, stream);
+        numEntered++;
         counters.allocated(byteSize, byteSize);
     }
 
@@ -206,6 +211,7 @@ final class PoolBlocks {
      */
     private boolean giveBack(
             long address, long byteSize, @Nullable CudaSyncStream stream, BlockTable later, Return device) {
+        final long enteredBefore = numEntered;
         boolean hasThrown = true;
         boolean isReturned = false;
         try {
@@ -213,15 +219,16 @@ final class PoolBlocks {
             hasThrown = false;
         } finally {
             if (!isReturned) {
-                setAside(hasThrown ? unreturned : later, address, byteSize, stream);
+                setAside(hasThrown ? unreturned : later, address, byteSize, stream, enteredBefore);
             }
         }
         return isReturned;
     }
 
     /** Enters a block that is free, unless another thread has got its memory from the driver meanwhile. */
-    private synchronized void setAside(BlockTable table, long address, long byteSize, @Nullable CudaSyncStream stream) {
-        if (live.overlapping(address, byteSize) == BlockTable.NONE) {
+    private synchronized void setAside(
+            BlockTable table, long address, long byteSize, @Nullable CudaSyncStream stream, long enteredBefore) {
+        if (numEntered == enteredBefore || live.overlapping(address, byteSize) == BlockTable.NONE) {
             table.add(address, byteSize, stream);
         }
     }

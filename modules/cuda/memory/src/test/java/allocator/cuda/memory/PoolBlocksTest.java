@@ -2,6 +2,7 @@ package allocator.cuda.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.AllocatorType;
@@ -10,6 +11,7 @@ import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -104,5 +106,24 @@ class PoolBlocksTest {
             });
             assertThat(returned).containsExactly(ADDRESS);
         }
+    }
+
+    /** For each block only a few steps, where a scan of all would take the time of a close in minutes. */
+    @Test
+    void theCloseOfManyBlocksOfAFailingDriverTakesLinearTime() {
+        final int count = 200_000;
+        for (long block = 1; block <= count; block++) {
+            blocks.ensureRoom(1);
+            blocks.allocated(block * 256, 256, null);
+        }
+        final DeviceException failure = new DeviceException("failed", null);
+        assertTimeoutPreemptively(
+                Duration.ofSeconds(20),
+                () -> assertThatExceptionOfType(DeviceException.class)
+                        .isThrownBy(() -> blocks.returnAll((address, stream) -> {
+                            throw failure;
+                        })));
+        blocks.returnAll(this::takeBack);
+        assertThat(returned).hasSize(count);
     }
 }
