@@ -50,6 +50,13 @@ public final class BlockLedger {
          * @param byteSize the size that was requested, in bytes
          */
         void giveBack(long address, long byteSize);
+
+        /**
+         * Waits for whatever may still use the memory. Called before {@link #giveBack}, while allocations go on: during
+         * a second return itself they wait. If it throws anything, the memory counts as not taken back. Does nothing
+         * unless overridden.
+         */
+        default void awaitUsers() {}
     }
 
     /**
@@ -156,7 +163,7 @@ public final class BlockLedger {
         StackReserve.touch();
         final long byteSize = removeLive(address);
         if (byteSize != LiveSizes.NONE) {
-            giveBackOrFail(address, byteSize, device);
+            giveBackOrFail(address, byteSize, device, false);
         } else if (!returnAgain(address, device)) {
             throw invalidFree(address);
         }
@@ -180,11 +187,15 @@ public final class BlockLedger {
      */
     public boolean returnAgain(long address, Return device) {
         StackReserve.touch();
+        final boolean isUnused = isUnreturned(address);
+        if (isUnused) {
+            awaitUsersOrFail(device);
+        }
         gate.enterReturn();
         try {
             final long byteSize = removeUnreturned(address);
             if (byteSize != LiveSizes.NONE) {
-                giveBackOrFail(address, byteSize, device);
+                giveBackOrFail(address, byteSize, device, isUnused);
             }
             return byteSize != LiveSizes.NONE;
         } finally {
@@ -192,18 +203,33 @@ public final class BlockLedger {
         }
     }
 
-    private void giveBackOrFail(long address, long byteSize, Return device) {
+    private static void awaitUsersOrFail(Return device) {
         try {
-            giveBack(address, byteSize, device);
+            device.awaitUsers();
         } catch (Throwable e) {
             throw FailedReturn.of(e);
         }
     }
 
-    private void giveBack(long address, long byteSize, Return device) {
+    private synchronized boolean isUnreturned(long address) {
+        return unreturned.sizeOf(address) != LiveSizes.NONE;
+    }
+
+    private void giveBackOrFail(long address, long byteSize, Return device, boolean isUnused) {
+        try {
+            giveBack(address, byteSize, device, isUnused);
+        } catch (Throwable e) {
+            throw FailedReturn.of(e);
+        }
+    }
+
+    private void giveBack(long address, long byteSize, Return device, boolean isUnused) {
         final long enteredBefore = numEntered;
         boolean isReturned = false;
         try {
+            if (!isUnused) {
+                device.awaitUsers();
+            }
             device.giveBack(address, byteSize);
             isReturned = true;
         } finally {
@@ -270,7 +296,7 @@ public final class BlockLedger {
             try {
                 final long byteSize = removeLive(address);
                 if (byteSize != LiveSizes.NONE) {
-                    giveBack(address, byteSize, device);
+                    giveBack(address, byteSize, device, false);
                 } else {
                     returnAgain(address, device);
                 }

@@ -350,6 +350,47 @@ class BlockLedgerTest {
         assertThat(ledger.heapBytes()).isEqualTo(before);
     }
 
+    @Test
+    void allocationsGoOnWhileASecondReturnWaitsForItsUsers() {
+        allocate(0x1000, 100);
+        assertThatThrownBy(() -> ledger.free(0x1000, failingWith(new IllegalStateException("failed"))))
+                .isInstanceOf(DeviceException.class);
+        final BlockLedger.Return device = new BlockLedger.Return() {
+            @Override
+            public void awaitUsers() {
+                allocate(0x2000, 50);
+            }
+
+            @Override
+            public void giveBack(long address, long byteSize) {
+                assertThat(byteSize).isEqualTo(100);
+            }
+        };
+        assertThat(ledger.returnAgain(0x1000, device)).isTrue();
+        assertThat(ledger.returnAgain(0x1000, device)).isFalse();
+        assertThat(ledger.stats().bytesHeld()).isEqualTo(50);
+    }
+
+    @Test
+    void memoryWhoseUsersCannotBeAwaitedIsHeld() {
+        allocate(0x1000, 100);
+        final BlockLedger.Return device = new BlockLedger.Return() {
+            @Override
+            public void awaitUsers() {
+                throw new IllegalStateException("failed");
+            }
+
+            @Override
+            public void giveBack(long address, long byteSize) {
+                throw new AssertionError("in use");
+            }
+        };
+        assertThatThrownBy(() -> ledger.free(0x1000, device)).isInstanceOf(DeviceException.class);
+        assertThatThrownBy(() -> ledger.returnAgain(0x1000, device)).isInstanceOf(DeviceException.class);
+        assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
+        assertThat(ledger.returnAgain(0x1000, TAKES_ALL_BACK)).isTrue();
+    }
+
     /** For each block only a few steps: twice as many blocks take twice as long, where a scan would take four times. */
     @Test
     void theCloseOfManyBlocksOfAFailingDeviceTakesLinearTime() {

@@ -28,6 +28,18 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
     private final UseGuard guard = new UseGuard();
     private final BlockLedger ledger;
 
+    private final BlockLedger.Return giveBack = new BlockLedger.Return() {
+        @Override
+        public void giveBack(long address, long byteSize) {
+            DirectMemory.this.giveBack(address);
+        }
+
+        @Override
+        public void awaitUsers() {
+            awaitDevice();
+        }
+    };
+
     DirectMemory(CudaDevice device, MemoryInfo info) {
         this.device = device;
         this.info = info;
@@ -79,7 +91,7 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
         }
         enter();
         try {
-            ledger.free(address, this::giveBackUnused);
+            ledger.free(address, giveBack);
         } catch (DeviceException e) {
             insist(address, e);
         } finally {
@@ -90,7 +102,7 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
     /** Gives memory back once more: the failure may have been that of earlier work. */
     private void insist(long address, DeviceException first) {
         try {
-            ledger.returnAgain(address, this::giveBackUnused);
+            ledger.returnAgain(address, giveBack);
         } catch (Throwable second) {
             DriverCalls.suppress(first, second);
             throw first;
@@ -101,15 +113,10 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
     public final boolean returnAgain(long address) {
         enter();
         try {
-            return ledger.returnAgain(address, this::giveBackUnused);
+            return ledger.returnAgain(address, giveBack);
         } finally {
             guard.exit();
         }
-    }
-
-    private void giveBackUnused(long address, long byteSize) {
-        awaitDevice();
-        giveBack(address);
     }
 
     /** Waits for all work of the device; memory does not go back if that fails. */

@@ -2,6 +2,7 @@ package allocator.cuda.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
@@ -15,6 +16,8 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -174,5 +177,39 @@ class DirectMemoryTest {
         final Thread thread = Thread.ofVirtual().start(() -> memory.free(address));
         thread.join();
         assertThat(memory.stats().bytesInUse()).isZero();
+    }
+
+    /** The work waits for the calling thread, which allocates: a second return must not stop it. */
+    @Test
+    void aSecondReturnThatWaitsForTheDeviceDoesNotStopAllocations() throws InterruptedException {
+        final long address = memory.alloc(1000);
+        gpu.driver.controls().failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.free(address));
+        gpu.driver.controls().clearFailures();
+        final CountDownLatch isWorking = new CountDownLatch(1);
+        final CountDownLatch hasAllocated = new CountDownLatch(1);
+        try (SyncStream stream = gpu.stream()) {
+            gpu.driver.streams().launchHostFunction(0, stream.handle(), () -> {
+                isWorking.countDown();
+                await(hasAllocated);
+            });
+            final Thread returning = Thread.ofPlatform().daemon().start(() -> memory.returnAgain(address));
+            try {
+                await(isWorking);
+                assertTimeoutPreemptively(Duration.ofSeconds(10), () -> memory.alloc(2000));
+            } finally {
+                hasAllocated.countDown();
+            }
+            returning.join();
+        }
+        assertThat(memory.stats().bytesHeld()).isEqualTo(2000);
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 }
