@@ -26,9 +26,12 @@ import org.jspecify.annotations.Nullable;
  * both for all blocks of one piece of work.
  *
  * <p>A freed block is <em>pending</em> until its uses are complete and {@link #reap} finds that out; reaping polls
- * events and never waits. An allocation that finds no room reaps too, and fails once nothing more is returned. Only
- * then does memory return to the upstream, and only after that is the budget released, so the budget bounds what is
- * really allocated on the device. At every moment {@code live + pending} is what this memory has charged to the budget.
+ * events and never waits. Only then does memory return to the upstream, and only after that is the budget released, so
+ * the budget bounds what is really allocated on the device. At every moment {@code live + pending} is what this memory
+ * has charged to the budget.
+ *
+ * <p>An allocation that finds no room reaps too, and fails once nothing more is returned. An exception of that reap is
+ * about other blocks: it is suppressed in the exception of an allocation that fails, and logged otherwise.
  */
 public final class TrackedMemory implements AutoCloseable {
     private static final AtomicLong LAST_GENERATION = new AtomicLong();
@@ -38,6 +41,7 @@ public final class TrackedMemory implements AutoCloseable {
     private final StreamEvents events;
     private final TrackedBytes bytes;
     private final PendingFrees pending;
+    private final ReapingRequests requests;
     private final ConcurrentMap<Long, TrackedBlock> live = new ConcurrentHashMap<>();
 
     /**
@@ -68,6 +72,7 @@ public final class TrackedMemory implements AutoCloseable {
         this.events = events;
         this.bytes = new TrackedBytes(budget);
         this.pending = new PendingFrees(upstream, events, bytes);
+        this.requests = new ReapingRequests(ordered, bytes, pending);
     }
 
     /**
@@ -79,8 +84,9 @@ public final class TrackedMemory implements AutoCloseable {
      * @param tag names the block in messages
      * @return the block
      * @throws IllegalArgumentException if the size is not above zero
-     * @throws OutOfMemoryException if the budget or the upstream has no room even after reaping
-     * @throws DeviceException if the driver fails
+     * @throws OutOfMemoryException if the budget or the upstream has no room even after reaping; what the reap threw is
+     *     suppressed in it
+     * @throws DeviceException if the driver fails for this block
      */
     public TrackedBlock allocate(long byteSize, SyncStream stream, String tag) {
         if (byteSize <= 0) {
@@ -91,10 +97,10 @@ public final class TrackedMemory implements AutoCloseable {
         final TrackedBlock block =
                 new TrackedBlock(this, byteSize, byteAlignment, LAST_GENERATION.incrementAndGet(), tag);
         final StreamUse use = new StreamUse(stream);
-        charge(byteSize);
+        requests.charge(byteSize);
         boolean isAllocated = false;
         try {
-            block.at(allocateReaping(byteSize, byteAlignment, stream));
+            block.at(requests.allocate(byteSize, byteAlignment, stream));
             pending.handedOut(block.address(), byteSize);
             block.begin(record(stream, 1));
             publish(block);
@@ -141,37 +147,6 @@ public final class TrackedMemory implements AutoCloseable {
             bytes.freed(block.byteSize());
             pending.add(block);
         }
-    }
-
-    private void charge(long byteSize) {
-        long returned = bytes.returned();
-        Budget.Status rejection = bytes.charge(byteSize);
-        while (rejection != null && !bytes.isLimitBelow(byteSize) && hasReturnedMoreThan(returned)) {
-            returned = bytes.returned();
-            rejection = bytes.charge(byteSize);
-        }
-        if (rejection != null) {
-            throw bytes.outOfMemory(rejection, upstream.memory(), byteSize);
-        }
-    }
-
-    private long allocateReaping(long byteSize, long byteAlignment, SyncStream stream) {
-        while (true) {
-            final long returned = bytes.returned();
-            try {
-                return ordered.allocate(byteSize, byteAlignment, stream);
-            } catch (OutOfMemoryException e) {
-                if (!hasReturnedMoreThan(returned)) {
-                    throw e;
-                }
-            }
-        }
-    }
-
-    /** Reaps, and returns whether this or another thread has returned memory since. Only then is a retry worth it. */
-    private boolean hasReturnedMoreThan(long returned) {
-        reap();
-        return bytes.returned() > returned;
     }
 
     /** Records an event behind all work submitted to a stream so far, for a number of holders. */
@@ -345,7 +320,8 @@ public final class TrackedMemory implements AutoCloseable {
      * Returns the memory of freed blocks whose uses are complete to the upstream. Polls events and never waits.
      *
      * @return number of bytes returned
-     * @throws DeviceException if the driver fails for a block, which stays pending; the others are reaped
+     * @throws DeviceException if the driver fails for a block, which stays pending unless the exception is a
+     *     {@link TakenBackException}; the others are reaped
      */
     public long reap() {
         return pending.reap();
