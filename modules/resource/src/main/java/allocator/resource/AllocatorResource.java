@@ -6,6 +6,7 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
@@ -26,6 +27,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An alignment above that of the allocator's memory is rejected; {@link AlignedResource} adds larger ones. If the
  * allocator is not stream-aware, a deallocation on a stream waits for the stream.
+ *
+ * <p>The size of a block that was allocated on a stream is checked when it is deallocated. That of any other block is
+ * not: the allocator knows it, but has no call for it, and a table of it here would cost about as much as the allocator
+ * itself.
  *
  * <p>If the allocator's device fails in a free, the allocator has the block and tries again itself: a
  * {@link TakenBackException}. After any other failure the block is still live (A-07).
@@ -138,7 +143,8 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
     }
 
     private void free(long address, long byteSize, @Nullable SyncStream stream) {
-        final SyncStream owner = streamAware == null ? null : forget(address);
+        Requests.requireSize(byteSize);
+        final SyncStream owner = streamAware == null ? null : forget(address, byteSize);
         boolean isLive = true;
         boolean isOrdered = false;
         try {
@@ -197,20 +203,29 @@ public final class AllocatorResource implements StreamOrderedMemoryResource {
         }
     }
 
-    private @Nullable SyncStream forget(long address) {
+    /** Removes a block that was allocated on a stream; {@code null} if it was not. Rejects another size. */
+    private @Nullable SyncStream forget(long address, long byteSize) {
         StackReserve.touchBriefly();
-        final SyncStream stream;
+        SyncStream stream = null;
+        long recordedSize = byteSize;
         onStreams.lock.lock();
         try {
             final int slot = onStreams.find(address);
-            stream = slot < 0 ? null : onStreams.attachment(slot);
             if (slot >= 0) {
-                onStreams.remove(slot);
+                recordedSize = onStreams.value(slot);
+                if (recordedSize == byteSize) {
+                    stream = onStreams.attachment(slot);
+                    onStreams.remove(slot);
+                }
             }
             onStreams.lock.unlock();
         } catch (Throwable e) {
             onStreams.lock.held = 0;
             throw e;
+        }
+        if (recordedSize != byteSize) {
+            throw new InvalidSizeException(
+                    byteSize, "is not the " + recordedSize + " allocated at 0x" + Long.toHexString(address));
         }
         return stream;
     }

@@ -3,6 +3,7 @@ package allocator.resource;
 import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
 import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
@@ -114,7 +115,7 @@ public final class FallbackResource extends ResourceDecorator {
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        final long recordedSize = forget(address);
+        final long recordedSize = forget(address, byteSize);
         if (recordedSize < 0) {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
             return;
@@ -156,24 +157,30 @@ public final class FallbackResource extends ResourceDecorator {
         }
     }
 
-    /** Removes a block of the second resource; returns its size, -1 if there is none. */
-    private long forget(long address) {
+    /** Removes a block of the second resource; returns its size, -1 if there is none. Rejects another size. */
+    private long forget(long address, long byteSize) {
         StackReserve.touchBriefly();
-        long byteSize = -1;
+        long recordedSize = -1;
         fromSecond.lock.lock();
         try {
             final int slot = fromSecond.find(address);
             if (slot >= 0) {
-                byteSize = fromSecond.value(slot);
-                fromSecond.remove(slot);
-                counts.leaving(byteSize);
+                recordedSize = fromSecond.value(slot);
+                if (recordedSize == byteSize) {
+                    fromSecond.remove(slot);
+                    counts.leaving(byteSize);
+                }
             }
             fromSecond.lock.unlock();
         } catch (Throwable e) {
             fromSecond.lock.held = 0;
             throw e;
         }
-        return byteSize;
+        if (recordedSize >= 0 && recordedSize != byteSize) {
+            throw new InvalidSizeException(
+                    byteSize, "is not the " + recordedSize + " allocated at 0x" + Long.toHexString(address));
+        }
+        return recordedSize;
     }
 
     /**

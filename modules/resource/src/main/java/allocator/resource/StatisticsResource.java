@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Counts live, peak and total bytes and blocks. A snapshot is consistent: all its numbers are of one moment.
  *
+ * <p>It only observes: a deallocation that the upstream accepts counts with the size that the caller gives.
+ *
  * <p>Scopes nest: {@link #push} starts a scope that counts from zero; {@link #pop} ends it and adds its counts, peaks
  * included, to the enclosing scope. Scopes belong to the resource, not to a thread.
  */
@@ -139,6 +141,7 @@ public final class StatisticsResource extends ResourceDecorator {
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        Requests.requireSize(byteSize);
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
         } catch (TakenBackException e) {

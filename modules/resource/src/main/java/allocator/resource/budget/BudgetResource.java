@@ -6,7 +6,11 @@ import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
 import allocator.resource.TakenBackException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.SyncStream;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,11 +18,19 @@ import org.jspecify.annotations.Nullable;
  * has deallocated. The upstream never has more bytes allocated than the budget grants. An allocation or a deallocation
  * that throws has changed no charge.
  *
+ * <p>A deallocation of more bytes than this resource has charged is rejected. Sizes of single allocations are not
+ * stored, so a smaller wrong size is found by an upstream that checks sizes, or not at all.
+ *
  * <p>Place it above decorators that only observe, and below {@link AlignedResource}, which adds padding to requests.
  */
 public final class BudgetResource extends ResourceDecorator {
+    private static final System.Logger LOGGER = System.getLogger(BudgetResource.class.getName());
+
     private final Budget budget;
     private final PressureLadder ladder;
+
+    /** Bytes charged here, without those of deallocations that are under way: each of these may be released. */
+    private final AtomicLong charged = new AtomicLong();
 
     /**
      * Decorates a resource.
@@ -100,6 +112,7 @@ public final class BudgetResource extends ResourceDecorator {
         try {
             final long address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
             isAllocated = true;
+            charged.getAndAdd(byteSize);
             return address;
         } finally {
             if (!isAllocated) {
@@ -118,12 +131,58 @@ public final class BudgetResource extends ResourceDecorator {
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        beginRelease(address, byteSize);
+        boolean isLive = true;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
+            isLive = false;
         } catch (TakenBackException e) {
-            budget.release(byteSize);
+            isLive = false;
             throw e;
+        } finally {
+            if (isLive) {
+                charged.getAndAdd(byteSize);
+            } else {
+                releaseFreed(budget, byteSize);
+            }
         }
-        budget.release(byteSize);
+    }
+
+    private void beginRelease(long address, long byteSize) {
+        long before = charged.get();
+        while (byteSize >= 0 && byteSize <= before && !charged.compareAndSet(before, before - byteSize)) {
+            before = charged.get();
+        }
+        if (byteSize < 0) {
+            throw InvalidSizeException.negative(byteSize);
+        }
+        if (byteSize > 0 && before == 0) {
+            throw new ForeignAddressException(address, "nothing is charged to " + budget + " here");
+        }
+        if (byteSize > before) {
+            throw new InvalidSizeException(
+                    byteSize,
+                    "is not the size at 0x" + Long.toHexString(address) + ": only " + before + " bytes are charged to "
+                            + budget + " here");
+        }
+    }
+
+    /** Releases a charge whose memory is freed. It fails only if other code has released it. */
+    static void releaseFreed(Budget charged, long byteSize) {
+        try {
+            charged.release(byteSize);
+        } catch (IllegalStateException e) {
+            log(e);
+        }
+    }
+
+    private static void log(IllegalStateException failure) {
+        try {
+            // A log in which the stack ends may keep its locks.
+            StackReserve.touch();
+            LOGGER.log(Level.ERROR, "a charge was released by other code than its own", failure);
+        } catch (Throwable e) {
+            // The memory is freed, with or without a line.
+        }
     }
 }

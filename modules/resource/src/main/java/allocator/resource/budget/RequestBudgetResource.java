@@ -6,6 +6,7 @@ import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
 import allocator.resource.TakenBackException;
 import allocator.resource.base.AddressTable;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -15,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * Charges every allocation to the budget of the current request, to which {@link #CURRENT} is bound. An allocation
  * outside a request is not charged.
  *
- * <p>A deallocation releases the budget that was charged, on any thread and in any request.
+ * <p>A deallocation releases the budget that was charged, on any thread and in any request. One with another size than
+ * was charged is rejected.
  *
  * <pre>{@code
  * ScopedValue.where(RequestBudgetResource.CURRENT, Budget.of("request 7", 64 << 20))
@@ -107,7 +109,7 @@ public final class RequestBudgetResource extends ResourceDecorator {
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
-        final Budget budget = forget(address);
+        final Budget budget = forget(address, byteSize);
         boolean isLive = true;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
@@ -119,25 +121,34 @@ public final class RequestBudgetResource extends ResourceDecorator {
             if (budget != null && isLive) {
                 charged.restore(address, byteSize, budget);
             } else if (budget != null) {
-                budget.release(byteSize);
+                BudgetResource.releaseFreed(budget, byteSize);
             }
         }
     }
 
-    private @Nullable Budget forget(long address) {
+    /** Removes an allocation that was charged; {@code null} if it was not. Rejects a size that was not charged. */
+    private @Nullable Budget forget(long address, long byteSize) {
         StackReserve.touchBriefly();
         Budget budget = null;
+        long chargedSize = byteSize;
         charged.lock.lock();
         try {
             final int slot = charged.find(address);
             if (slot >= 0) {
-                budget = charged.attachment(slot);
-                charged.remove(slot);
+                chargedSize = charged.value(slot);
+                if (chargedSize == byteSize) {
+                    budget = charged.attachment(slot);
+                    charged.remove(slot);
+                }
             }
             charged.lock.unlock();
         } catch (Throwable e) {
             charged.lock.held = 0;
             throw e;
+        }
+        if (chargedSize != byteSize) {
+            throw new InvalidSizeException(
+                    byteSize, "is not the " + chargedSize + " charged for 0x" + Long.toHexString(address));
         }
         return budget;
     }

@@ -8,7 +8,7 @@ import allocator.resource.FakeResource;
 import allocator.resource.MemoryResource;
 import allocator.resource.StackOrderException;
 import allocator.spi.DeviceException;
-import allocator.spi.ForeignAddressException;
+import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import org.junit.jupiter.api.Test;
 
@@ -37,7 +37,7 @@ class RequestBudgetResourceTest {
         Budget request = Budget.of("request", 100);
         ScopedValue.where(RequestBudgetResource.CURRENT, request).run(() -> {
             long address = resource.allocate(60);
-            assertThatThrownBy(() -> resource.deallocate(address, 61)).isInstanceOf(ForeignAddressException.class);
+            assertThatThrownBy(() -> resource.deallocate(address, 61)).isInstanceOf(InvalidSizeException.class);
             assertThat(request.status().charge()).isEqualTo(60);
             resource.deallocate(address, 60);
             assertThat(request.status().charge()).isZero();
