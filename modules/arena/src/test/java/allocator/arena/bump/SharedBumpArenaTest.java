@@ -8,11 +8,13 @@ import allocator.spi.DeviceException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
+import allocator.testkit.HeapUse;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Nested;
@@ -182,6 +184,43 @@ class SharedBumpArenaTest {
                 arena.allocate(1 << 16, 1);
             }
             assertThat(arena.stats().paddingBytes()).isZero();
+        }
+
+        /** An allocation that fails for want of heap after it has taken its block would lose the block. */
+        @Test
+        void takeNoHeapOnceTheyHaveABlock() throws Exception {
+            SharedBumpArena warm = new SharedBumpArena(device, BumpConfig.fixed(1 << 25));
+            allocateWithPadding(warm);
+            for (int round = 0; round < 5; round++) {
+                SharedBumpArena arena = new SharedBumpArena(device, BumpConfig.fixed(1 << 26));
+                arena.allocate(1, 1);
+                List<Future<Long>> all = new ArrayList<>();
+                CountDownLatch start = new CountDownLatch(4);
+                try (var threads = Executors.newFixedThreadPool(4)) {
+                    for (int thread = 0; thread < 4; thread++) {
+                        all.add(threads.submit(() -> {
+                            start.countDown();
+                            start.await();
+                            return allocateWithPadding(arena);
+                        }));
+                    }
+                }
+                for (Future<Long> one : all) {
+                    assertThat(one.get()).isZero();
+                }
+                assertThat(arena.stats().requestedBytes()).isEqualTo(1 + 4 * 200_000);
+            }
+        }
+
+        /** Returns the bytes of Java heap that the allocations have taken. */
+        private long allocateWithPadding(SharedBumpArena arena) {
+
+            long first = HeapUse.ofThisThread();
+            long before = HeapUse.ofThisThread(); // the difference is what such a call takes itself
+            for (int i = 0; i < 200_000; i++) {
+                arena.allocate(1, 64);
+            }
+            return HeapUse.ofThisThread() - before - (before - first);
         }
     }
 }
