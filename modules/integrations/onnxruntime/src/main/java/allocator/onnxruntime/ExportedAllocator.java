@@ -280,28 +280,30 @@ final class ExportedAllocator {
     }
 
     /**
-     * Tries again to free the blocks that are owed.
+     * Tries again to free the blocks that are owed. A block whose free fails once more remains owed, and another call
+     * tries again.
      *
-     * @param isLast whether this is the last attempt: a block that the allocator rejects again is given up, with a line
-     *     in the log
-     * @throws Error if the allocator throws one, such as for want of heap; another call tries again
+     * @return the first exception of a block that remains owed, or {@code null}
+     * @throws Error if the allocator throws one, such as for want of heap
      */
-    private void freeOwed(boolean isLast) {
+    private @Nullable Throwable freeOwed() {
         StackReserve.touch();
         final long[] block = new long[2];
+        Throwable first = null;
         Error error = null;
         for (int left = owed.count(); left > 0 && owed.poll(block); left--) {
-            if (free(block[0], block[1], true) instanceof Error e) {
+            final Throwable failure = free(block[0], block[1], true);
+            if (failure instanceof Error e) {
                 error = e;
+            } else if (first == null
+                    && !(failure instanceof InvalidFreeException || failure instanceof DeviceException)) {
+                first = failure;
             }
         }
         if (error != null) {
             throw error;
         }
-        while (isLast && owed.poll(block)) {
-            // Without an error each charge is known by now.
-            budget.release(Math.max(0, block[1]));
-        }
+        return first;
     }
 
     /** Frees memory that was lent, or reports an address that is not live here. If it throws, it has done nothing. */
@@ -366,7 +368,7 @@ final class ExportedAllocator {
     /** Returns unused memory of the allocator to the system. */
     ShrinkReport shrink() {
         try {
-            freeOwed(false);
+            final Throwable ignored = freeOwed(); // it is logged, and the block remains owed
             return shrink(target);
         } catch (RuntimeException e) {
             LOG.log(Level.WARNING, "the allocator of " + session + " cannot shrink", e);
@@ -403,9 +405,12 @@ final class ExportedAllocator {
 
     /**
      * Ends the export: from here on every allocation through the struct fails. Blocks that the allocator did not take
-     * back are freed first. A second call does nothing.
+     * back are freed first; if it still takes one not back, the export does not end, and another call tries again.
+     * After the end, a call does nothing.
      *
-     * @throws IllegalStateException if it is registered, or ONNX Runtime holds blocks of it; nothing changes then
+     * @throws IllegalStateException if it is registered, ONNX Runtime holds blocks of it, or the allocator does not
+     *     take a block back
+     * @throws Error if the allocator throws one in a free
      */
     synchronized void close() {
         if (isClosed) {
@@ -415,7 +420,13 @@ final class ExportedAllocator {
         if (obstacle != null) {
             throw new IllegalStateException(obstacle);
         }
-        freeOwed(true);
+        final Throwable failure = freeOwed();
+        if (failure != null) {
+            throw new IllegalStateException(
+                    "the allocator of " + session + " did not take back " + owed.count()
+                            + " blocks; another close tries again",
+                    failure);
+        }
         ExportedStruct.retire(struct);
         isClosed = true;
     }

@@ -55,6 +55,10 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private final SessionBudget budget;
     private final ExportedAllocator shared;
     private final List<AllocatorSession> sessions = new ArrayList<>();
+
+    /** What is owed of sessions that could not be opened. Guarded by this. */
+    private final List<ExportedAllocator> abandoned = new ArrayList<>();
+
     /** The calls that use the export or make another: sessions being opened, and warm-ups. Guarded by this. */
     private int underWay;
 
@@ -173,7 +177,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             made = registry.whileRegistered(memory.struct(), () -> make(create, options));
             final AllocatorSession session = new AllocatorSession(made, memory);
             synchronized (this) {
-                sessions.removeIf(AllocatorSession::closeIfUnused);
+                sessions.removeIf(OnnxRuntimeAllocators::hasClosed);
                 sessions.add(session);
             }
             isOpen = true;
@@ -188,12 +192,27 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /** Closes what was made of a session that could not be opened. */
-    private static void abandon(@Nullable OrtSession made, ExportedAllocator memory) throws OrtException {
+    private void abandon(@Nullable OrtSession made, ExportedAllocator memory) throws OrtException {
         if (made != null) {
             made.close();
         }
         if (memory.obstacle() == null) {
-            memory.close();
+            try {
+                memory.close();
+            } catch (IllegalStateException e) {
+                synchronized (this) {
+                    abandoned.add(memory);
+                }
+            }
+        }
+    }
+
+    /** Ends the export of a closed session, if it can be ended now; the close of all tries again. */
+    private static boolean hasClosed(AllocatorSession session) {
+        try {
+            return session.closeIfUnused();
+        } catch (IllegalStateException e) {
+            return false;
         }
     }
 
@@ -295,7 +314,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * allocations fail, and its runs throw.
      *
      * @throws IllegalStateException if sessions are open or being opened, the allocator is being warmed up, or ONNX
-     *     Runtime holds memory of the allocator; the message names the session, and nothing changes
+     *     Runtime holds memory of the allocator; the message names the session, and nothing changes; or if the
+     *     allocator does not take a block back, and another call tries again
      */
     @Override
     public synchronized void close() {
@@ -316,6 +336,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             throw new IllegalStateException(
                     session.isOpen() ? "the session " + session.name() + " is open; close it first" : obstacle);
         }
+        abandoned.forEach(ExportedAllocator::close);
+        abandoned.clear();
         boolean isUninstalled = false;
         shared.setRegistered(false);
         try {
