@@ -82,11 +82,11 @@ class ClosingStreamTest {
         gpu.driver.controls().clearFailures();
         final Thread closing = beginClose();
         assertTimeoutPreemptively(LONG, () -> {
+            pool.shrink();
+            pool.free(pool.alloc(MIB));
             assertThatExceptionOfType(DeviceException.class)
                     .isThrownBy(() -> pool.free(address))
                     .withMessageContaining("stream is closed");
-            pool.shrink();
-            pool.free(pool.alloc(MIB));
         });
 
         isWorkDone.countDown();
