@@ -121,9 +121,26 @@ public final class AddressTable<T> {
         final int capacity = addresses.length;
         if (needed > capacity - (capacity >> 2)) {
             resize(Math.multiplyExact(capacity, 2));
-        } else if (capacity > FIRST_CAPACITY && needed < capacity >> 4) {
+        } else {
+            shrinkIfSparse();
+        }
+    }
+
+    /** Makes the table smaller if few of its slots are taken. It stays as it is if the Java heap has no room. */
+    public void shrinkIfSparse() {
+        final int capacity = addresses.length;
+        if (capacity > FIRST_CAPACITY && count + expected + 1 < capacity >> 4) {
             shrink(capacity >> 2);
         }
+    }
+
+    /**
+     * Returns the number of slots.
+     *
+     * @return how many there are, taken or not
+     */
+    public int capacity() {
+        return addresses.length;
     }
 
     /**

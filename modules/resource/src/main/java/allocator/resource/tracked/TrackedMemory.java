@@ -13,8 +13,6 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -42,7 +40,7 @@ public final class TrackedMemory implements AutoCloseable {
     private final TrackedBytes bytes;
     private final PendingFrees pending;
     private final ReapingRequests requests;
-    private final ConcurrentMap<Long, TrackedBlock> live = new ConcurrentHashMap<>();
+    private final LiveTrackedBlocks live = new LiveTrackedBlocks();
 
     /**
      * Bytes at one moment. If nothing else charges the budget, {@code live + pending + available} is its limit.
@@ -114,9 +112,8 @@ public final class TrackedMemory implements AutoCloseable {
     }
 
     private void publish(TrackedBlock block) {
-        final TrackedBlock there = live.put(block.address(), block);
-        if (there != null && !there.isFreed()) {
-            live.put(block.address(), there);
+        final TrackedBlock there = live.put(block);
+        if (there != null) {
             throw new IllegalStateException(upstream + " returned the address of " + there + " again");
         }
     }
@@ -127,7 +124,7 @@ public final class TrackedMemory implements AutoCloseable {
             bytes.cancel(block.byteSize());
             return;
         }
-        live.remove(block.address(), block);
+        live.remove(block);
         boolean isReturned = false;
         pending.begin(block);
         try {
@@ -309,11 +306,7 @@ public final class TrackedMemory implements AutoCloseable {
         block.free();
         bytes.freed(block.byteSize());
         pending.add(block);
-        try {
-            live.remove(block.address(), block);
-        } catch (OutOfMemoryError e) {
-            // The block is found to be stale until another takes its place.
-        }
+        live.remove(block);
     }
 
     /**
@@ -357,8 +350,8 @@ public final class TrackedMemory implements AutoCloseable {
         reap();
         final Status status = status();
         if (status.live() + status.pending() > 0) {
-            throw new IllegalStateException(this + " has " + status.live() + " bytes live and " + status.pending()
-                    + " pending: " + live.values());
+            throw new IllegalStateException(
+                    this + " has " + status.live() + " bytes live and " + status.pending() + " pending: " + live.all());
         }
     }
 
