@@ -36,6 +36,9 @@ public final class BlockLedger {
     /** Blocks entered so far. Only a block that is entered during a return can have the memory that goes back. */
     private volatile long numEntered;
 
+    /** Returns that failed so far. */
+    private volatile long numFailed;
+
     private long bytesHeld;
     private long peakBytesHeld;
 
@@ -187,14 +190,17 @@ public final class BlockLedger {
      */
     public boolean returnAgain(long address, Return device) {
         StackReserve.touch();
-        final boolean isUnused = isUnreturned(address);
-        if (isUnused) {
+        final long failedBefore = numFailed;
+        final boolean isAwaited = isUnreturned(address);
+        if (isAwaited) {
             awaitUsersOrFail(device);
         }
         gate.enterReturn();
         try {
             final long byteSize = removeUnreturned(address);
             if (byteSize != LiveSizes.NONE) {
+                // Otherwise it may be memory that was handed out again meanwhile, and has had other users.
+                final boolean isUnused = isAwaited && numFailed == failedBefore;
                 giveBackOrFail(address, byteSize, device, isUnused);
             }
             return byteSize != LiveSizes.NONE;
@@ -260,12 +266,14 @@ public final class BlockLedger {
     }
 
     /** Ends a call to the device. Memory that another thread has got from the device meanwhile was taken back. */
+    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
     private synchronized void left(long address, long byteSize, boolean isReturned, long enteredBefore) {
         leaving--;
         if (isReturned || (numEntered != enteredBefore && live.overlaps(address, byteSize))) {
             bytesHeld -= byteSize;
         } else {
             unreturned.put(address, byteSize);
+            numFailed++;
         }
     }
 

@@ -3,7 +3,6 @@ package allocator.provider.support;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.AllocatorType;
@@ -14,7 +13,6 @@ import allocator.spi.InteriorAddressException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -348,64 +346,6 @@ class BlockLedgerTest {
         }
 
         assertThat(ledger.heapBytes()).isEqualTo(before);
-    }
-
-    @Test
-    void allocationsGoOnWhileASecondReturnWaitsForItsUsers() {
-        allocate(0x1000, 100);
-        assertThatThrownBy(() -> ledger.free(0x1000, failingWith(new IllegalStateException("failed"))))
-                .isInstanceOf(DeviceException.class);
-        final BlockLedger.Return device = new BlockLedger.Return() {
-            @Override
-            public void awaitUsers() {
-                allocate(0x2000, 50);
-            }
-
-            @Override
-            public void giveBack(long address, long byteSize) {
-                assertThat(byteSize).isEqualTo(100);
-            }
-        };
-        assertThat(ledger.returnAgain(0x1000, device)).isTrue();
-        assertThat(ledger.returnAgain(0x1000, device)).isFalse();
-        assertThat(ledger.stats().bytesHeld()).isEqualTo(50);
-    }
-
-    @Test
-    void memoryWhoseUsersCannotBeAwaitedIsHeld() {
-        allocate(0x1000, 100);
-        final BlockLedger.Return device = new BlockLedger.Return() {
-            @Override
-            public void awaitUsers() {
-                throw new IllegalStateException("failed");
-            }
-
-            @Override
-            public void giveBack(long address, long byteSize) {
-                throw new AssertionError("in use");
-            }
-        };
-        assertThatThrownBy(() -> ledger.free(0x1000, device)).isInstanceOf(DeviceException.class);
-        assertThatThrownBy(() -> ledger.returnAgain(0x1000, device)).isInstanceOf(DeviceException.class);
-        assertThat(ledger.stats().bytesHeld()).isEqualTo(100);
-        assertThat(ledger.returnAgain(0x1000, TAKES_ALL_BACK)).isTrue();
-    }
-
-    /** For each block only a few steps: twice as many blocks take twice as long, where a scan would take four times. */
-    @Test
-    void theCloseOfManyBlocksOfAFailingDeviceTakesLinearTime() {
-        final int blocks = 200_000;
-        for (long address = 1; address <= blocks; address++) {
-            allocate(address << 8, 1);
-        }
-        final DeviceException failure = new DeviceException("failed", null);
-        assertTimeoutPreemptively(
-                Duration.ofSeconds(20),
-                () -> assertThatThrownBy(() -> ledger.returnAll(failingWith(failure)))
-                        .isSameAs(failure));
-        assertThat(ledger.stats().bytesHeld()).isEqualTo(blocks);
-        ledger.returnAll(TAKES_ALL_BACK);
-        assertThat(ledger.isEmpty()).isTrue();
     }
 
     /** A device that throws may have taken the memory, and hands it out before the allocation is entered. */
