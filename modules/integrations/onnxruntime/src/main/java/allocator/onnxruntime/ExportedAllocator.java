@@ -405,8 +405,8 @@ final class ExportedAllocator {
 
     /**
      * Ends the export: from here on every allocation through the struct fails. Blocks that the allocator did not take
-     * back are freed first; if it still takes one not back, the export does not end, and another call tries again.
-     * After the end, a call does nothing.
+     * back are freed first; if it still rejects one, the export does not end, and another call tries again. After the
+     * end, a call does nothing.
      *
      * @throws IllegalStateException if it is registered, ONNX Runtime holds blocks of it, or the allocator does not
      *     take a block back

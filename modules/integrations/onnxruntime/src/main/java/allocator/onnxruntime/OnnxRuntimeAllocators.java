@@ -199,7 +199,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         if (memory.obstacle() == null) {
             try {
                 memory.close();
-            } catch (IllegalStateException e) {
+            } catch (IllegalStateException | Error e) {
                 synchronized (this) {
                     abandoned.add(memory);
                 }
@@ -211,7 +211,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private static boolean hasClosed(AllocatorSession session) {
         try {
             return session.closeIfUnused();
-        } catch (IllegalStateException e) {
+        } catch (IllegalStateException | Error e) {
             return false;
         }
     }
