@@ -35,7 +35,7 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         exitCodeOnExecutionException = 2,
         description = {
-            "Works for minutes and reports whether memory stays as it is: resident, in use of malloc, on the Java heap.",
+            "Works for minutes and reports whether memory stays as it is: resident, of malloc, on the Java heap.",
             "glibc's malloc is set to keep little of what is freed; what it keeps is reported and not judged.",
             "Exit status: 0 if they do, 1 if not, 2 for an error."
         })
