@@ -26,8 +26,17 @@ public final class ReturnGate {
     /** The thread of the second return, if there is one. */
     private volatile @Nullable Thread returning;
 
+    private final Runnable pause;
+
     /** Creates a gate that nothing is inside of. */
-    public ReturnGate() {}
+    public ReturnGate() {
+        this(() -> LockSupport.parkNanos(WAIT_NANOS));
+    }
+
+    /** Creates a gate that waits by a call, again and again. */
+    ReturnGate(Runnable pause) {
+        this.pause = pause;
+    }
 
     /**
      * Begins an allocation, before the device is called. Waits during a second return.
@@ -43,14 +52,17 @@ public final class ReturnGate {
 
     private void enterLater() {
         boolean isInterrupted = false;
-        int before = inside.get();
-        while (before < 0 || !inside.compareAndSet(before, before + 1)) {
-            if (before < 0) {
-                isInterrupted |= waitBriefly();
+        try {
+            int before = inside.get();
+            while (before < 0 || !inside.compareAndSet(before, before + 1)) {
+                if (before < 0) {
+                    isInterrupted |= waitBriefly();
+                }
+                before = inside.get();
             }
-            before = inside.get();
+        } finally {
+            restore(isInterrupted);
         }
-        restore(isInterrupted);
     }
 
     /** Ends an allocation, after its block is in the books. */
@@ -65,18 +77,28 @@ public final class ReturnGate {
      */
     public void enterReturn() {
         boolean isInterrupted = false;
-        int before = inside.get();
-        while (before < 0 || !inside.compareAndSet(before, before + RETURNING)) {
-            if (before < 0) {
+        boolean hasClaimed = false;
+        boolean isAlone = false;
+        try {
+            int before = inside.get();
+            while (before < 0 || !inside.compareAndSet(before, before + RETURNING)) {
+                if (before < 0) {
+                    isInterrupted |= waitBriefly();
+                }
+                before = inside.get();
+            }
+            hasClaimed = true;
+            while (inside.get() != RETURNING) {
                 isInterrupted |= waitBriefly();
             }
-            before = inside.get();
-        }
-        while (inside.get() != RETURNING) {
-            isInterrupted |= waitBriefly();
+            isAlone = true;
+        } finally {
+            if (hasClaimed && !isAlone) { // a virtual thread needs Java heap to wait
+                inside.addAndGet(RETURNING);
+            }
+            restore(isInterrupted);
         }
         returning = Thread.currentThread();
-        restore(isInterrupted);
     }
 
     /** Ends a second return, after its outcome is in the books. */
@@ -91,7 +113,7 @@ public final class ReturnGate {
             throw new IllegalStateException("the device is called to take memory back a second time, and calls the"
                     + " allocator in turn: it would wait for itself");
         }
-        LockSupport.parkNanos(WAIT_NANOS);
+        pause.run();
         return Thread.interrupted();
     }
 

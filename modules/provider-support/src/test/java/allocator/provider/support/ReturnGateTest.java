@@ -1,8 +1,10 @@
 package allocator.provider.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -70,5 +72,37 @@ class ReturnGateTest {
         gate.exitReturn();
         allocating.join();
         assertThat(isPending).isTrue();
+    }
+
+    @Test
+    void aWaitThatFailsLeavesTheGateAsItWas() {
+        final ReturnGate failing = new ReturnGate(() -> {
+            throw new OutOfMemoryError("no heap to wait");
+        });
+        failing.enterAllocation();
+        assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(failing::enterReturn);
+        failing.enterAllocation();
+        failing.exitAllocation();
+        failing.exitAllocation();
+        failing.enterReturn();
+        assertThatExceptionOfType(OutOfMemoryError.class)
+                .isThrownBy(() -> throwsInAnotherThread(failing::enterAllocation));
+        failing.exitReturn();
+        failing.enterAllocation();
+    }
+
+    private static void throwsInAnotherThread(Runnable call) throws Throwable {
+        final AtomicReference<Throwable> thrown = new AtomicReference<>();
+        final Thread thread = Thread.ofPlatform().start(() -> {
+            try {
+                call.run();
+            } catch (Throwable e) {
+                thrown.set(e);
+            }
+        });
+        thread.join();
+        if (thrown.get() != null) {
+            throw thrown.get();
+        }
     }
 }

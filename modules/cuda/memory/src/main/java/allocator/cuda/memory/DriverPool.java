@@ -316,7 +316,15 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     /** Enters an allocation, before it uses a stream: it may wait for a return, and the stream's close for it. */
     private void enterAllocation() {
         enter();
-        blocks.beginAllocation();
+        boolean hasBegun = false;
+        try {
+            blocks.beginAllocation();
+            hasBegun = true;
+        } finally {
+            if (!hasBegun) {
+                guard.exit();
+            }
+        }
     }
 
     private void exitAllocation() {
