@@ -45,6 +45,7 @@ public final class BfcArena {
     private final ArenaConfig config;
     private final MemoryInfo info;
     final Lanes lanes;
+    private final LaneChoice choice;
     private final ArenaTotals totals;
     final PressureRelief relief;
 
@@ -70,6 +71,7 @@ public final class BfcArena {
                     + " requires " + info.byteAlignment());
         }
         lanes = new Lanes(upstream, config);
+        choice = lanes.choice;
         totals = new ArenaTotals(lanes);
         relief = new PressureRelief(lanes, totals, info);
         BfcRehearsal.ensure(config.placementPolicy());
@@ -123,7 +125,7 @@ public final class BfcArena {
     }
 
     private long allocate(long byteSize, @Nullable SyncStream stream, long requester) {
-        final Lane lane = lanes.choice.laneFor(requester);
+        final Lane lane = choice.laneFor(requester);
         try {
             return lane.allocate(byteSize, stream, requester);
         } catch (OutOfMemoryException e) {
@@ -175,7 +177,7 @@ public final class BfcArena {
         for (final Lane lane : lanes.all()) {
             lane.releaseStream(stream);
         }
-        lanes.choice.forget(LaneChoice.requester(stream));
+        choice.forget(LaneChoice.requester(stream));
     }
 
     /**

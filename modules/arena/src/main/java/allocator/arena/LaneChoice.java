@@ -24,6 +24,7 @@ final class LaneChoice {
     private static final int STRIPES = 64;
 
     private final Lanes lanes;
+    private final Lane main;
     private final int maxLanes;
     private final LongSupplier clock;
 
@@ -49,6 +50,7 @@ final class LaneChoice {
      */
     LaneChoice(Lanes lanes, int maxLanes, LongSupplier clock) {
         this.lanes = lanes;
+        main = lanes.main;
         this.clock = clock;
         this.maxLanes = maxLanes == 0 ? Runtime.getRuntime().availableProcessors() + 1 : maxLanes;
     }
@@ -65,12 +67,13 @@ final class LaneChoice {
 
     /** Returns the lane of a requester. */
     Lane laneFor(long requester) {
-        return table.find(requester, lanes.main);
+        final LaneTable assigned = table;
+        return assigned == LaneTable.EMPTY ? main : assigned.find(requester, main);
     }
 
     /** Records that a requester waited for a lane that another one had used last. */
     void contended(Lane lane, long requester) {
-        if (lane == lanes.main && maxLanes > 1) {
+        if (lane == main && maxLanes > 1) {
             contendedForMainLane(requester);
         }
     }
@@ -90,7 +93,7 @@ final class LaneChoice {
     /** Assigns a requester of the main lane another lane. */
     synchronized void leaveMainLane(long requester) {
         contentions.remove(requester);
-        if (laneFor(requester) == lanes.main && maxLanes > 1 && !isClosed) {
+        if (laneFor(requester) == main && maxLanes > 1 && !isClosed) {
             table = table.with(requester, vacantLane());
         }
     }

@@ -63,7 +63,8 @@ final class Lanes {
      * comparison.
      */
     Lane at(long address) {
-        return regions.find(address, main);
+        final LaneRegions ofOthers = regions;
+        return ofOthers == LaneRegions.NONE ? main : ofOthers.find(address, main);
     }
 
     /**

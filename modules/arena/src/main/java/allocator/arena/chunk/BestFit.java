@@ -70,7 +70,9 @@ public sealed class BestFit extends Placement permits QuickFit {
         if (isEndFound) {
             step = chunk;
         } else {
-            region.ensureEntry(offset + granules);
+            if (isSplit) {
+                region.ensureEntry(offset + granules);
+            }
             if (owner != StreamSlots.UNBOUND) {
                 removeFree(region, chunk, owner, offset, takenGranules);
             } else if (!isSplit) {

@@ -24,6 +24,10 @@ public final class Regions {
 
     private @Nullable Region[] sorted = new Region[LEAST];
     private int count;
+
+    /** The only region, {@code null} if there is none or more than one. Most calls need no other. */
+    private @Nullable Region only;
+
     private long granules;
     private long largest;
 
@@ -60,7 +64,8 @@ public final class Regions {
     /** Returns the region with an id that is in use. */
     @SuppressWarnings("NullAway") // a chunk's region is in the table as long as the chunk is
     Region get(int id) {
-        return byId[id];
+        final Region single = only;
+        return single != null ? single : byId[id];
     }
 
     /** Returns whether there is no room for another region. */
@@ -70,7 +75,8 @@ public final class Regions {
 
     /** Returns the region that contains an address, {@code null} if none does. */
     public @Nullable Region find(long address) {
-        final Region region = recent[recentSlot(address)];
+        final Region single = only;
+        final Region region = single != null ? single : recent[recentSlot(address)];
         return region != null && region.contains(address) ? region : search(address);
     }
 
@@ -142,6 +148,7 @@ public final class Regions {
         sorted[index] = region;
         byId[region.id] = region;
         count++;
+        only = count == 1 ? region : null;
         granules += region.granules;
         largest = Math.max(largest, region.granules);
     }
@@ -152,6 +159,7 @@ public final class Regions {
         System.arraycopy(bases, index + 1, bases, index, count - index);
         System.arraycopy(sorted, index + 1, sorted, index, count - index);
         sorted[count] = null; // so that the region can be collected
+        only = count == 1 ? sorted[0] : null;
         byId[region.id] = null;
         granules -= region.granules;
         Arrays.fill(recent, null);
