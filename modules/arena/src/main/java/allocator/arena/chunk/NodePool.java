@@ -150,6 +150,45 @@ abstract class NodePool {
         setCount(node, count + 1);
     }
 
+    /** Inserts an entry by its key. One loop searches and moves: where each ends is hard for a processor to predict. */
+    final void insertSorted(int node, long key, int value) {
+        final long[] nodeKeys = keys;
+        final int[] nodeValues = values;
+        final int base = base(node);
+        final int count = count(node);
+        int at = base + count;
+        while (at > base && nodeKeys[at - 1] < key) {
+            nodeKeys[at] = nodeKeys[at - 1];
+            nodeValues[at] = nodeValues[at - 1];
+            at--;
+        }
+        nodeKeys[at] = key;
+        nodeValues[at] = value;
+        setCount(node, count + 1);
+    }
+
+    /** Removes the entry with a key that the node has, in one loop as well. */
+    final void removeSorted(int node, long key) {
+        final long[] nodeKeys = keys;
+        final int[] nodeValues = values;
+        final int base = base(node);
+        final int count = count(node);
+        int at = base + count - 1;
+        long movedKey = nodeKeys[at];
+        int movedValue = nodeValues[at];
+        while (movedKey != key && at > base) {
+            at--;
+            final long nextKey = nodeKeys[at];
+            final int nextValue = nodeValues[at];
+            nodeKeys[at] = movedKey;
+            nodeValues[at] = movedValue;
+            movedKey = nextKey;
+            movedValue = nextValue;
+        }
+        assert movedKey == key : "the key to remove is not in its node";
+        setCount(node, count - 1);
+    }
+
     final void removeEntry(int node, int index) {
         final int count = count(node) - 1;
         final int end = base(node) + count;

@@ -89,6 +89,10 @@ final class SortedTrees extends NodePool {
             return create(key, value);
         }
         final int leaf = descend(tree, key);
+        if (count(leaf) < FANOUT) {
+            insertSorted(leaf, key, value);
+            return tree;
+        }
         return insertAt(tree, leaf, rank(leaf, key), key, value);
     }
 
@@ -154,19 +158,19 @@ final class SortedTrees extends NodePool {
      */
     int remove(int tree, long key) {
         final int leaf = descend(tree, key);
-        final int at = rank(leaf, key) - 1;
-        assert at >= 0 && keys[base(leaf) + at] == key : "the key to remove is not in its tree";
-        return removeAt(tree, leaf, at);
+        removeSorted(leaf, key);
+        return removed(tree, leaf);
     }
 
     /** Removes the least key of a tree that is not empty. */
     int removeLeast(int tree) {
         final int leaf = descendToLeast(tree);
-        return removeAt(tree, leaf, count(leaf) - 1);
+        setCount(leaf, count(leaf) - 1);
+        return removed(tree, leaf);
     }
 
-    private int removeAt(int tree, int leaf, int index) {
-        removeEntry(leaf, index);
+    /** Joins nodes after an entry of a leaf was removed. */
+    private int removed(int tree, int leaf) {
         int node = leaf;
         for (int level = 1; level <= height(tree) && count(node) < HALF; level++) {
             final int parent = path[level];
