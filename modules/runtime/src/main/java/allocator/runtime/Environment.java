@@ -38,7 +38,9 @@ import org.jspecify.annotations.Nullable;
  * that has none yet. Its settings come from {@link EnvironmentBuilder#option}.
  *
  * <p>Operations that change the environment take one lock, and hold it while they call a provider. Allocating, freeing,
- * looking up an allocator and running a session do not take it.
+ * looking up an allocator and running a session do not take it. A provider that is called meanwhile may call back on
+ * the same thread. It may open sessions, but not on a provider that is being registered, unregistered or closed.
+ * Registering, creating, releasing, unregistering and closing throw {@link IllegalStateException} then.
  */
 // One class, since most of it documents one public type.
 public final class Environment implements AutoCloseable {
@@ -53,6 +55,9 @@ public final class Environment implements AutoCloseable {
     private final OpenSessions sessions = new OpenSessions();
     private final AtomicLong lastSession = new AtomicLong();
     private boolean isClosed;
+
+    /** Whether an operation that changes the environment is under way. */
+    private boolean isChanging;
 
     Environment(Map<String, String> settings) {
         Objects.requireNonNull(SessionOptions.DEFAULT); // initialized now: where the stack has ended no class can be
@@ -126,30 +131,33 @@ public final class Environment implements AutoCloseable {
      */
     public ProviderReport register(EpFactory factory) {
         final Candidate candidate = Candidate.of(LoadedFactory.ofApplication(factory));
-        return locked(() -> {
+        return changed(() -> {
             requireOpen();
             return registry.register(candidate);
         });
     }
 
     void registerFound(SearchResult found) {
-        locked(() -> {
+        changed(() -> {
             registry.registerFound(found);
             return null;
         });
     }
 
     /**
-     * Unregisters a provider: releases its shared allocators and closes it.
+     * Unregisters a provider: releases its shared allocators and closes it. Allocations from them wait until it is
+     * known whether that may be done. From then on the provider counts as not registered, also for its own call-backs.
+     * A call of another thread that needs the provider waits for the outcome.
      *
      * @param provider the provider's name
      * @throws IllegalArgumentException if no provider of that name is registered
+     * @throws IllegalStateException if the environment is closed
      * @throws StillInUseException if sessions, streams or memory depend on it; nothing changes
      * @throws ProviderException if the provider failed to close; it stays registered, with new shared allocators
      *     created from the environment's settings if it can create them
      */
     public void unregister(String provider) {
-        locked(() -> {
+        changed(() -> {
             requireOpen();
             unregister(registry.find(provider)
                     .orElseThrow(() -> new IllegalArgumentException("Execution provider library: " + provider
@@ -161,14 +169,19 @@ public final class Environment implements AutoCloseable {
     private void unregister(RegisteredProvider provider) {
         final Cleanup cleanup = new Cleanup();
         settle();
-        SharedAllocators.close(
-                end(
-                        allocator -> allocator.reference().provider().equals(provider.name()),
-                        session -> session.uses(provider.name()),
-                        "provider " + provider.name() + " cannot be unregistered"),
-                cleanup);
-        instances.returnAll(cleanup);
-        registry.close(provider, cleanup);
+        final List<ManagedAllocator> ending = end(
+                allocator -> allocator.reference().provider().equals(provider.name()),
+                session -> session.uses(provider.name()),
+                "provider " + provider.name() + " cannot be unregistered");
+        final Runnable release = () -> {
+            SharedAllocators.close(ending, cleanup);
+            instances.returnAll(cleanup);
+        };
+        if (registry.close(provider, release, cleanup)) {
+            Log.info("unregistered " + provider.name());
+        } else {
+            cleanup.attempt(() -> shared.share(provider));
+        }
         cleanup.throwIfAny();
     }
 
@@ -275,7 +288,7 @@ public final class Environment implements AutoCloseable {
      * @throws IllegalStateException if the application registered an allocator there, or the environment is closed
      */
     public ManagedAllocator createSharedAllocator(ProviderDevice device, MemoryInfo memory, AllocatorOptions options) {
-        return locked(() -> {
+        return changed(() -> {
             requireOpen();
             final RegisteredProvider provider = registry.provider(device);
             return shared.replace(provider, device, memory, options);
@@ -290,7 +303,7 @@ public final class Environment implements AutoCloseable {
      * @throws IllegalStateException if there is none
      */
     public void releaseSharedAllocator(MemoryLocation location) {
-        locked(() -> {
+        changed(() -> {
             shared.release(location);
             return null;
         });
@@ -310,7 +323,7 @@ public final class Environment implements AutoCloseable {
      * @throws IllegalStateException if the environment is closed
      */
     public ManagedAllocator registerAllocator(Allocator allocator) {
-        return locked(() -> {
+        return changed(() -> {
             requireOpen();
             settle();
             return shared.register(allocator);
@@ -325,7 +338,7 @@ public final class Environment implements AutoCloseable {
      * @throws StillInUseException if sessions or blocks depend on it; nothing changes
      */
     public void unregisterAllocator(MemoryLocation location) {
-        locked(() -> {
+        changed(() -> {
             settle();
             shared.unregister(location);
             return null;
@@ -405,7 +418,7 @@ public final class Environment implements AutoCloseable {
      */
     @Override
     public void close() {
-        locked(() -> {
+        changed(() -> {
             final Cleanup cleanup = new Cleanup();
             settle();
             if (!isClosed) {
@@ -425,6 +438,20 @@ public final class Environment implements AutoCloseable {
         if (isClosed) {
             throw new IllegalStateException("the environment is closed");
         }
+    }
+
+    private <T extends @Nullable Object> T changed(Supplier<T> operation) {
+        return locked(() -> {
+            if (isChanging) {
+                throw new IllegalStateException("a provider that the environment calls cannot change it");
+            }
+            isChanging = true;
+            try {
+                return operation.get();
+            } finally {
+                isChanging = false;
+            }
+        });
     }
 
     private <T extends @Nullable Object> T locked(Supplier<T> operation) {

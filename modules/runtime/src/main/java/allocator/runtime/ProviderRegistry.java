@@ -21,6 +21,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The providers of an environment: registered ones with their devices, and those that failed. Registering a provider
@@ -67,28 +68,33 @@ final class ProviderRegistry {
         return List.copyOf(reports);
     }
 
-    /** Returns the devices of all registered providers, best kind first. */
+    /** Returns the providers that may be used, in order of registration. */
+    private Stream<RegisteredProvider> open() {
+        return providers.values().stream().filter(RegisteredProvider::isOpen);
+    }
+
+    /** Returns the devices of all providers that may be used, best kind first. */
     List<ProviderDevice> devices() {
-        return providers.values().stream()
-                .flatMap(provider ->
+        return open().flatMap(provider ->
                         provider.devices().stream().map(device -> new ProviderDevice(provider.name(), device)))
                 .sorted(Comparator.comparingInt((ProviderDevice device) -> PREFERENCE.indexOf(device.type()))
                         .thenComparing(ProviderDevice::provider))
                 .toList();
     }
 
+    /** Returns a provider that may be used. */
     Optional<RegisteredProvider> find(String provider) {
-        return Optional.ofNullable(providers.get(provider));
+        return Optional.ofNullable(providers.get(provider)).filter(RegisteredProvider::isOpen);
     }
 
-    Set<String> names() {
-        return providers.keySet();
+    List<String> names() {
+        return open().map(RegisteredProvider::name).toList();
     }
 
     /**
      * Returns the provider of a device.
      *
-     * @throws IllegalArgumentException if it is not a device of a registered provider
+     * @throws IllegalArgumentException if it is not a device of a provider that may be used
      */
     RegisteredProvider provider(ProviderDevice device) {
         return find(device.provider())
@@ -96,17 +102,19 @@ final class ProviderRegistry {
                 .orElseThrow(() -> new IllegalArgumentException(device + " is not a device of this environment"));
     }
 
-    /** Registers a provider that the application constructed. If this method throws, nothing is registered. */
+    /**
+     * Registers a provider that the application constructed. If this method throws, nothing is registered. Until it
+     * returns, the provider may not be used: a call-back would use what may not be registered.
+     */
     ProviderReport register(Candidate candidate) {
         providers.values().forEach(present -> present.requireDistinctFrom(candidate));
         final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
         providers.put(provider.name(), provider);
-        boolean isShared = false;
         try {
             shared.share(provider);
-            isShared = true;
+            provider.isOpen(true);
         } finally {
-            if (!isShared) {
+            if (!provider.isOpen()) {
                 providers.remove(provider.name());
             }
         }
@@ -206,7 +214,7 @@ final class ProviderRegistry {
     /** Closes the providers that were registered, and then the others. */
     private void abandon(List<Candidate> candidates, Throwable cause) {
         final Cleanup cleanup = new Cleanup();
-        final Set<String> registered = Set.copyOf(names());
+        final Set<String> registered = Set.copyOf(providers.keySet());
         SharedAllocators.close(shared.unreleased(), cleanup);
         instances.returnAll(cleanup);
         closeAll(cleanup);
@@ -217,37 +225,32 @@ final class ProviderRegistry {
     }
 
     /**
-     * Closes a provider and removes it. If it fails to close it stays registered, with new shared allocators if they
-     * can be created.
+     * Closes a provider and removes it. It may not be used meanwhile, so a call-back of it finds it gone. If anything
+     * fails it stays registered.
+     *
+     * @param release releases what the environment has of the provider
+     * @return whether it was closed
      */
-    void close(RegisteredProvider provider, Cleanup cleanup) {
-        provider.closeStreams(cleanup);
+    boolean close(RegisteredProvider provider, Runnable release, Cleanup cleanup) {
+        boolean isClosed = false;
+        provider.isOpen(false);
         try {
+            release.run();
+            provider.closeStreams(cleanup);
             provider.close();
+            providers.remove(provider.name());
+            isClosed = true;
         } catch (Throwable e) {
             cleanup.add(e);
-            try {
-                shared.share(provider);
-            } catch (Throwable again) {
-                cleanup.add(again);
-            }
-            return;
+        } finally {
+            provider.isOpen(!isClosed);
         }
-        providers.remove(provider.name());
-        Log.info("unregistered " + provider.name());
+        return isClosed;
     }
 
     /** Closes all providers, last one first, and removes those that were closed. A further call does the others. */
     void closeAll(Cleanup cleanup) {
-        for (final RegisteredProvider provider : new ArrayList<>(providers.values()).reversed()) {
-            provider.closeStreams(cleanup);
-            try {
-                provider.close();
-                providers.remove(provider.name());
-            } catch (Throwable e) {
-                cleanup.add(e);
-            }
-        }
+        new ArrayList<>(providers.values()).reversed().forEach(provider -> close(provider, () -> {}, cleanup));
         unclosed.removeIf(factory -> {
             try {
                 factory.close();
@@ -262,7 +265,8 @@ final class ProviderRegistry {
     /** Describes each setting of the environment that belongs to no registered provider. */
     List<String> unusedSettings() {
         return settings.keySet().stream()
-                .filter(key -> names().stream().noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
+                .filter(key -> providers.keySet().stream()
+                        .noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
                 .map(key -> "no registered provider has it: "
                         + InvalidOptionException.unknownKey(
                                         key,
@@ -314,7 +318,9 @@ final class ProviderRegistry {
         if (!providers.isEmpty()) {
             parts.add("the providers are: "
                     + providers.values().stream()
-                            .map(ProviderRegistry::describe)
+                            .map(provider -> provider.name() + " ("
+                                    + (provider.isOpen() ? describeDevices(provider) : "not in use yet, or no more")
+                                    + ")")
                             .collect(Collectors.joining(", ")));
         }
         if (!failures.isEmpty()) {
@@ -325,10 +331,6 @@ final class ProviderRegistry {
                             .collect(Collectors.joining(", ")));
         }
         return String.join("; ", parts);
-    }
-
-    private static String describe(RegisteredProvider provider) {
-        return provider.name() + " (" + describeDevices(provider) + ")";
     }
 
     /** Describes the devices of a provider, such as {@code gpu:0, gpu:1}. */

@@ -78,6 +78,7 @@ final class RegisteredProvider {
     private final List<OptionKey<?>> keys;
     private final AllocatorOptions options;
     private final Object unclosedLock = new Object();
+    private boolean isOpen;
 
     /** The streams that may not be closed, although their sessions have no more use of them, linked. */
     private SessionStreams.@Nullable Place unclosed;
@@ -145,6 +146,18 @@ final class RegisteredProvider {
 
     String name() {
         return candidate.name();
+    }
+
+    /**
+     * Returns whether sessions and allocators may be made: once it is registered, and until it is being closed. A
+     * provider may call the environment while either is under way.
+     */
+    boolean isOpen() {
+        return isOpen;
+    }
+
+    void isOpen(boolean now) {
+        isOpen = now;
     }
 
     List<EpDevice> devices() {
