@@ -144,6 +144,9 @@ public final class AllocatorInstances {
         /** How many of them wait until no block is live. */
         private int draining;
 
+        /** The calls of {@link #drained} since the counts of the users were last added up, and a block was live. */
+        private int unanswered;
+
         private long carried;
         private int references;
 
@@ -234,12 +237,25 @@ public final class AllocatorInstances {
         }
 
         /**
-         * Returns the users that wait until no block is live; none if a block is live. Takes time proportional to the
-         * number of users, but no time if none of them waits.
+         * Returns the users that wait until no block is live; none if a block is live. None of them will have a live
+         * block again.
+         *
+         * <p>To add up the counts takes time proportional to the number of users. Where there are many, it is done for
+         * one call in so many that this is a constant for each, and the others return none. Once one has found that no
+         * block is live, the next calls look again until they find one. So where an eighth of the users wait, a call
+         * for each of them releases all.
          */
         List<Lease> drained() {
             synchronized (AllocatorInstances.this) {
-                if (draining == 0 || !isIdle()) {
+                if (draining == 0) {
+                    return List.of();
+                }
+                if (userCount > LEAST_PLACES && unanswered < userCount / 8) {
+                    unanswered++;
+                    return List.of();
+                }
+                if (!isIdle()) {
+                    unanswered = 0;
                     return List.of();
                 }
                 final List<Lease> drained = new ArrayList<>(draining);
@@ -254,6 +270,7 @@ public final class AllocatorInstances {
 
         /**
          * Returns whether no block of any user is live, although single users may have freed one another's blocks.
+         * Takes time proportional to the number of users.
          *
          * @return whether the counts of all users add up to zero
          */

@@ -1,6 +1,7 @@
 package allocator.runtime.lifetime;
 
 import allocator.provider.support.StackReserve;
+import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -209,7 +210,6 @@ public final class Lease extends LiveBlocks {
         awaitHolds();
         settle();
         settleIfInstanceIdle();
-        settleOthers();
     }
 
     /** Waits for the calls outside the hot path, if there is nothing else to wait for. */
@@ -239,7 +239,7 @@ public final class Lease extends LiveBlocks {
     public void settle() {
         if (state == RELEASED) {
             reference.instance().carryOver(this);
-            settleOthers();
+            settleIfInstanceIdle();
         } else if (state == DRAINING && isNone()) {
             release();
         }
@@ -274,22 +274,21 @@ public final class Lease extends LiveBlocks {
         return state == DRAINING;
     }
 
-    /** Releases the draining leases whose blocks were freed through this one. */
-    private void settleOthers() {
-        if (state == RELEASED) {
-            reference.instance().drained().forEach(Lease::settleIfInstanceIdle);
-        }
-    }
-
     /**
-     * Releases the reference if the lease is draining and all its blocks were freed through other owners of the same
-     * instance, although they count as live here.
+     * Releases the references of this lease and of the others of the same instance that are draining, if all their
+     * blocks were freed through other owners, although they count as live there. Does nothing before {@link #close}.
+     * With many users of the instance, not every call {@linkplain AllocatorInstances.Instance#drained finds out}.
      *
-     * @throws RuntimeException as {@link #close}
+     * @throws RuntimeException as {@link #close}; all are attempted
      */
     public void settleIfInstanceIdle() {
-        if (state == DRAINING && reference.instance().isIdle()) {
-            release();
+        if (state >= DRAINING) {
+            final List<Lease> drained = reference.instance().drained();
+            if (!drained.isEmpty()) {
+                final Cleanup cleanup = new Cleanup();
+                drained.forEach(lease -> cleanup.attempt(lease::release));
+                cleanup.throwIfAny();
+            }
         }
     }
 

@@ -7,6 +7,7 @@ import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class AllocatorInstancesTest {
     private static final int USERS = 10_000;
@@ -44,6 +45,39 @@ class AllocatorInstancesTest {
         assertThat(instances.mostInstances()).isGreaterThanOrEqualTo(USERS);
         leases.forEach(Lease::close);
         assertThat(instances.mostInstances()).isLessThanOrEqualTo(64);
+    }
+
+    /** Were the counts of all added up for each close, they would be added up 1.6 thousand million times. */
+    @Test
+    @Timeout(10)
+    void aCloseWithLiveBlocksDoesNotLookAtAllUsers() {
+        final Allocator allocator = new FakeDevice();
+        for (int i = 0; i < 4 * USERS; i++) {
+            assertThat(lease(allocator).enter()).isTrue();
+        }
+        leases.forEach(Lease::close);
+        assertThat(leases).noneMatch(Lease::isReleased);
+        leases.forEach(lease -> {
+            lease.leave();
+            lease.settle();
+        });
+        assertThat(leases).allMatch(Lease::isReleased);
+    }
+
+    @Test
+    @Timeout(10)
+    void manyUsersWhoseBlocksAnotherFreedAreAllReleased() {
+        final Allocator allocator = new FakeDevice();
+        for (int i = 0; i < USERS; i++) {
+            lease(allocator).enter();
+        }
+        final Lease freeing = lease(allocator);
+        leases.removeLast();
+        leases.forEach(Lease::close);
+        leases.forEach(lease -> freeing.leave());
+        assertThat(leases).noneMatch(Lease::isReleased);
+        leases.forEach(Lease::close);
+        assertThat(leases).allMatch(Lease::isReleased);
     }
 
     @Test
