@@ -269,12 +269,17 @@ public final class BlockLedger {
     @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
     private synchronized void left(long address, long byteSize, boolean isReturned, long enteredBefore) {
         leaving--;
-        if (isReturned || (numEntered != enteredBefore && live.overlaps(address, byteSize))) {
+        if (isReturned || (numEntered != enteredBefore && isEnteredAgain(address, byteSize))) {
             bytesHeld -= byteSize;
         } else {
+            bytesHeld -= unreturned.removeOverlapping(address, byteSize); // it had been handed out again as this block
             unreturned.put(address, byteSize);
             numFailed++;
         }
+    }
+
+    private boolean isEnteredAgain(long address, long byteSize) {
+        return live.overlaps(address, byteSize) || unreturned.overlaps(address, byteSize);
     }
 
     /**

@@ -5,27 +5,35 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sizes of memory by start address. Not safe for use by several threads.
+ * Sizes of memory by start address, in order. No two entries overlap; where two did, {@link #containing},
+ * {@link #overlaps} and {@link #removeOverlapping} might miss one of them. Not safe for use by several threads.
  *
  * <p>An entry made after {@link #ensureRoom} cannot fail: make room before the call that takes memory from a device,
- * and the memory is never lost because the Java heap has ended. Adding, finding and removing take constant time;
- * {@link #containing}, {@link #overlaps}, {@link #removeOverlapping} and {@link #forEach} take time proportional to the
- * number of entries. An entry takes 32 to 64 bytes of Java heap, in tables that shrink again: meant for memory taken
- * from a device, not for the blocks of an arena.
+ * and the memory is never lost because the Java heap has ended. Every operation on one entry takes time logarithmic in
+ * the number of entries. An entry takes 24 to 192 bytes of Java heap, in tables that shrink again: meant for memory
+ * taken from a device, not for the blocks of an arena.
  */
 public final class LiveSizes {
+    /*
+     * A treap: a binary tree in the unsigned order of addresses, and a heap by their ranks, which are spread so well
+     * that the tree is as deep as one with entries in random order.
+     *
+     * Node 0 is none. The nodes 1 to count are in use; links[2 * node] leads to the lesser ones below a node,
+     * links[2 * node + 1] to the greater ones, and links[ROOT] to the root.
+     */
+
     /** What {@link #remove} and {@link #sizeOf} return where no memory starts. */
     public static final long NONE = -1;
 
-    private static final int LEAST_SLOTS = 16;
+    private static final int LEAST_NODES = 16;
+    private static final int ROOT = 1;
 
     /** The golden ratio's fraction: spreads addresses, of which the low bits are mostly equal. */
     private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
 
-    /** Start addresses, in slots with linear probing; a slot is empty where its size is 0. */
-    private long[] addresses = new long[LEAST_SLOTS];
-
-    private long[] byteSizes = new long[LEAST_SLOTS];
+    private long[] addresses = new long[LEAST_NODES];
+    private long[] byteSizes = new long[LEAST_NODES];
+    private int[] links = new int[2 * LEAST_NODES];
     private int count;
     private long totalBytes;
 
@@ -48,61 +56,62 @@ public final class LiveSizes {
      * @throws OutOfMemoryError if the Java heap has no room; nothing changes
      */
     public void ensureRoom(int more) {
-        final int needed = count + more;
-        final int slots = addresses.length;
-        if (needed > slots / 2) {
-            rehash(Math.max(Integer.highestOneBit(needed) * 4, LEAST_SLOTS));
-        } else if (slots > LEAST_SLOTS && needed <= slots / 16) {
-            shrink(Math.max(Integer.highestOneBit(needed) * 4, LEAST_SLOTS));
+        final int needed = count + more + 1;
+        final int nodes = addresses.length;
+        if (needed > nodes) {
+            resize(Integer.highestOneBit(needed) * 2);
+        } else if (nodes > LEAST_NODES && needed <= nodes / 8) {
+            shrink(Math.max(Integer.highestOneBit(needed) * 2, LEAST_NODES));
         }
     }
 
-    private void shrink(int slots) {
+    private void shrink(int nodes) {
         try {
-            rehash(slots);
+            resize(nodes);
         } catch (OutOfMemoryError e) {
             // The table stays as large as it is.
         }
     }
 
-    private void rehash(int slots) {
-        final long[] newAddresses = new long[slots];
-        final long[] newByteSizes = new long[slots];
-        for (int i = 0; i < addresses.length; i++) {
-            if (byteSizes[i] != 0) {
-                final int slot = slot(newAddresses, newByteSizes, addresses[i]);
-                newAddresses[slot] = addresses[i];
-                newByteSizes[slot] = byteSizes[i];
-            }
-        }
+    private void resize(int nodes) {
+        final long[] newAddresses = Arrays.copyOf(addresses, nodes);
+        final long[] newByteSizes = Arrays.copyOf(byteSizes, nodes);
+        links = Arrays.copyOf(links, 2 * nodes);
         addresses = newAddresses;
         byteSizes = newByteSizes;
     }
 
-    /** Returns the upper bits of a product, in which every bit of the address counts. */
-    private static int home(long address, int slots) {
-        return (int) ((address * SPREAD) >>> (Long.numberOfLeadingZeros(slots) + 1));
+    /** Returns an address's rank, in which every bit of the address counts. */
+    private static long rank(long address) {
+        final long spread = (address ^ (address >>> Integer.SIZE)) * SPREAD;
+        return (spread ^ (spread >>> Integer.SIZE)) * SPREAD;
     }
 
-    /** Returns the most slots that a lookup of an address in the table visits. */
-    int mostProbes() {
-        final int mask = addresses.length - 1;
+    /** Returns the most nodes that a lookup visits. */
+    int depth() {
         int most = 0;
-        for (int i = 0; i <= mask; i++) {
-            if (byteSizes[i] != 0) {
-                most = Math.max(most, ((i - home(addresses[i], addresses.length)) & mask) + 1);
+        for (int node = 1; node <= count; node++) {
+            int depth = 1;
+            for (int at = links[ROOT]; at != node; at = links[link(at, addresses[node])]) {
+                depth++;
             }
+            most = Math.max(most, depth);
         }
         return most;
     }
 
-    /** Returns the slot of an address, or the empty slot where it would be. */
-    private static int slot(long[] addresses, long[] byteSizes, long address) {
-        int slot = home(address, addresses.length);
-        while (byteSizes[slot] != 0 && addresses[slot] != address) {
-            slot = (slot + 1) & (addresses.length - 1);
+    /** Returns the link from a node towards another address. */
+    private int link(int node, long address) {
+        return Long.compareUnsigned(address, addresses[node]) < 0 ? 2 * node : 2 * node + 1;
+    }
+
+    /** Returns the link to the node of an address, or the empty one where it ends. */
+    private int find(long address) {
+        int link = ROOT;
+        for (int at = links[link]; at != 0 && addresses[at] != address; at = links[link]) {
+            link = link(at, address);
         }
-        return slot;
+        return link;
     }
 
     /**
@@ -117,16 +126,46 @@ public final class LiveSizes {
         if (byteSize <= 0) {
             throw new IllegalArgumentException("a size of " + byteSize + " bytes; it must be above zero");
         }
-        if (count == addresses.length / 2) {
+        final int known = links[find(address)];
+        if (known != 0) {
+            totalBytes += byteSize - byteSizes[known];
+            byteSizes[known] = byteSize;
+            return;
+        }
+        if (count + 1 == addresses.length) {
             ensureRoom();
         }
-        final int slot = slot(addresses, byteSizes, address);
-        if (byteSizes[slot] == 0) {
-            count++;
+        count++;
+        totalBytes += byteSize;
+        addresses[count] = address;
+        byteSizes[count] = byteSize;
+        insert(count, address);
+    }
+
+    /** Links a node in above the first one of a lesser rank, whose tree it splits. */
+    private void insert(int node, long address) {
+        final long rank = rank(address);
+        int link = ROOT;
+        while (links[link] != 0 && rank(addresses[links[link]]) >= rank) {
+            link = link(links[link], address);
         }
-        totalBytes += byteSize - byteSizes[slot];
-        addresses[slot] = address;
-        byteSizes[slot] = byteSize;
+        int at = links[link];
+        links[link] = node;
+        int lesser = 2 * node;
+        int greater = 2 * node + 1;
+        while (at != 0) {
+            if (Long.compareUnsigned(addresses[at], address) < 0) {
+                links[lesser] = at;
+                lesser = 2 * at + 1;
+                at = links[lesser];
+            } else {
+                links[greater] = at;
+                greater = 2 * at;
+                at = links[greater];
+            }
+        }
+        links[lesser] = 0;
+        links[greater] = 0;
     }
 
     /**
@@ -136,30 +175,46 @@ public final class LiveSizes {
      * @return its size in bytes, {@link #NONE} if no memory starts there
      */
     public long remove(long address) {
-        final int slot = slot(addresses, byteSizes, address);
-        final long byteSize = byteSizes[slot];
-        if (byteSize == 0) {
+        final int link = find(address);
+        final int node = links[link];
+        if (node == 0) {
             return NONE;
         }
-        empty(slot);
+        final long byteSize = byteSizes[node];
+        unlink(link, node);
+        if (node != count) {
+            move(count, node);
+        }
         count--;
         totalBytes -= byteSize;
         return byteSize;
     }
 
-    /** Empties a slot, and closes the gap so that every entry is found from its home on. */
-    private void empty(int slot) {
-        final int mask = addresses.length - 1;
-        int gap = slot;
-        for (int next = (gap + 1) & mask; byteSizes[next] != 0; next = (next + 1) & mask) {
-            final int home = home(addresses[next], addresses.length);
-            if (((next - home) & mask) >= ((next - gap) & mask)) {
-                addresses[gap] = addresses[next];
-                byteSizes[gap] = byteSizes[next];
-                gap = next;
+    /** Puts the two trees below a node in its place, joined. */
+    private void unlink(int from, int node) {
+        int link = from;
+        int lesser = links[2 * node];
+        int greater = links[2 * node + 1];
+        while (lesser != 0 && greater != 0) {
+            if (rank(addresses[lesser]) >= rank(addresses[greater])) {
+                links[link] = lesser;
+                link = 2 * lesser + 1;
+                lesser = links[link];
+            } else {
+                links[link] = greater;
+                link = 2 * greater;
+                greater = links[link];
             }
         }
-        byteSizes[gap] = 0;
+        links[link] = lesser != 0 ? lesser : greater;
+    }
+
+    private void move(int node, int to) {
+        links[find(addresses[node])] = to;
+        links[2 * to] = links[2 * node];
+        links[2 * to + 1] = links[2 * node + 1];
+        addresses[to] = addresses[node];
+        byteSizes[to] = byteSizes[node];
     }
 
     /**
@@ -169,8 +224,8 @@ public final class LiveSizes {
      * @return its size in bytes, {@link #NONE} if no memory starts there
      */
     public long sizeOf(long address) {
-        final long byteSize = byteSizes[slot(addresses, byteSizes, address)];
-        return byteSize == 0 ? NONE : byteSize;
+        final int node = links[find(address)];
+        return node == 0 ? NONE : byteSizes[node];
     }
 
     /**
@@ -180,16 +235,12 @@ public final class LiveSizes {
      * @return start and size, {@code null} if it lies in none
      */
     public Map.@Nullable Entry<Long, Long> containing(long address) {
-        for (int i = 0; i < addresses.length; i++) {
-            if (byteSizes[i] != 0 && Long.compareUnsigned(address - addresses[i], byteSizes[i]) < 0) {
-                return Map.entry(addresses[i], byteSizes[i]);
-            }
-        }
-        return null;
+        final int node = overlapping(address, 1);
+        return node == 0 ? null : Map.entry(addresses[node], byteSizes[node]);
     }
 
     /**
-     * Removes all memory that overlaps a range.
+     * Removes all memory that overlaps a range. Takes nothing from the Java heap.
      *
      * @param address first byte of the range
      * @param byteSize size of the range in bytes, above zero
@@ -197,10 +248,8 @@ public final class LiveSizes {
      */
     public long removeOverlapping(long address, long byteSize) {
         long bytes = 0;
-        int slot = overlapping(address, byteSize);
-        while (slot >= 0) {
-            bytes += remove(addresses[slot]);
-            slot = overlapping(address, byteSize); // entries may have moved to earlier slots
+        for (int node = overlapping(address, byteSize); node != 0; node = overlapping(address, byteSize)) {
+            bytes += remove(addresses[node]);
         }
         return bytes;
     }
@@ -213,19 +262,26 @@ public final class LiveSizes {
      * @return true if an entry has a byte of the range
      */
     public boolean overlaps(long address, long byteSize) {
-        return overlapping(address, byteSize) >= 0;
+        return overlapping(address, byteSize) != 0;
     }
 
-    /** Returns the first slot whose memory overlaps a range, -1 if there is none. */
+    /** Returns a node whose memory overlaps a range, 0 if there is none. */
     private int overlapping(long address, long byteSize) {
-        for (int i = 0; count > 0 && i < addresses.length; i++) {
-            if (byteSizes[i] != 0
-                    && (Long.compareUnsigned(address - addresses[i], byteSizes[i]) < 0
-                            || Long.compareUnsigned(addresses[i] - address, byteSize) < 0)) {
-                return i;
+        int before = 0;
+        int after = 0;
+        for (int at = links[ROOT]; at != 0; ) {
+            if (Long.compareUnsigned(addresses[at], address) <= 0) {
+                before = at;
+                at = links[2 * at + 1];
+            } else {
+                after = at;
+                at = links[2 * at];
             }
         }
-        return -1;
+        if (before != 0 && Long.compareUnsigned(address - addresses[before], byteSizes[before]) < 0) {
+            return before;
+        }
+        return after != 0 && Long.compareUnsigned(addresses[after] - address, byteSize) < 0 ? after : 0;
     }
 
     /**
@@ -288,14 +344,11 @@ public final class LiveSizes {
     /** Returns the address of each entry, in unsigned order. */
     long[] addresses() {
         final long[] inOrder = new long[count];
-        int filled = 0;
-        for (int i = 0; i < addresses.length; i++) {
-            if (byteSizes[i] != 0) {
-                inOrder[filled++] = addresses[i] ^ Long.MIN_VALUE;
-            }
+        for (int i = 0; i < count; i++) {
+            inOrder[i] = addresses[i + 1] ^ Long.MIN_VALUE;
         }
         Arrays.sort(inOrder);
-        for (int i = 0; i < filled; i++) {
+        for (int i = 0; i < count; i++) {
             inOrder[i] ^= Long.MIN_VALUE;
         }
         return inOrder;
@@ -307,16 +360,14 @@ public final class LiveSizes {
      * @param others the other table
      */
     public void putAll(LiveSizes others) {
-        for (int i = 0; i < others.addresses.length; i++) {
-            if (others.byteSizes[i] != 0) {
-                put(others.addresses[i], others.byteSizes[i]);
-            }
+        for (int node = 1; node <= others.count; node++) {
+            put(others.addresses[node], others.byteSizes[node]);
         }
     }
 
     /** Removes all entries. */
     public void clear() {
-        Arrays.fill(byteSizes, 0);
+        links[ROOT] = 0;
         count = 0;
         totalBytes = 0;
     }
@@ -327,6 +378,6 @@ public final class LiveSizes {
      * @return bytes, approximately
      */
     public long heapBytes() {
-        return 80 + 2L * Long.BYTES * addresses.length;
+        return 96 + (2L * Long.BYTES + 2L * Integer.BYTES) * addresses.length;
     }
 }

@@ -278,6 +278,22 @@ class BlockLedgerTest {
         }
 
         @Test
+        void memoryThatTheyGetAndFreeInVainBeforeItsFreeFailsIsHeldOnce() {
+            allocate(0x1000, 100);
+            assertThrows(
+                    DeviceException.class,
+                    () -> ledger.free(0x1000, (address, byteSize) -> {
+                        allocate(0x1000, 50);
+                        assertThrows(
+                                DeviceException.class, () -> ledger.free(0x1000, failingWith(new Error("failed"))));
+                        throw new IllegalStateException("failed");
+                    }));
+            assertThat(ledger.stats().bytesHeld()).isEqualTo(50);
+            assertThat(ledger.returnAgain(0x1000, TAKES_ALL_BACK)).isTrue();
+            assertThat(ledger.isEmpty()).isTrue();
+        }
+
+        @Test
         void memoryOnItsWayFromTheDeviceIsHeld() {
             ledger.allocate(100, byteSize -> {
                 assertThat(ledger.isEmpty()).isFalse();

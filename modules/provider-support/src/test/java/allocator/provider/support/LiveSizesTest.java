@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -131,14 +134,70 @@ class LiveSizesTest {
     /** Regions of a reserved address range may begin a power of two apart. */
     @ParameterizedTest
     @ValueSource(ints = {8, 12, 21, 30, 36, 40, 44})
-    void addressesAPowerOfTwoApartDoNotCollide(int shift) {
+    void addressesAPowerOfTwoApartMakeNoDeepTree(int shift) {
         final LiveSizes many = new LiveSizes();
         final int count = 1 << Math.min(16, Long.SIZE - 1 - shift);
         for (long i = 1; i <= count; i++) {
             many.put(i << shift, 1);
         }
 
-        assertThat(many.mostProbes()).isLessThan(16);
+        assertThat(many.depth()).isLessThan(64);
+    }
+
+    /** Were all entries looked at for each removal, they would be looked at ten thousand million times. */
+    @Test
+    @Timeout(10)
+    void theRemovalOfAnOverlapDoesNotLookAtAllEntries() {
+        final int count = 100_000;
+        for (long i = 1; i <= count; i++) {
+            sizes.put(i << 8, 0x80);
+        }
+        for (long i = 1; i <= count; i++) {
+            assertThat(sizes.removeOverlapping((i << 8) + 0x80, 0x80)).isZero();
+            assertThat(sizes.removeOverlapping((i << 8) + 0x7F, 0x80)).isEqualTo(0x80);
+        }
+        assertThat(sizes.isEmpty()).isTrue();
+    }
+
+    /** Any mixture of changes leaves what an ordered map has. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4})
+    void itHoldsWhatAnOrderedMapHolds(long seed) {
+        final Random random = new Random(seed);
+        final TreeMap<Long, Long> expected = new TreeMap<>(Long::compareUnsigned);
+        for (int i = 0; i < 20_000; i++) {
+            final long address = LOW + ((long) random.nextInt(400) << 4);
+            final long byteSize = 1L + random.nextInt(16);
+            switch (random.nextInt(5)) {
+                case 0 -> {
+                    final Long size = expected.remove(address);
+                    assertThat(sizes.remove(address)).isEqualTo(size == null ? LiveSizes.NONE : size);
+                }
+                case 1 -> {
+                    final long end = address + 100;
+                    final Map.Entry<Long, Long> before = expected.lowerEntry(address);
+                    long bytes = 0;
+                    if (before != null && address - before.getKey() < before.getValue()) {
+                        bytes += expected.remove(before.getKey());
+                    }
+                    final Map<Long, Long> inside = expected.subMap(address, end);
+                    bytes += inside.values().stream().mapToLong(Long::longValue).sum();
+                    assertThat(sizes.overlaps(address, 100)).isEqualTo(bytes > 0);
+                    inside.clear();
+                    assertThat(sizes.removeOverlapping(address, 100)).isEqualTo(bytes);
+                }
+                default -> {
+                    sizes.put(address, byteSize);
+                    expected.put(address, byteSize);
+                }
+            }
+            assertThat(sizes.count()).isEqualTo(expected.size());
+        }
+        final TreeMap<Long, Long> held = new TreeMap<>(Long::compareUnsigned);
+        sizes.forEach(held::put);
+        assertThat(held).isEqualTo(expected);
+        assertThat(sizes.totalBytes())
+                .isEqualTo(expected.values().stream().mapToLong(Long::longValue).sum());
     }
 
     @Test
