@@ -1,9 +1,7 @@
 package allocator.arena;
 
 import allocator.spi.SyncStream;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
@@ -28,20 +26,16 @@ final class LaneChoice {
     private final int maxLanes;
     private final LongSupplier clock;
 
-    /** By requester. Guarded by this, as is everything that changes; finding a lane takes no lock. */
-    private final Map<Long, Contention> contentions = new HashMap<>();
+    /** Guarded by this, as is everything that changes; finding a lane takes no lock. */
+    private final LaneTable table;
 
-    private volatile LaneTable table = LaneTable.EMPTY;
+    /** Whether a requester has ever had another lane than the main one: most arenas need no look at the table. */
+    private volatile boolean hasOthers;
 
     /** Counts the requesters that had to share a lane. */
     private int shared;
 
     private boolean isClosed;
-
-    private static final class Contention {
-        private int count;
-        private long since;
-    }
 
     /**
      * @param lanes the lanes
@@ -52,6 +46,7 @@ final class LaneChoice {
         this.lanes = lanes;
         main = lanes.main;
         this.clock = clock;
+        table = new LaneTable(main);
         this.maxLanes = maxLanes == 0 ? Runtime.getRuntime().availableProcessors() + 1 : maxLanes;
     }
 
@@ -67,8 +62,7 @@ final class LaneChoice {
 
     /** Returns the lane of a requester. */
     Lane laneFor(long requester) {
-        final LaneTable assigned = table;
-        return assigned == LaneTable.EMPTY ? main : assigned.find(requester, main);
+        return hasOthers ? table.find(requester) : main;
     }
 
     /** Records that a requester waited for a lane that another one had used last. */
@@ -79,22 +73,30 @@ final class LaneChoice {
     }
 
     private synchronized void contendedForMainLane(long requester) {
-        final Contention contention = contentions.computeIfAbsent(requester, key -> new Contention());
+        final LaneTable.Entry entry = table.entry(requester);
         final long now = clock.getAsLong();
-        if (contention.count == 0 || now - contention.since > WINDOW_NANOS) {
-            contention.count = 0;
-            contention.since = now;
+        if (entry.contentions == 0 || now - entry.since > WINDOW_NANOS) {
+            entry.contentions = 0;
+            entry.since = now;
         }
-        if (++contention.count == CONTENTIONS) {
+        if (++entry.contentions == CONTENTIONS) {
             leaveMainLane(requester);
         }
     }
 
+    /** Returns the number of slots of the table, for tests. */
+    synchronized int slots() {
+        return table.slots();
+    }
+
     /** Assigns a requester of the main lane another lane. */
     synchronized void leaveMainLane(long requester) {
-        contentions.remove(requester);
-        if (laneFor(requester) == main && maxLanes > 1 && !isClosed) {
-            table = table.with(requester, vacantLane());
+        final LaneTable.Entry entry = table.entry(requester);
+        entry.contentions = 0;
+        if (entry.lane == main && maxLanes > 1 && !isClosed) {
+            final Lane vacant = vacantLane();
+            hasOthers = true;
+            table.move(requester, vacant);
         }
     }
 
@@ -108,10 +110,9 @@ final class LaneChoice {
         return lanes.count() < maxLanes ? lanes.add() : others.get(Math.floorMod(shared++, others.size()));
     }
 
-    /** Makes the lane of a released stream available to others. */
+    /** Makes the lane of a released stream available to others. Needs no Java heap. */
     synchronized void forget(long requester) {
-        contentions.remove(requester);
-        table = table.without(requester);
+        table.remove(requester);
     }
 
     /**

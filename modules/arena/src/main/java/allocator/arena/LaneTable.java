@@ -1,63 +1,138 @@
 package allocator.arena;
 
-import java.util.HashMap;
-import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The lane of each requester of {@link LaneChoice}. Immutable, so that a lookup takes no lock; a change makes a copy.
+ * The requesters of {@link LaneChoice} that are in another lane than the main one, or contend for the main lane.
+ * Changed under its lock. A lookup takes no lock, and may miss a change for a moment.
  *
  * <p>Open addressing with linear probing, at most half full. Requesters are numbered consecutively, so that they hardly
- * ever collide.
+ * ever collide. A removed one leaves a mark; the table is made again when marks and requesters take half of it, and
+ * when few are left. So a change takes constant time on average.
  */
 final class LaneTable {
-    static final LaneTable EMPTY = new LaneTable(Map.of());
+    private static final int LEAST_SLOTS = 16;
 
-    private final Map<Long, Lane> byRequester;
-    private final long[] requesters;
-    private final Lane[] lanes;
+    /** A requester and its lane. What counts its contentions is guarded by the lock. */
+    static final class Entry {
+        final long requester;
+        final Lane lane;
+        int contentions;
+        long since;
 
-    private LaneTable(Map<Long, Lane> byRequester) {
-        this.byRequester = byRequester;
-        final int capacity = Integer.highestOneBit(2 * byRequester.size() + 1) * 2;
-        requesters = new long[capacity];
-        lanes = new Lane[capacity];
-        byRequester.forEach((requester, lane) -> {
-            int slot = requester.intValue() & (capacity - 1);
-            while (requesters[slot] != 0) {
-                slot = (slot + 1) & (capacity - 1);
-            }
-            requesters[slot] = requester;
-            lanes[slot] = lane;
-        });
+        Entry(long requester, Lane lane) {
+            this.requester = requester;
+            this.lane = lane;
+        }
     }
 
-    /** Returns the lane of a requester, {@code otherwise} if there is none. */
-    Lane find(long requester, Lane otherwise) {
-        final int mask = requesters.length - 1;
-        for (int slot = (int) requester & mask; requesters[slot] != 0; slot = (slot + 1) & mask) {
-            if (requesters[slot] == requester) {
-                return lanes[slot];
+    private final Lane main;
+
+    /** In the place of one that was removed: no requester has the number 0. */
+    private final Entry removed;
+
+    private volatile @Nullable Entry[] entries = new @Nullable Entry[LEAST_SLOTS];
+    private int count;
+
+    /** The slots that are not empty. */
+    private int taken;
+
+    LaneTable(Lane main) {
+        this.main = main;
+        removed = new Entry(0, main);
+    }
+
+    /** Returns the lane of a requester. */
+    Lane find(long requester) {
+        final @Nullable Entry[] table = entries;
+        final int mask = table.length - 1;
+        for (int slot = (int) requester & mask; ; slot = (slot + 1) & mask) {
+            final Entry entry = table[slot];
+            if (entry == null) {
+                return main;
+            }
+            if (entry.requester == requester) {
+                return entry.lane;
             }
         }
-        return otherwise;
     }
 
-    LaneTable with(long requester, Lane lane) {
-        final Map<Long, Lane> more = new HashMap<>(byRequester);
-        more.put(requester, lane);
-        return new LaneTable(more);
-    }
-
-    LaneTable without(long requester) {
-        if (!byRequester.containsKey(requester)) {
-            return this;
+    /** Returns the slot of a requester, or the empty one where it would be. */
+    private static int slot(@Nullable Entry[] table, long requester) {
+        final int mask = table.length - 1;
+        int slot = (int) requester & mask;
+        for (Entry there = table[slot]; there != null && there.requester != requester; there = table[slot]) {
+            slot = (slot + 1) & mask;
         }
-        final Map<Long, Lane> fewer = new HashMap<>(byRequester);
-        fewer.remove(requester);
-        return fewer.isEmpty() ? EMPTY : new LaneTable(fewer);
+        return slot;
     }
 
+    /** Returns a requester's entry, made with the main lane if there is none. */
+    Entry entry(long requester) {
+        final Entry known = entries[slot(entries, requester)];
+        if (known != null) {
+            return known;
+        }
+        if (2 * (taken + 1) > entries.length) {
+            resize();
+        }
+        final Entry made = new Entry(requester, main);
+        entries[slot(entries, requester)] = made;
+        count++;
+        taken++;
+        return made;
+    }
+
+    /** Changes the lane of a requester that has an entry. */
+    void move(long requester, Lane lane) {
+        entries[slot(entries, requester)] = new Entry(requester, lane);
+    }
+
+    /** Removes a requester, if it is here. */
+    void remove(long requester) {
+        final int slot = slot(entries, requester);
+        if (entries[slot] != null) {
+            entries[slot] = removed;
+            count--;
+            if (entries.length > LEAST_SLOTS && count < entries.length / 16) {
+                shrink();
+            }
+        }
+    }
+
+    private void shrink() {
+        try {
+            resize();
+        } catch (OutOfMemoryError e) {
+            // The table stays as large as it is.
+        }
+    }
+
+    /** Makes the table without marks, at most a quarter full with one more. */
+    private void resize() {
+        final int slots = Math.max(Integer.highestOneBit(count + 1) * 8, LEAST_SLOTS);
+        final @Nullable Entry[] table = new @Nullable Entry[slots];
+        for (final Entry entry : entries) {
+            if (entry != null && entry != removed) {
+                table[slot(table, entry.requester)] = entry;
+            }
+        }
+        entries = table;
+        taken = count;
+    }
+
+    /** Returns whether a requester is in a lane. */
     boolean uses(Lane lane) {
-        return byRequester.containsValue(lane);
+        for (final Entry entry : entries) {
+            if (entry != null && entry.lane == lane) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns the number of slots. */
+    int slots() {
+        return entries.length;
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.spi.AllocatorOptions;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -12,6 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -176,6 +178,32 @@ class LaneChoiceTest {
         leaveMainLane(first);
         assertThat(isInMainLane(arena.allocOnStream(1000, first))).isTrue();
         assertThat(arena.laneCount()).isEqualTo(1);
+    }
+
+    /** A copy of the table for each stream would take a minute. */
+    @Test
+    @Timeout(10)
+    void theTableOfRequestersShrinksWhenStreamsAreReleased() {
+        final List<FakeStream> streams =
+                Stream.generate(FakeStream::new).limit(50_000).toList();
+        streams.forEach(this::leaveMainLane);
+        assertThat(arena.lanes.choice.slots()).isGreaterThanOrEqualTo(2 * streams.size());
+        assertThat(streams)
+                .allMatch(stream -> arena.lanes.choice.laneFor(LaneChoice.requester(stream)) != arena.lanes.main);
+        streams.forEach(arena::releaseStream);
+        assertThat(arena.lanes.choice.slots()).isLessThanOrEqualTo(16);
+        assertThat(streams)
+                .allMatch(stream -> arena.lanes.choice.laneFor(LaneChoice.requester(stream)) == arena.lanes.main);
+    }
+
+    @Test
+    void aTableOfRequestersThatComeAndGoStaysSmall() {
+        for (int i = 0; i < 10_000; i++) {
+            final FakeStream brief = new FakeStream();
+            leaveMainLane(brief);
+            arena.releaseStream(brief);
+        }
+        assertThat(arena.lanes.choice.slots()).isLessThanOrEqualTo(16);
     }
 
     /** Whether the arena divides depends on what runs at once; the counts do not. */
