@@ -43,24 +43,28 @@ public final class OwedBlocks {
         return live;
     }
 
-    /** Makes room, so that half of the places are free. If the heap has none, the next call does. */
+    /**
+     * Makes room, so that half of the places are free, or gives places up that are not needed any more. If the heap has
+     * none, the next call does.
+     */
     public void makeRoom() {
-        if (count != 0) {
+        if (count != 0 || addresses.length > INITIAL_PLACES) {
             try {
-                grow();
+                resize();
             } catch (OutOfMemoryError e) {
                 // Half of the places were free before.
             }
         }
     }
 
-    private synchronized void grow() {
+    private synchronized void resize() {
         final int places = addresses.length;
-        if (2 * count <= places) {
+        if (2 * count <= places && (places == INITIAL_PLACES || count > places / 16)) {
             return;
         }
-        final long[] newAddresses = new long[2 * places];
-        final long[] newSizes = new long[2 * places];
+        final int newPlaces = Math.max(INITIAL_PLACES, 4 * Integer.highestOneBit(count + 1));
+        final long[] newAddresses = new long[newPlaces];
+        final long[] newSizes = new long[newPlaces];
         for (int i = 0; i < count; i++) {
             newAddresses[i] = addresses[(first + i) & (places - 1)];
             newSizes[i] = sizes[(first + i) & (places - 1)];
@@ -68,6 +72,11 @@ public final class OwedBlocks {
         addresses = newAddresses;
         sizes = newSizes;
         first = 0;
+    }
+
+    /** Returns for how many blocks there are places. */
+    synchronized int places() {
+        return addresses.length;
     }
 
     /**

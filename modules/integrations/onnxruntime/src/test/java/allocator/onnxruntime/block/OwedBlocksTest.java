@@ -35,6 +35,22 @@ class OwedBlocksTest {
     }
 
     @Test
+    void thePlacesShrinkWhenBlocksWereTakenBack() {
+        for (int i = 1; i <= 10_000; i++) {
+            owed.makeRoom();
+            owed.add(i, i);
+        }
+        assertTrue(owed.places() >= 10_000);
+        for (int i = 1; i <= 10_000; i++) {
+            owed.makeRoom();
+            assertTrue(owed.poll(block));
+            assertEquals(i, block[0]);
+        }
+        owed.makeRoom();
+        assertEquals(64, owed.places());
+    }
+
+    @Test
     void anAddressThatWasNeverAllocatedIsNoBlock() {
         final BlockSizes blocks = new BlockSizes();
         blocks.put(64, 10);
