@@ -6,6 +6,9 @@ import allocator.spi.SyncStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
@@ -14,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A log in the trace format of this project, {@code op,id,bytes,stream}, which the {@code allocator} command replays.
  * Failed and empty allocations are left out. Calls without a stream are on stream 0; streams are numbered from 1 in
- * order of appearance. Closing the log closes the file or writer.
+ * order of appearance, and do not stay in memory for the log. Closing the log closes the file or writer.
  *
  * <p>Two kinds of record are dropped and counted besides those that cannot be written: a block of a size that no trace
  * has, negative or above {@link OptionKey#MAX_SIZE}, and a deallocation of memory whose allocation is not in the trace,
@@ -22,13 +25,36 @@ import org.jspecify.annotations.Nullable;
  * traces accepts every log, unless a writer has failed in the middle of a line.
  */
 public final class TraceLog extends LineLog {
+    /** For so many streams the map always may have room. */
+    private static final int LEAST_STREAMS = 64;
+
     static final String HEADER = "op,id,bytes,stream";
 
     /** The ids of the blocks, with their sizes attached. Like the other fields, guarded by the lock. */
     private final AddressTable<Long> ids = new AddressTable<>();
 
-    private final Map<Long, Integer> streams = new HashMap<>();
+    /** The streams with a number, by id, without those of which no object is left. */
+    private Map<Long, Numbered> streams = new HashMap<>();
+
+    private final ReferenceQueue<SyncStream> ended = new ReferenceQueue<>();
+
+    /** The most streams since the map was made: its size, as such a map does not shrink. */
+    private int mostStreams;
+
+    private int lastNumber;
     private long nextId;
+
+    /** A stream's number. It does not keep the stream. */
+    private static final class Numbered extends WeakReference<SyncStream> {
+        final long streamId;
+        final int number;
+
+        Numbered(SyncStream stream, long streamId, int number, ReferenceQueue<SyncStream> ended) {
+            super(stream, ended);
+            this.streamId = streamId;
+            this.number = number;
+        }
+    }
 
     /**
      * Starts a trace.
@@ -119,6 +145,37 @@ public final class TraceLog extends LineLog {
     }
 
     private int number(@Nullable SyncStream stream) {
-        return stream == null ? 0 : streams.computeIfAbsent(stream.id(), key -> streams.size() + 1);
+        if (stream == null) {
+            return 0;
+        }
+        forgetEnded();
+        final long streamId = stream.id();
+        final Numbered known = streams.get(streamId);
+        if (known != null && known.refersTo(stream)) {
+            return known.number;
+        }
+        final int number = known == null ? lastNumber + 1 : known.number;
+        streams.put(streamId, new Numbered(stream, streamId, number, ended));
+        lastNumber = Math.max(lastNumber, number);
+        mostStreams = Math.max(mostStreams, streams.size());
+        return number;
+    }
+
+    private void forgetEnded() {
+        for (Reference<?> reference = ended.poll(); reference != null; reference = ended.poll()) {
+            final Numbered numbered = (Numbered) reference;
+            streams.remove(numbered.streamId, numbered);
+        }
+        if (mostStreams > LEAST_STREAMS && streams.size() < mostStreams / 8) {
+            streams = new HashMap<>(streams);
+            mostStreams = streams.size();
+        }
+    }
+
+    /** Returns for how many streams there has been room since the map was last made. */
+    int mostStreams() {
+        synchronized (lock) {
+            return mostStreams;
+        }
     }
 }

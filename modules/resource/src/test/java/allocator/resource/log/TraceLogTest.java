@@ -11,6 +11,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -48,6 +49,24 @@ class TraceLogTest {
         }
         assertThat(trace.toString().lines())
                 .containsExactly("op,id,bytes,stream", "a,0,100,0", "f,0,100,0", "a,1,100,0", "f,1,100,0");
+    }
+
+    @Test
+    @Timeout(60)
+    void streamsThatEndedAreForgottenAndTheOthersKeepTheirNumbers() {
+        final StringWriter trace = new StringWriter();
+        final TraceLog log = new TraceLog(trace);
+        final FakeStream kept = new FakeStream(addresses.memory());
+        log.allocated(1, 1, kept);
+        for (int i = 2; i <= 10_000; i++) {
+            log.allocated(i, 1, new FakeStream(addresses.memory()));
+        }
+        while (log.mostStreams() > 64) {
+            System.gc();
+            log.freed(1, 1, kept);
+            log.allocated(1, 1, kept);
+        }
+        assertThat(trace.toString().lines().toList().getLast()).endsWith(",1,1");
     }
 
     @Nested
