@@ -8,6 +8,7 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.SyncStream;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * Aligns every block to at least a given alignment, and to any larger alignment requested, even if the upstream does
  * not support it: it then requests padding and returns an aligned address inside. Requests that the upstream aligns
  * well enough pass through.
+ *
+ * <p>The alignment of a block that was aligned here is checked when it is deallocated, since the padding depends on it.
  */
 public final class AlignedResource extends ResourceDecorator {
     /** How often {@link #stats} reads the counters below, while the padding changes meanwhile. */
@@ -22,8 +25,8 @@ public final class AlignedResource extends ResourceDecorator {
 
     private final long byteAlignment;
 
-    /** The aligned addresses returned, each with the address that the upstream returned. */
-    private final AddressTable<Void> upstreamAddresses = new AddressTable<>();
+    /** The aligned addresses returned, each with the address that the upstream returned and the alignment attached. */
+    private final AddressTable<Long> upstreamAddresses = new AddressTable<>();
 
     /**
      * Bytes by which requests were enlarged, from before the upstream allocates until it has the memory back. Guarded
@@ -64,6 +67,7 @@ public final class AlignedResource extends ResourceDecorator {
             return allocateUpstream(byteSize, upstreamAlignment, stream, isReserve);
         }
         final long padded = padded(byteSize, alignment, upstreamAlignment);
+        final Long attached = alignment;
         prepare(padded - byteSize);
         long address = 0;
         try {
@@ -76,7 +80,7 @@ public final class AlignedResource extends ResourceDecorator {
             }
         }
         final long aligned = (address + alignment - 1) & -alignment;
-        upstreamAddresses.enter(aligned, address, null);
+        upstreamAddresses.enter(aligned, address, attached);
         return aligned;
     }
 
@@ -129,12 +133,16 @@ public final class AlignedResource extends ResourceDecorator {
     protected void doDeallocate(long address, long byteSize, long requestedAlignment, @Nullable SyncStream stream) {
         final long alignment = Math.max(byteAlignment, requestedAlignment);
         final long upstreamAlignment = memory().byteAlignment();
+        final Long attached = alignment;
+        final long padded = alignment <= upstreamAlignment ? byteSize : padded(byteSize, alignment, upstreamAlignment);
+        final long original = forget(address, alignment);
         if (alignment <= upstreamAlignment) {
             deallocateUpstream(address, byteSize, upstreamAlignment, stream);
             return;
         }
-        final long padded = padded(byteSize, alignment, upstreamAlignment);
-        final long original = forget(address);
+        if (original == 0) {
+            throw new ForeignAddressException(address, "not a live block of " + this);
+        }
         boolean isLive = true;
         try {
             deallocateUpstream(original, padded, upstreamAlignment, stream);
@@ -143,16 +151,16 @@ public final class AlignedResource extends ResourceDecorator {
             isLive = false;
             throw e;
         } finally {
-            settle(address, original, padded - byteSize, isLive);
+            settle(address, original, attached, padded - byteSize, isLive);
         }
     }
 
     /** Ends the deallocation of a block that is in no table. */
-    private void settle(long address, long original, long bytesAdded, boolean isLive) {
+    private void settle(long address, long original, Long attached, long bytesAdded, boolean isLive) {
         upstreamAddresses.lock.lock();
         try {
             if (isLive) {
-                upstreamAddresses.add(address, original, null);
+                upstreamAddresses.add(address, original, attached);
             } else {
                 padding -= bytesAdded;
                 paddingChanges++;
@@ -171,23 +179,29 @@ public final class AlignedResource extends ResourceDecorator {
         return byteSize + (alignment - upstreamAlignment);
     }
 
-    private long forget(long address) {
+    /** Removes a block and returns the upstream's address, 0 if there is none. Rejects another alignment. */
+    private long forget(long address, long alignment) {
         StackReserve.touchBriefly();
         long original = 0;
+        long recordedAlignment = alignment;
         upstreamAddresses.lock.lock();
         try {
             final int slot = upstreamAddresses.find(address);
             if (slot >= 0) {
-                original = upstreamAddresses.value(slot);
-                upstreamAddresses.remove(slot);
+                recordedAlignment = Objects.requireNonNull(upstreamAddresses.attachment(slot));
+                if (recordedAlignment == alignment) {
+                    original = upstreamAddresses.value(slot);
+                    upstreamAddresses.remove(slot);
+                }
             }
             upstreamAddresses.lock.unlock();
         } catch (Throwable e) {
             upstreamAddresses.lock.held = 0;
             throw e;
         }
-        if (original == 0) {
-            throw new ForeignAddressException(address, "not a live block of " + this);
+        if (recordedAlignment != alignment) {
+            throw new InvalidAlignmentException(
+                    alignment, "is not the " + recordedAlignment + " allocated at 0x" + Long.toHexString(address));
         }
         return original;
     }

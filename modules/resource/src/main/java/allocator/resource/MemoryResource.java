@@ -103,6 +103,8 @@ public interface MemoryResource extends AutoCloseable {
      *     addresses; nothing changes
      * @throws InvalidSizeException if {@code byteSize} is not the requested size and this resource checks sizes;
      *     nothing changes
+     * @throws InvalidAlignmentException if {@code byteAlignment} is not the requested alignment and this resource
+     *     checks alignments; nothing changes
      * @throws DeviceException if the driver fails; the allocation is still live
      * @throws TakenBackException if the driver fails after an allocator has taken the block back; the allocation is no
      *     longer live

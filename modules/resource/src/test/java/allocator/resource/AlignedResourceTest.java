@@ -37,6 +37,18 @@ class AlignedResourceTest {
                 .isInstanceOf(InvalidAlignmentException.class);
     }
 
+    @ParameterizedTest
+    @ValueSource(longs = {8, 2048, 8192})
+    void aDeallocationWithAnotherAlignmentChangesNothing(long byteAlignment) {
+        MemoryResource aligned = new AlignedResource(addresses, 8);
+        long address = aligned.allocate(100, 4096);
+        assertThatThrownBy(() -> aligned.deallocate(address, 100, byteAlignment))
+                .isInstanceOf(InvalidAlignmentException.class)
+                .hasMessageContaining("4096");
+        aligned.deallocate(address, 100, 4096);
+        assertThat(addresses.calls).containsExactly("allocate 3940 aligned 256", "deallocate 3940 aligned 256");
+    }
+
     @Nested
     class Statistics {
         private static final long MIB = 1 << 20;
