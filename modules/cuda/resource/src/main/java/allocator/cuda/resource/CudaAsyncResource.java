@@ -247,7 +247,6 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
     @Override
     public void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream) {
         if (address != 0) {
-            CudaCalls.awaitClose(stream);
             free(address, byteSize, stream);
         }
     }

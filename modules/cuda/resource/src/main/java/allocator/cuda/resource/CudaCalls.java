@@ -35,7 +35,8 @@ final class CudaCalls {
     }
 
     /**
-     * Returns the driver's stream, for a call of the driver.
+     * Returns the driver's stream, for a call of the driver. Never waits for a close that is under way: the stream's
+     * work may wait for the calling thread.
      *
      * @throws IllegalStateException if the stream is closed: the driver may have destroyed its own
      */
@@ -44,13 +45,6 @@ final class CudaCalls {
             throw new IllegalStateException(stream + " is closed");
         }
         return stream.handle();
-    }
-
-    /** Waits for a close of a stream that is under way, so that its caller learns whether the stream has ended. */
-    static void awaitClose(SyncStream stream) {
-        if (stream instanceof CudaSyncStream own && own.isClosed()) {
-            own.awaitEnd();
-        }
     }
 
     static DeviceException failure(CudaException e) {
