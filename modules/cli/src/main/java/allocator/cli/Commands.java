@@ -22,7 +22,7 @@ final class Commands implements IFactory {
             return type.cast(new ProvidersCommand(terminal));
         }
         if (type == ConformanceCommand.class) {
-            return type.cast(new ConformanceCommand(terminal.out(), terminal.err()));
+            return type.cast(new ConformanceCommand(terminal.out(), terminal.err(), "allocator"));
         }
         return others.create(type);
     }

@@ -214,7 +214,7 @@ class BadInputTest {
     @ValueSource(strings = {"--report", "--replay", "--providers-dir", "--provider"})
     void anEmptyNameOfConformance(String option) {
         final Outcome outcome = Outcome.of("conformance", option, "");
-        assertThat(outcome.err()).isEqualTo("error: " + option + ": the name is empty" + System.lineSeparator());
+        assertThat(outcome.err()).isEqualTo("allocator: " + option + ": the name is empty" + System.lineSeparator());
         assertThat(outcome.exitCode()).isEqualTo(2);
     }
 

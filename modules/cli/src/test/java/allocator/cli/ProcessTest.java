@@ -186,7 +186,7 @@ class ProcessTest {
                     results.toString());
             assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
             assertThat(err())
-                    .startsWith("error: no report can be written to " + results + ": ")
+                    .startsWith("allocator: no report can be written to " + results + ": ")
                     .hasLineCount(1);
             assertThat(process.exitValue()).isEqualTo(1);
             assertThat(results).isEmptyDirectory();

@@ -50,6 +50,8 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     private final PrintWriter out;
     private final PrintWriter err;
+    private final String error;
+    private final String warning;
 
     @Option(
             names = "--provider",
@@ -101,14 +103,26 @@ public final class ConformanceCommand implements Callable<Integer> {
     private boolean verbose;
 
     /**
-     * Creates the command.
+     * Creates the command as a part of another one.
      *
      * @param out receives results; control characters in them are escaped
      * @param err receives errors, likewise
+     * @param name the other command, with which each line on {@code err} begins
      */
-    public ConformanceCommand(PrintWriter out, PrintWriter err) {
+    public ConformanceCommand(PrintWriter out, PrintWriter err, String name) {
+        this(out, err, name + ": ", name + ": warning: ");
+    }
+
+    /** Creates the command as one of its own. */
+    ConformanceCommand(PrintWriter out, PrintWriter err) {
+        this(out, err, "error: ", "warning: ");
+    }
+
+    private ConformanceCommand(PrintWriter out, PrintWriter err, String error, String warning) {
         this.out = PlainWriter.over(out, false);
         this.err = PlainWriter.over(err, true);
+        this.error = error;
+        this.warning = warning;
     }
 
     /**
@@ -162,7 +176,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     }
 
     private int fail(@Nullable String message, Exception failure, int exitCode) {
-        err.println("error: " + line(String.valueOf(message)));
+        err.println(error + line(String.valueOf(message)));
         if (verbose) {
             failure.printStackTrace(err);
         }
@@ -206,7 +220,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     }
 
     private void warn(String problem) {
-        err.println("warning: " + line(problem));
+        err.println(warning + line(problem));
     }
 
     private static String line(String text) {
@@ -283,7 +297,7 @@ public final class ConformanceCommand implements Callable<Integer> {
         try {
             memories = fixture.memories(settings);
         } catch (Throwable e) {
-            err.println("error: discovery failed: " + line(Expect.describe(e)));
+            err.println(error + "discovery failed: " + line(Expect.describe(e)));
             return FAILED;
         }
         final MemoryInfo memory = memories.stream()
