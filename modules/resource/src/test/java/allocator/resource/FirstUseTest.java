@@ -13,7 +13,7 @@ class FirstUseTest {
         OwnJvm.run(
                 List.of(FirstUse.class, HostResource.class, Allocator.class, StackReserve.class, SmallHeap.class),
                 FirstUse.class,
-                List.of(heap, "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"),
+                List.of(heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED"),
                 arguments);
     }
 

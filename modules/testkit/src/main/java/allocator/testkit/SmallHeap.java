@@ -8,7 +8,16 @@ public final class SmallHeap {
     private static final int MOST_LEFT = 200_000;
     private static final int STEP = 1500;
     private static final int LARGEST = 1 << 20;
-    private static final int LEAST = 16;
+    private static final int LEAST = 32;
+
+    /** Each size that does not fit any more costs two collections of the heap, which take most of the time. */
+    private static final int SMALLER = 32;
+
+    /**
+     * A call that succeeds has all it needs; a little more heap may let it do what it can do without, such as a log.
+     */
+    private static final int ENOUGH_SUCCESSES = 40;
+
     private static final int MOST_PIECES = 20_000;
     private static final byte[] NOTHING = {};
 
@@ -18,17 +27,20 @@ public final class SmallHeap {
     private SmallHeap() {}
 
     /**
-     * Makes a call with almost no heap, with a little more, and so on up to 200 KB.
+     * Makes a call with almost no heap, with a little more, and so on, until it has succeeded forty times in a row or
+     * had 200 KB.
      *
      * @param call what is called; an {@link OutOfMemoryError} is caught
      */
     public static void call(Runnable call) {
-        for (int left = LEAST; left < MOST_LEFT; left += STEP) {
+        int successes = 0;
+        for (int left = LEAST; left < MOST_LEFT && successes < ENOUGH_SUCCESSES; left += STEP) {
             fillBut(left);
             try {
                 call.run();
+                successes++;
             } catch (OutOfMemoryError e) {
-                // There is more heap the next time.
+                successes = 0; // there is more heap the next time
             } finally {
                 BALLAST.clear();
             }
@@ -42,7 +54,7 @@ public final class SmallHeap {
             try {
                 BALLAST.add(new byte[size]);
             } catch (OutOfMemoryError e) {
-                size /= 4;
+                size /= SMALLER;
             }
         }
         BALLAST.set(0, NOTHING);
