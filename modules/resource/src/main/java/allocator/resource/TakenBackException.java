@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.provider.support.Failures;
 import allocator.spi.DeviceException;
 
 /**
@@ -16,6 +17,6 @@ public final class TakenBackException extends DeviceException {
      * @param cause the failure of the device
      */
     public TakenBackException(DeviceException cause) {
-        super(String.valueOf(cause.getMessage()), cause);
+        super(Failures.messageOf(cause), cause);
     }
 }

@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.SessionPlanner.Plan;
@@ -272,7 +273,7 @@ public final class Session implements AutoCloseable {
         try {
             return new RunReport.Shrunk(arena.info(), arena.shrink(), null);
         } catch (AllocatorException e) {
-            Log.warning("Unable to shrink arena: " + arena + " error message: " + e.getMessage());
+            Log.warning("Unable to shrink arena: " + arena + " error message: " + Failures.messageOf(e));
             return new RunReport.Shrunk(arena.info(), null, e);
         }
     }

@@ -276,6 +276,24 @@ class RunTest {
         }
 
         @Test
+        void aFailureOfAShrinkThatCannotDescribeItselfIsReportedAsWell() {
+            final DeviceException failure = new DeviceException("cuMemFree", null) {
+                private static final long serialVersionUID = 1L;
+
+                @Override
+                public String getMessage() {
+                    throw new IllegalStateException("planted");
+                }
+            };
+            target().before(Faults.on("shrink", failure));
+            final RunReport report =
+                    session.run(RunOptions.builder().shrink("gpu:0").build(), run -> {});
+            assertThat(report.shrunk())
+                    .singleElement()
+                    .satisfies(shrunk -> assertThat(shrunk.failure()).isSameAs(failure));
+        }
+
+        @Test
         void aShrinkThatFailsIsReportedAndLeavesTheWorkAlone() {
             target().before(Faults.on("shrink", new DeviceException("cuMemFree", null)));
             final RunReport report = session.run(

@@ -13,9 +13,6 @@ public final class FailedReturn {
     private static final DeviceException NO_ROOM = new DeviceException(
             "the device failed to take memory back; there was no heap or no stack for the cause", null);
 
-    private static final String NO_MESSAGE =
-            "the device failed to take memory back; the message of the cause cannot be read";
-
     private FailedReturn() {}
 
     /**
@@ -23,7 +20,8 @@ public final class FailedReturn {
      * free.
      */
     public static void prepare() {
-        // The class is initialized.
+        // This class is initialized by the call, and the other one by that of its method.
+        Failures.messageOf(NO_ROOM);
     }
 
     /**
@@ -37,18 +35,9 @@ public final class FailedReturn {
             return device;
         }
         try {
-            return new DeviceException(messageOf(thrown), thrown);
+            return new DeviceException(Failures.messageOf(thrown), thrown);
         } catch (VirtualMachineError e) {
             return NO_ROOM;
-        }
-    }
-
-    /** Returns the message of a throwable, which is foreign code and may throw anything in turn. */
-    private static String messageOf(Throwable thrown) {
-        try {
-            return String.valueOf(thrown.getMessage());
-        } catch (Throwable e) {
-            return NO_MESSAGE;
         }
     }
 }

@@ -9,6 +9,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Not safe for use by several threads.
  */
 public final class Failures {
+    private static final String NO_MESSAGE = "the message of the exception cannot be read";
+
     private @Nullable Throwable first;
 
     /** Creates an instance without a failure. */
@@ -53,6 +55,34 @@ public final class Failures {
     public void throwIfAny() {
         if (first != null) {
             throwUnchecked(first);
+        }
+    }
+
+    /**
+     * Returns the message of a throwable, which is foreign code and may throw anything in turn.
+     *
+     * @param thrown the throwable
+     * @return its message, {@code "null"} if it has none, or that it cannot be read
+     */
+    public static String messageOf(Throwable thrown) {
+        try {
+            return String.valueOf(thrown.getMessage());
+        } catch (Throwable e) {
+            return NO_MESSAGE;
+        }
+    }
+
+    /**
+     * Describes a throwable as its {@code toString} does, or by its class if that throws anything.
+     *
+     * @param thrown the throwable
+     * @return the description
+     */
+    public static String describe(Throwable thrown) {
+        try {
+            return String.valueOf(thrown);
+        } catch (Throwable e) {
+            return thrown.getClass().getName();
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.runtime.discovery;
 
+import allocator.provider.support.Failures;
 import org.jspecify.annotations.Nullable;
 
 /** Describes exceptions in one line. */
@@ -53,11 +54,7 @@ public final class Causes {
      * @return one line
      */
     public static String describeOne(Throwable thrown) {
-        try {
-            return oneLine(String.valueOf(thrown));
-        } catch (Throwable e) {
-            return thrown.getClass().getName();
-        }
+        return oneLine(Failures.describe(thrown));
     }
 
     private static @Nullable Throwable causeOf(Throwable thrown) {

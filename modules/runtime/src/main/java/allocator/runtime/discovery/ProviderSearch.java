@@ -1,5 +1,6 @@
 package allocator.runtime.discovery;
 
+import allocator.provider.support.Failures;
 import allocator.spi.EpFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -179,7 +180,7 @@ public final class ProviderSearch {
 
     /** Returns the class that a service loader complains about; its message is the only source. */
     private static String brokenName(Throwable e) {
-        final Matcher name = BROKEN.matcher(String.valueOf(e.getMessage()));
-        return name.find() ? name.group(1) : e.toString();
+        final Matcher name = BROKEN.matcher(Failures.messageOf(e));
+        return name.find() ? name.group(1) : Causes.describeOne(e);
     }
 }
