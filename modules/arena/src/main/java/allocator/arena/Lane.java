@@ -12,7 +12,6 @@ import allocator.provider.support.BriefLock;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
-import allocator.spi.DeviceException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
@@ -273,18 +272,6 @@ final class Lane {
         } finally {
             lock.unlock();
         }
-    }
-
-    /** Returns whether an address that the upstream allocator returned is one, and aligned as it declares. */
-    boolean isAligned(long address) {
-        return address != NO_ADDRESS && (address & (info.byteAlignment() - 1)) == 0;
-    }
-
-    DeviceException misaligned(long address) {
-        return new DeviceException(
-                "The allocator of " + info + " returned 0x" + Long.toHexString(address) + ", which is not aligned to "
-                        + info.byteAlignment() + " bytes",
-                null);
     }
 
     /** Forgets unreturned memory that the upstream allocator has handed out again: it was returned after all. */

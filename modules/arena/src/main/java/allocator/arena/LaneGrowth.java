@@ -3,7 +3,9 @@ package allocator.arena;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
+import allocator.arena.upstream.UpstreamAddress;
 import allocator.provider.support.StackReserve;
+import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
@@ -130,8 +132,9 @@ final class LaneGrowth {
         final long address;
         try {
             lanes.obtained(base, regionBytes);
-            if (!lane.isAligned(base)) {
-                throw lane.misaligned(base);
+            final DeviceException unusable = UpstreamAddress.failure(lane.info, base, regionBytes);
+            if (unusable != null) {
+                throw unusable;
             }
             region.setBase(base);
             lanes.entered(room, base, regionBytes);

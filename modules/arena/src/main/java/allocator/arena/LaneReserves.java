@@ -1,10 +1,12 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Placement;
+import allocator.arena.upstream.UpstreamAddress;
 import allocator.provider.support.FailedReturn;
 import allocator.provider.support.InvalidFrees;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
+import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 
 /** The reserves of a lane: allocations of the upstream allocator outside the regions, under the same limit. */
@@ -51,9 +53,10 @@ final class LaneReserves {
             throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
         }
         lanes.obtained(address, byteSize);
-        if (!lane.isAligned(address)) {
+        final DeviceException unusable = UpstreamAddress.failure(lane.info, address, byteSize);
+        if (unusable != null) {
             lane.returns.returnUnused(address, byteSize);
-            throw lane.misaligned(address);
+            throw unusable;
         }
         lane.lock.lock();
         try {

@@ -1,5 +1,6 @@
 package allocator.arena.bump;
 
+import allocator.arena.upstream.UpstreamAddress;
 import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
@@ -100,7 +101,8 @@ final class UpstreamMemory {
      *
      * @throws IllegalStateException if the upstream allocator is being called
      * @throws OutOfMemoryException if the upstream allocator is out of memory
-     * @throws DeviceException if the upstream allocator's address is not aligned as it declares; the memory is returned
+     * @throws DeviceException if the upstream allocator returned address 0, or one that is not aligned as it declares;
+     *     the memory is returned
      */
     long take(long byteSize) {
         requireNotInUpstream();
@@ -116,24 +118,22 @@ final class UpstreamMemory {
         } finally {
             isInUpstream = false;
         }
-        bytesHeld += byteSize;
-        if (!unreturned.isEmpty()) {
-            bytesHeld -= unreturned.removeOverlapping(address, byteSize);
-            dead.removeOverlapping(address, byteSize);
+        final DeviceException unusable = UpstreamAddress.failure(info(), address, byteSize);
+        if (address != 0) {
+            bytesHeld += byteSize;
+            if (!unreturned.isEmpty()) {
+                bytesHeld -= unreturned.removeOverlapping(address, byteSize);
+                dead.removeOverlapping(address, byteSize);
+            }
+            if (unusable != null) {
+                giveBack(address, byteSize);
+            }
         }
-        if (!isAligned(address)) {
-            giveBack(address, byteSize);
-            throw new DeviceException(
-                    "The allocator of " + info() + " returned 0x" + Long.toHexString(address)
-                            + ", which is not aligned to " + info().byteAlignment() + " bytes",
-                    null);
+        if (unusable != null) {
+            throw unusable;
         }
         peakBytesHeld = Math.max(peakBytesHeld, bytesHeld);
         return address;
-    }
-
-    private boolean isAligned(long address) {
-        return address != 0 && (address & (info().byteAlignment() - 1)) == 0;
     }
 
     /**

@@ -1,6 +1,7 @@
 package allocator.arena.upstream;
 
 import allocator.provider.support.BriefLock;
+import allocator.provider.support.Failures;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
@@ -149,8 +150,11 @@ public final class UpstreamReturns {
         }
     }
 
-    /** Returns memory that was taken and is of no use, after {@link #ensureRoom}. */
+    /** Returns memory that was taken and is of no use, after {@link #ensureRoom}; nothing for address 0. */
     public void returnUnused(long address, long byteSize) {
+        if (address == 0) {
+            return;
+        }
         lock.lock();
         try {
             counters.hold(byteSize);
@@ -220,7 +224,7 @@ public final class UpstreamReturns {
     /** Logs, if that is possible: the memory that the message is about comes first. */
     private void log(Level level, String format, long address, Throwable failure) {
         try {
-            LOG.log(level, format, info, Long.toHexString(address), failure);
+            LOG.log(level, format, info, Long.toHexString(address), Failures.describe(failure));
         } catch (Throwable e) {
             // A logger may throw anything, and so may the end of the Java heap.
         }

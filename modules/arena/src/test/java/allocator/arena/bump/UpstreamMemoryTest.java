@@ -88,6 +88,28 @@ class UpstreamMemoryTest {
         }
     }
 
+    @Test
+    void noAddressIsNoMemoryAndIsNotFreed() {
+        UpstreamMemory none = new UpstreamMemory(
+                new FakeDevice() {
+                    @Override
+                    public synchronized long alloc(long byteSize) {
+                        return 0;
+                    }
+
+                    @Override
+                    public synchronized void free(long address) {
+                        throw new AssertionError("freed");
+                    }
+                },
+                Limit.NONE);
+        assertThatThrownBy(() -> none.take(600))
+                .isInstanceOf(DeviceException.class)
+                .hasMessageContaining("returned no memory for 600 bytes")
+                .hasMessageContaining("A-02");
+        assertThat(none.bytesHeld()).isZero();
+    }
+
     @Nested
     class UnreturnedMemory {
         @Test
