@@ -5,6 +5,7 @@ import allocator.resource.MemoryResource;
 import allocator.resource.ResourceDecorator;
 import allocator.resource.StackOrderException;
 import allocator.resource.TakenBackException;
+import allocator.resource.base.AddressTable;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
@@ -13,10 +14,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reports every allocation and deallocation to a {@link ResourceLog}. Whatever the log throws is ignored. A
  * deallocation that failed, and after which the block is still live, is followed by a record of the block as if it were
- * allocated again.
+ * allocated again. The sizes in the records are those of the allocations, also where a deallocation gives another one.
  */
 public final class LoggingResource extends ResourceDecorator {
     private final ResourceLog log;
+
+    /** The live blocks, each with its size. */
+    private final AddressTable<Void> sizes = new AddressTable<>();
 
     /**
      * Decorates a resource.
@@ -46,12 +50,20 @@ public final class LoggingResource extends ResourceDecorator {
 
     private long allocate(long byteSize, long byteAlignment, @Nullable SyncStream stream, boolean isReserve) {
         StackReserve.touch();
-        final long address;
+        sizes.prepare();
+        long address = 0;
         try {
             address = allocateUpstream(byteSize, byteAlignment, stream, isReserve);
         } catch (OutOfMemoryException e) {
             failed(byteSize, stream);
             throw e;
+        } finally {
+            if (address == 0) {
+                sizes.abandon();
+            }
+        }
+        if (address != 0) {
+            sizes.enter(address, byteSize, null);
         }
         allocated(address, byteSize, stream);
         return address;
@@ -76,7 +88,9 @@ public final class LoggingResource extends ResourceDecorator {
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         StackReserve.touch();
-        freed(address, byteSize, stream);
+        final long recordedSize = forget(address);
+        final long loggedSize = recordedSize < 0 ? byteSize : recordedSize;
+        freed(address, loggedSize, stream);
         boolean isLive = true;
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
@@ -86,9 +100,31 @@ public final class LoggingResource extends ResourceDecorator {
             throw e;
         } finally {
             if (isLive) {
-                allocated(address, byteSize, stream);
+                if (recordedSize >= 0) {
+                    sizes.restore(address, recordedSize, null);
+                }
+                allocated(address, loggedSize, stream);
             }
         }
+    }
+
+    /** Removes a block and returns its size, -1 if it was not allocated here. */
+    private long forget(long address) {
+        long byteSize = -1;
+        sizes.lock.lock();
+        try {
+            final int slot = sizes.find(address);
+            if (slot >= 0) {
+                byteSize = sizes.value(slot);
+                sizes.remove(slot);
+                sizes.shrinkIfSparse();
+            }
+            sizes.lock.unlock();
+        } catch (Throwable e) {
+            sizes.lock.held = 0;
+            throw e;
+        }
+        return byteSize;
     }
 
     private void freed(long address, long byteSize, @Nullable SyncStream stream) {
