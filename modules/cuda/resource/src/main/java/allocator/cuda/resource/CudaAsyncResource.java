@@ -33,8 +33,9 @@ import org.jspecify.annotations.Nullable;
  * other work, and is then usable anywhere; a deallocation requires that all work using the memory is complete. Only the
  * driver checks addresses.
  *
- * <p>A closed stream is rejected with {@link IllegalStateException} before anything changes; a deallocation first waits
- * for a close that is under way. Memory of a stream that has ended is deallocated without a stream.
+ * <p>A closed stream is rejected with {@link IllegalStateException} before anything changes. No call waits for a close
+ * that is under way, since the stream's work may wait for the calling thread. Memory of a stream that has ended is
+ * deallocated without a stream.
  *
  * <p>Memory of a call that failed is given back; what the driver does not take back then, {@link #shrink} and
  * {@link #close} try again, unless an allocation is under way. A deallocation that fails has changed nothing and can be
