@@ -14,6 +14,7 @@ import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryRange;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
@@ -312,6 +313,19 @@ public final class ManagedAllocator implements Allocator {
         } catch (Throwable e) {
             throw ProviderCalls.translate(reference.provider(), "segment", e);
         }
+    }
+
+    /**
+     * Returns bytes of a block, for a copy. Nothing is checked but the numbers.
+     *
+     * @param address the address of the first byte, in a block of this allocator
+     * @param byteSize the number of bytes, at least 0
+     * @return the range
+     * @throws InvalidSizeException if the size is negative
+     * @throws IllegalArgumentException if the address is {@code 0} and the size is not
+     */
+    public MemoryRange range(long address, long byteSize) {
+        return new MemoryRange(info, address, byteSize);
     }
 
     /**

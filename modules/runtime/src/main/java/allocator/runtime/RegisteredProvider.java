@@ -6,15 +6,18 @@ import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.OptionPlace;
+import allocator.runtime.transfer.ProviderTransfer;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
+import allocator.spi.DataTransfer;
 import allocator.spi.DeviceDiscovery;
 import allocator.spi.DeviceException;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryRange;
 import allocator.spi.OptionKey;
 import allocator.spi.SpiLevel;
 import allocator.spi.SyncStream;
@@ -284,6 +287,34 @@ final class RegisteredProvider {
 
     SyncStream createStream(MemoryInfo info) {
         return ProviderCalls.call(name(), "createSyncStream(" + info + ")", () -> factory.createSyncStream(info));
+    }
+
+    /** Returns the provider's copies, whose failures name it; empty if it has none. */
+    Optional<ProviderTransfer> transfer() {
+        return ProviderCalls.call(name(), "dataTransfer", factory::dataTransfer)
+                .map(transfer -> new ProviderTransfer(name(), new CheckedTransfer(name(), transfer), this::hasMemory));
+    }
+
+    private boolean hasMemory(MemoryInfo memory) {
+        return devices.stream().flatMap(device -> device.memoryInfos().stream()).anyMatch(memory::isSameMemoryAs);
+    }
+
+    private record CheckedTransfer(String provider, DataTransfer transfer) implements DataTransfer {
+        @Override
+        public boolean canCopy(MemoryInfo source, MemoryInfo target) {
+            return ProviderCalls.call(provider, "canCopy", () -> transfer.canCopy(source, target));
+        }
+
+        @Override
+        public void copy(MemoryRange source, MemoryRange target, @Nullable SyncStream stream) {
+            try {
+                transfer.copy(source, target, stream);
+            } catch (IllegalArgumentException | IllegalStateException e) {
+                throw e; // of a stream that does not fit, or is closed
+            } catch (Throwable e) {
+                throw ProviderCalls.translate(provider, "copy", e);
+            }
+        }
     }
 
     /**

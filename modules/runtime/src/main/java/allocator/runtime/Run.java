@@ -20,7 +20,24 @@ import org.jspecify.annotations.Nullable;
 public final class Run {
     private static final @Nullable SyncStream[] NO_STREAMS = new SyncStream[0];
 
+    /**
+     * The work of a run.
+     *
+     * @param <X> the type of exception that it may throw
+     */
+    @FunctionalInterface
+    public interface Work<X extends Exception> {
+        /**
+         * Runs the work.
+         *
+         * @param run the run, valid until this method returns
+         * @throws X if the work fails; the run is ended nevertheless
+         */
+        void execute(Run run) throws X;
+    }
+
     private final Session session;
+
     /** A stream of this run, in its place from before it is taken. */
     private static final class Slot {
         private final SessionStreams owner;
@@ -74,6 +91,15 @@ public final class Run {
      */
     public Optional<ManagedAllocator> allocator(MemoryLocation location) {
         return session.allocator(location);
+    }
+
+    /**
+     * Returns the session's copies.
+     *
+     * @return as {@link Session#transfers}
+     */
+    public Transfers transfers() {
+        return session.transfers();
     }
 
     /**

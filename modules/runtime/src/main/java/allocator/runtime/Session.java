@@ -7,16 +7,20 @@ import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Cleanup;
+import allocator.runtime.transfer.ProviderTransfer;
+import allocator.runtime.transfer.Router;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.MemoryLocation;
 import allocator.spi.ShrinkReport;
 import allocator.spi.UnsupportedMemoryException;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +42,10 @@ public final class Session implements AutoCloseable {
     private final boolean reservesInitializers;
     private final SessionStreams[] streams;
     private final Object lock = new Object();
+
+    /** The runs in progress, and the copies. */
     private int activeRuns;
+
     private boolean isClosed;
 
     /** The neighbours among the environment's sessions. Like {@link #isListed}, guarded by {@link OpenSessions}. */
@@ -51,6 +58,7 @@ public final class Session implements AutoCloseable {
     boolean isListed;
 
     private volatile SessionAllocators allocators = SessionAllocators.NONE;
+    private volatile @Nullable Transfers transfers;
 
     /** Makes a session without allocators yet. */
     Session(Environment environment, String name, Plan plan, boolean reservesInitializers) {
@@ -200,6 +208,106 @@ public final class Session implements AutoCloseable {
     }
 
     /**
+     * Allocates memory for an initializer as {@link #allocInitializer} does, and copies its bytes there.
+     *
+     * @param data the bytes, native or on the Java heap
+     * @return the address, to be freed through the same allocator
+     * @throws UnsupportedMemoryException if no provider of the session copies there
+     * @throws allocator.spi.OutOfMemoryException if there is no memory
+     * @throws allocator.spi.DeviceException if the device fails
+     * @throws AllocatorClosedException if the session is closed
+     */
+    public long loadInitializer(MemorySegment data) {
+        final ManagedAllocator allocator =
+                initializerAllocator(allocator().info().location()).orElseThrow();
+        final long address = allocInitializer(data.byteSize());
+        try {
+            transfers().copy(data, allocator.range(address, data.byteSize()));
+            return address;
+        } catch (Throwable e) {
+            try {
+                allocator.free(address);
+            } catch (Throwable again) {
+                Cleanup.suppress(e, again);
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * Returns the copies between this session's memories, and between them and the host.
+     *
+     * @return always the same object, usable until this session is closed and its last run is over
+     * @throws ProviderException if a provider of this session fails to tell what it copies
+     */
+    public Transfers transfers() {
+        final Transfers known = transfers;
+        if (known != null) {
+            return known;
+        }
+        final Transfers made = newTransfers();
+        synchronized (lock) {
+            final Transfers other = transfers;
+            if (other != null) {
+                return other;
+            }
+            transfers = made;
+            return made;
+        }
+    }
+
+    private Transfers newTransfers() {
+        final List<ProviderTransfer> providers = plan.transferring().stream()
+                .flatMap(provider -> provider.transfer().stream())
+                .toList();
+        return new Transfers(
+                this,
+                new Router(
+                        providers,
+                        allocators.pinned(),
+                        memory -> streams(memory.location())
+                                .filter(SessionStreams::hasStreams)
+                                .map(SessionStreams::lend)));
+    }
+
+    /** Runs a call, during which this session does not end. */
+    void whileUsed(Runnable call) {
+        whileUsed(() -> {
+            call.run();
+            return true;
+        });
+    }
+
+    /** Runs a call, during which this session does not end. Works in a run of a closed session as well. */
+    <T> T whileUsed(Supplier<T> call) {
+        StackReserve.touch();
+        final Cleanup cleanup = new Cleanup();
+        synchronized (lock) {
+            if (isClosed && activeRuns == 0) {
+                throw closed();
+            }
+            activeRuns++;
+        }
+        final T result;
+        try {
+            result = call.get();
+        } catch (Throwable thrown) {
+            finishIfLast(cleanup);
+            cleanup.suppressIn(thrown);
+            throw thrown;
+        }
+        finishIfLast(cleanup);
+        cleanup.throwIfAny();
+        return result;
+    }
+
+    private void finishIfLast(Cleanup cleanup) {
+        if (isLastRunOfClosed()) {
+            finish(cleanup);
+        }
+    }
+
+    /**
      * Runs work that uses this session's allocators, and streams that no other run uses at the same time.
      *
      * <p>When the work returns or throws, the run's streams are synchronized, and then the arenas named by
@@ -217,7 +325,7 @@ public final class Session implements AutoCloseable {
      * @throws AllocatorClosedException if the session is closed
      * @throws allocator.spi.DeviceException if the device fails at the end of the run
      */
-    public <X extends Exception> RunReport run(RunOptions options, RunWork<X> work) throws X {
+    public <X extends Exception> RunReport run(RunOptions options, Run.Work<X> work) throws X {
         Objects.requireNonNull(options, "options");
         Objects.requireNonNull(work, "work");
         requireOpen();
@@ -248,8 +356,12 @@ public final class Session implements AutoCloseable {
 
     private void requireOpen() {
         if (isClosed()) {
-            throw new AllocatorClosedException(name + " is closed");
+            throw closed();
         }
+    }
+
+    private AllocatorClosedException closed() {
+        return new AllocatorClosedException(name + " is closed");
     }
 
     /** Ends a run, whatever fails of it. Never throws; returns the number of streams. */
@@ -263,9 +375,7 @@ public final class Session implements AutoCloseable {
                 cleanup.add(e);
             }
         }
-        if (isLastRunOfClosed()) {
-            finish(cleanup);
-        }
+        finishIfLast(cleanup);
         return used;
     }
 

@@ -3,9 +3,11 @@ package allocator.runtime;
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.ShrinkTarget;
+import allocator.runtime.transfer.StagingMemory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -135,6 +137,15 @@ final class SessionAllocators {
     /** Returns the allocators without those of read-only memory, in the order of the devices. */
     List<ManagedAllocator> list() {
         return List.copyOf(byLocation.values());
+    }
+
+    /** Returns the memory that both the host and a device reach. */
+    List<StagingMemory> pinned() {
+        return byLocation.values().stream()
+                .filter(allocator -> allocator.info().memoryType() == MemoryType.HOST_ACCESSIBLE)
+                .filter(ManagedAllocator::isHostAccessible)
+                .map(allocator -> StagingMemory.of(allocator, allocator::segment))
+                .toList();
     }
 
     /** Returns all allocators, those of read-only memory last. */

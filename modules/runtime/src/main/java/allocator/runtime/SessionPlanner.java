@@ -103,6 +103,7 @@ final class SessionPlanner {
      * @param devices its devices, the default one first
      * @param providers the names of all providers that its allocators come from
      * @param parts its allocators in the order of the devices, read-only ones among them
+     * @param transferring the providers of its devices and allocators, in this order
      * @param streams the streams of each device by its default memory
      * @param notes settings that apply to none of its allocators, and why
      */
@@ -110,12 +111,14 @@ final class SessionPlanner {
             List<ProviderDevice> devices,
             Set<String> providers,
             List<Part> parts,
+            List<RegisteredProvider> transferring,
             Map<MemoryLocation, SessionStreams> streams,
             List<String> notes) {
         Plan {
             devices = List.copyOf(devices);
             providers = Set.copyOf(providers);
             parts = List.copyOf(parts);
+            transferring = List.copyOf(transferring);
             streams = Collections.unmodifiableMap(streams);
             notes = List.copyOf(notes);
         }
@@ -178,7 +181,14 @@ final class SessionPlanner {
                     .forEach(allocator -> parts.add(existing(allocator, AllocatorOptions.EMPTY)));
         }
         parts.forEach(part -> providers.add(part.providerName()));
-        return new Plan(devices, providers, parts, streams, notes);
+        return new Plan(devices, providers, parts, transferring(devices, parts), streams, notes);
+    }
+
+    private List<RegisteredProvider> transferring(List<ProviderDevice> devices, List<Part> parts) {
+        final Set<RegisteredProvider> transferring = new LinkedHashSet<>();
+        devices.forEach(device -> transferring.add(registry.provider(device)));
+        parts.forEach(part -> registry.find(part.providerName()).ifPresent(transferring::add));
+        return List.copyOf(transferring);
     }
 
     /**

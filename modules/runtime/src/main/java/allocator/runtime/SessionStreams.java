@@ -1,6 +1,7 @@
 package allocator.runtime;
 
 import allocator.runtime.lifetime.Cleanup;
+import allocator.runtime.transfer.LentStream;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
 import java.util.Objects;
@@ -61,6 +62,27 @@ final class SessionStreams {
             top.next = null;
         }
         return top;
+    }
+
+    /** Lends a stream to a copy. */
+    LentStream lend() {
+        final Place place = take();
+        return new LentStream() {
+            @Override
+            public SyncStream stream() {
+                return place.stream();
+            }
+
+            @Override
+            public void giveBack() {
+                SessionStreams.this.giveBack(place);
+            }
+
+            @Override
+            public void discard() {
+                SessionStreams.this.discard(place);
+            }
+        };
     }
 
     /** Synchronizes a stream at the end of a run. */

@@ -114,7 +114,7 @@ class CpuReferenceTest {
             final long weights = allocator.alloc(4096);
             final long before = allocator.stats().bytesHeld();
             assertThat(allocator.stats().numArenaExtensions()).isOne();
-            final RunWork<RuntimeException> work = run -> {
+            final Run.Work<RuntimeException> work = run -> {
                 final long first = run.allocator().alloc(10_000);
                 final long second = run.allocator().alloc(20_000);
                 run.allocator().free(first);

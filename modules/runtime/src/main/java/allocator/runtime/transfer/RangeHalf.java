@@ -1,0 +1,65 @@
+package allocator.runtime.transfer;
+
+import allocator.runtime.lifetime.Cleanup;
+import allocator.runtime.transfer.StagingMemory.Buffer;
+import allocator.spi.MemoryRange;
+import allocator.spi.SyncStream;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Pieces between a memory and buffers, copied by a provider; on a stream of its own if it has one. */
+final class RangeHalf implements Pipeline.Half {
+    private final ProviderTransfer transfer;
+    private final MemoryRange range;
+    private final boolean isReading;
+    private final Optional<LentStream> lent;
+    private final @Nullable SyncStream stream;
+
+    /** Whether a piece may be under way. */
+    private boolean isBusy;
+
+    /**
+     * @param range the source or the target as a whole
+     * @param isReading whether it is the source
+     * @param lent the stream, which this half gives back
+     */
+    RangeHalf(ProviderTransfer transfer, MemoryRange range, boolean isReading, Optional<LentStream> lent) {
+        this.transfer = transfer;
+        this.range = range;
+        this.isReading = isReading;
+        this.lent = lent;
+        stream = lent.map(LentStream::stream).orElse(null);
+    }
+
+    @Override
+    public void move(long offset, Buffer buffer, long byteSize) {
+        final MemoryRange part = new MemoryRange(range.memory(), range.address() + offset, byteSize);
+        final MemoryRange staged = buffer.range(byteSize);
+        isBusy = true;
+        if (isReading) {
+            transfer.copy(part, staged, stream);
+        } else {
+            transfer.copy(staged, part, stream);
+        }
+        isBusy = stream != null;
+    }
+
+    @Override
+    public void await() {
+        if (isBusy && stream != null) {
+            stream.flush();
+        }
+        isBusy = false;
+    }
+
+    @Override
+    public void close() {
+        if (lent.isEmpty()) {
+            return;
+        }
+        final Cleanup cleanup = new Cleanup();
+        cleanup.attempt(this::await);
+        cleanup.attempt(isBusy ? lent.get()::discard : lent.get()::giveBack);
+        cleanup.throwIfAny();
+    }
+}

@@ -1,0 +1,123 @@
+package allocator.runtime.transfer;
+
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryRange;
+import allocator.spi.MemoryType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+
+/** Memory of the host in which the pieces of a copy lie on their way: pinned memory of a device, or any other. */
+public interface StagingMemory {
+    /** Memory of the host that no provider manages, which every {@link allocator.spi.DataTransfer} knows as such. */
+    StagingMemory HOST = new StagingMemory() {
+        private static final long BYTE_ALIGNMENT = 64;
+
+        private final MemoryInfo info = new MemoryInfo(
+                "Host",
+                new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT),
+                BYTE_ALIGNMENT,
+                AllocatorType.DEVICE);
+
+        @Override
+        public MemoryInfo info() {
+            return info;
+        }
+
+        @Override
+        public Buffer allocate(long byteSize) {
+            final Arena arena = Arena.ofConfined();
+            boolean isAllocated = false;
+            try {
+                final MemorySegment segment = arena.allocate(byteSize, BYTE_ALIGNMENT);
+                isAllocated = true;
+                return new Buffer(info, segment, arena::close);
+            } finally {
+                if (!isAllocated) {
+                    arena.close();
+                }
+            }
+        }
+    };
+
+    /** How the host sees a block of an allocator. */
+    @FunctionalInterface
+    interface View {
+        /**
+         * Returns a block as a segment.
+         *
+         * @param address its address
+         * @param byteSize its size in bytes
+         * @return the segment
+         */
+        MemorySegment segment(long address, long byteSize);
+    }
+
+    /**
+     * Returns memory of an allocator that the host can reach.
+     *
+     * @param allocator the allocator
+     * @param view how the host sees its blocks
+     * @return the memory
+     */
+    static StagingMemory of(Allocator allocator, View view) {
+        return new StagingMemory() {
+            @Override
+            public MemoryInfo info() {
+                return allocator.info();
+            }
+
+            @Override
+            public Buffer allocate(long byteSize) {
+                final long address = allocator.alloc(byteSize);
+                boolean isSeen = false;
+                try {
+                    final Buffer buffer =
+                            new Buffer(info(), view.segment(address, byteSize), () -> allocator.free(address));
+                    isSeen = true;
+                    return buffer;
+                } finally {
+                    if (!isSeen) {
+                        allocator.free(address);
+                    }
+                }
+            }
+        };
+    }
+
+    /**
+     * Returns what the memory is.
+     *
+     * @return its info
+     */
+    MemoryInfo info();
+
+    /**
+     * Allocates a buffer.
+     *
+     * @param byteSize size in bytes, above zero
+     * @return the buffer, to be closed by the same thread
+     */
+    Buffer allocate(long byteSize);
+
+    /**
+     * A buffer.
+     *
+     * @param memory its memory
+     * @param segment its bytes
+     * @param release frees it
+     */
+    record Buffer(MemoryInfo memory, MemorySegment segment, Runnable release) implements AutoCloseable {
+        MemoryRange range(long byteSize) {
+            return new MemoryRange(memory, segment.address(), byteSize);
+        }
+
+        @Override
+        public void close() {
+            release.run();
+        }
+    }
+}

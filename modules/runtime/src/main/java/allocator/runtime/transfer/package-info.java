@@ -1,0 +1,5 @@
+/**
+ * How the bytes of a copy get from one memory of a session to another: directly, or in pieces through the host. Not
+ * exported.
+ */
+package allocator.runtime.transfer;
