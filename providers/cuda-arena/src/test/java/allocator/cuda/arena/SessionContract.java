@@ -1,0 +1,138 @@
+package allocator.cuda.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import allocator.cuda.driver.CudaAvailability;
+import allocator.cuda.driver.CudaDriver;
+import allocator.runtime.Environment;
+import allocator.runtime.ManagedAllocator;
+import allocator.runtime.RunOptions;
+import allocator.runtime.Session;
+import allocator.runtime.SessionOptions;
+import allocator.runtime.Transfers;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.SyncStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Data under a session of the runtime. */
+abstract class SessionContract {
+    private CudaArenaFactory factory;
+    private Environment environment;
+
+    abstract CudaDriver openDriver();
+
+    abstract void closeDriver();
+
+    @BeforeEach
+    void open() {
+        final CudaDriver driver = openDriver();
+        environment = Environment.builder().modulePathProviders(false).build();
+        factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver));
+        environment.register(factory);
+    }
+
+    @AfterEach
+    void close() {
+        if (environment != null) {
+            environment.close();
+            closeDriver();
+        }
+    }
+
+    private Session openSession() {
+        return environment.openSession(
+                SessionOptions.builder().provider("cuda-arena").build());
+    }
+
+    private static ManagedAllocator pinned(Session session) {
+        final MemoryLocation device = session.allocator().info().location();
+        return session.allocator(new MemoryLocation(
+                        device.deviceType(), device.vendorId(), device.deviceOrdinal(), MemoryType.HOST_ACCESSIBLE))
+                .orElseThrow();
+    }
+
+    @Test
+    void theSampleReturnsWhatItWasGiven() {
+        assertThat(GpuSession.run(environment, new float[] {5, 6}, new float[] {1, 2, 3}))
+                .containsExactly(1, 2, 3, 5, 6);
+    }
+
+    /** Above 4 MiB an array goes in several pieces. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 4096, 4 << 20, (9 << 20) + 5})
+    void bytesComeBackThroughDeviceAndPinnedMemory(int byteSize) {
+        final byte[] written = new byte[byteSize];
+        new SplittableRandom(byteSize).nextBytes(written);
+        final byte[] read = new byte[byteSize];
+        try (Session session = openSession()) {
+            final ManagedAllocator gpu = session.allocator();
+            final ManagedAllocator host = pinned(session);
+            final Transfers transfers = session.transfers();
+            final long first = gpu.alloc(byteSize);
+            final long staged = host.alloc(byteSize);
+            final long second = gpu.alloc(byteSize);
+            transfers.copy(MemorySegment.ofArray(written), gpu.range(first, byteSize));
+            transfers.copy(gpu.range(first, byteSize), host.range(staged, byteSize));
+            assertThat(host.segment(staged, byteSize).mismatch(MemorySegment.ofArray(written)))
+                    .isEqualTo(-1);
+            transfers.copy(host.range(staged, byteSize), gpu.range(second, byteSize));
+            transfers.copy(gpu.range(second, byteSize), MemorySegment.ofArray(read));
+            assertThat(read).isEqualTo(written);
+            gpu.free(first);
+            gpu.free(second);
+            host.free(staged);
+            assertThat(session.liveBlocks()).isZero();
+        }
+    }
+
+    @Test
+    void copiesOfARunAreQueuedOnItsStreams() {
+        try (Session session = openSession();
+                Arena arena = Arena.ofConfined()) {
+            final MemorySegment read = arena.allocate(16);
+            session.run(RunOptions.DEFAULT, run -> {
+                final SyncStream stream = run.stream(0);
+                final long block = run.allocator().allocOnStream(16, stream);
+                run.transfers()
+                        .copy(
+                                MemorySegment.ofArray(new long[] {1, 2}),
+                                run.allocator().range(block, 16),
+                                stream);
+                run.transfers().copy(run.allocator().range(block, 16), read, stream);
+                run.allocator().free(block);
+            });
+            assertThat(read.toArray(java.lang.foreign.ValueLayout.JAVA_LONG)).containsExactly(1, 2);
+        }
+    }
+
+    @Test
+    void wrongCopiesAreRejectedBeforeAByteIsCopied() {
+        try (Session session = openSession()) {
+            final ManagedAllocator gpu = session.allocator();
+            final Transfers transfers = session.transfers();
+            final long block = gpu.alloc(16);
+            transfers.copy(MemorySegment.ofArray(new byte[16]), gpu.range(block, 16));
+            assertThatExceptionOfType(InvalidSizeException.class)
+                    .isThrownBy(() -> transfers.copy(MemorySegment.ofArray(new byte[9]), gpu.range(block, 16)));
+            final SyncStream closed = factory.createSyncStream(gpu.info());
+            closed.close();
+            assertThatExceptionOfType(IllegalStateException.class)
+                    .isThrownBy(
+                            () -> transfers.copy(MemorySegment.ofArray(new byte[] {1}), gpu.range(block, 1), closed));
+            final byte[] read = new byte[16];
+            transfers.copy(gpu.range(block, 16), MemorySegment.ofArray(read));
+            assertThat(read).containsOnly(0);
+            gpu.free(block);
+        }
+    }
+}
