@@ -48,20 +48,29 @@ final class ReplayJson {
         json.writeNumberField("frees", result.frees());
         json.writeNumberField("failed_allocations", result.failedAllocations());
         json.writeNumberField("peak_requested_bytes", result.peakRequestedBytes());
-        json.writeNumberField("peak_in_use_bytes", result.peakInUseBytes());
-        json.writeNumberField("peak_held_bytes", result.peakHeldBytes());
+        counted(json, result, "peak_in_use_bytes", result.peakInUseBytes());
+        counted(json, result, "peak_held_bytes", result.peakHeldBytes());
         number(json, "held_over_requested", result.heldOverRequested(), 4);
-        json.writeNumberField("in_use_at_end_bytes", result.inUseAtEndBytes());
-        json.writeNumberField("held_at_end_bytes", result.heldAtEndBytes());
+        counted(json, result, "in_use_at_end_bytes", result.inUseAtEndBytes());
+        counted(json, result, "held_at_end_bytes", result.heldAtEndBytes());
         json.writeNumberField("live_at_end", result.liveAtEnd());
-        json.writeNumberField("max_alloc_size", result.maxAllocSize());
-        json.writeNumberField("extensions", result.extensions());
-        json.writeNumberField("shrinkages", result.shrinkages());
-        json.writeNumberField("bytes_held_after_shrink", result.bytesHeldAfterShrink());
+        counted(json, result, "max_alloc_size", result.maxAllocSize());
+        counted(json, result, "extensions", result.extensions());
+        counted(json, result, "shrinkages", result.shrinkages());
+        counted(json, result, "bytes_held_after_shrink", result.bytesHeldAfterShrink());
         number(json, "ns_per_event_first", result.nsPerEventFirst(), 1);
         number(json, "ns_per_event_cold", result.nsPerEventCold(), 1);
         number(json, "ns_per_event_warm", result.nsPerEventWarm(), 1);
         json.writeEndObject();
+    }
+
+    /** Writes a figure of the allocator's statistics; {@code null} if it keeps none. */
+    private static void counted(JsonGenerator json, ReplayResult result, String name, long value) throws IOException {
+        if (result.isCounted()) {
+            json.writeNumberField(name, value);
+        } else {
+            json.writeNullField(name);
+        }
     }
 
     /** Writes a time; {@code null} if it was not measured, since JSON has no NaN. */

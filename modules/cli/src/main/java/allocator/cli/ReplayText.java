@@ -7,6 +7,9 @@ import java.util.List;
 
 /** Prints the results of replays for people to read: tables for one trace, a row each for several; 80 columns wide. */
 final class ReplayText {
+    /** In place of a figure that an allocator without statistics does not have. */
+    private static final String NOT_COUNTED = "not counted";
+
     private final Terminal terminal;
     private final PrintWriter out;
     private final boolean hasExactBytes;
@@ -37,16 +40,11 @@ final class ReplayText {
         final TextTable memory = new TextTable("  ", "lrrl");
         memory.row("memory", "", "bytes", "");
         size(memory, "requested, peak", result.peakRequestedBytes(), "live blocks, as requested");
-        size(memory, "in use, peak", result.peakInUseBytes(), "live blocks, with padding");
-        size(memory, "held, peak", result.peakHeldBytes(), Sizes.ratio(result.heldOverRequested()) + " x requested");
-        size(memory, "in use at the end", result.inUseAtEndBytes(), count(result.liveAtEnd(), "live block"));
-        size(memory, "held at the end", result.heldAtEndBytes(), count(result.extensions(), "region"));
-        size(
-                memory,
-                "held after shrink",
-                result.bytesHeldAfterShrink(),
-                count(result.shrinkages(), "region") + " returned");
-        size(memory, "largest block", result.maxAllocSize(), "");
+        if (result.isCounted()) {
+            counted(memory, result);
+        } else {
+            memory.row("in use and held", NOT_COUNTED, "", "the allocator keeps no statistics");
+        }
         print(memory);
         out.println();
         print(new TextTable("  ", "lrrr")
@@ -59,6 +57,20 @@ final class ReplayText {
         out.println();
         out.println("  " + count(result.allocations(), "allocation") + ", " + failures(result) + ", "
                 + count(result.frees(), "free"));
+    }
+
+    /** Adds the rows that are read from the allocator's statistics. */
+    private static void counted(TextTable memory, ReplayResult result) {
+        size(memory, "in use, peak", result.peakInUseBytes(), "live blocks, with padding");
+        size(memory, "held, peak", result.peakHeldBytes(), Sizes.ratio(result.heldOverRequested()) + " x requested");
+        size(memory, "in use at the end", result.inUseAtEndBytes(), count(result.liveAtEnd(), "live block"));
+        size(memory, "held at the end", result.heldAtEndBytes(), count(result.extensions(), "region"));
+        size(
+                memory,
+                "held after shrink",
+                result.bytesHeldAfterShrink(),
+                count(result.shrinkages(), "region") + " returned");
+        size(memory, "largest block", result.maxAllocSize(), "");
     }
 
     private static void size(TextTable table, String what, long bytes, String remark) {
@@ -96,7 +108,7 @@ final class ReplayText {
                     shortName(result.trace()),
                     Sizes.exact(result.events()),
                     bytes(result.peakRequestedBytes()),
-                    bytes(result.peakHeldBytes()),
+                    result.isCounted() ? bytes(result.peakHeldBytes()) : NOT_COUNTED,
                     Sizes.ratio(result.heldOverRequested()),
                     Sizes.nanos(result.nsPerEventFirst()),
                     Sizes.nanos(result.nsPerEventCold()),

@@ -25,7 +25,8 @@ class GettingStartedTest {
             try (Session session = environment.openSession(options)) {
                 session.run(RunOptions.builder().shrink("cpu:0").build(), run -> {
                     final ManagedAllocator allocator = run.allocator();
-                    final long tensor = allocator.allocOnStream(1024, run.stream(0));
+                    final long tensor =
+                            run.hasStreams() ? allocator.allocOnStream(1024, run.stream(0)) : allocator.alloc(1024);
                     allocator.segment(tensor, 1024).set(ValueLayout.JAVA_FLOAT, 0, 1.5f);
                     allocator.free(tensor);
                 });

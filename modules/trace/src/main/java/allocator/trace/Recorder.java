@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *         Session session = environment.openSession(
  *                 SessionOptions.builder().decorator(recorder::wrap).build())) {
  *     session.run(RunOptions.DEFAULT, run -> {
- *         final long activations = run.allocator().allocOnStream(1 << 20, run.stream(0));
+ *         final long activations = run.allocator().alloc(1 << 20);
  *         run.allocator().free(activations);
  *     });
  * }

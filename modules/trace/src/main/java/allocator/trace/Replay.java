@@ -110,6 +110,7 @@ public final class Replay {
                 device.provider(),
                 allocator.info().location().toString(),
                 withOrigins(allocator.report()),
+                isCounted(trace, pass),
                 trace.eventCount(),
                 trace.allocationCount(),
                 trace.eventCount() - trace.allocationCount(),
@@ -127,6 +128,12 @@ public final class Replay {
                 pass.nanosPerEvent(),
                 Double.NaN,
                 Double.NaN);
+    }
+
+    /** Returns whether the allocator counts what the trace did; one without statistics returns no number but zeros. */
+    private static boolean isCounted(Trace trace, ReplayPass pass) {
+        return trace.allocationCount() == pass.failedAllocations()
+                || !pass.statsAtEnd().equals(AllocatorStats.NONE);
     }
 
     /** Replaces the origin "session" of the given settings by where they were given to the replay. */

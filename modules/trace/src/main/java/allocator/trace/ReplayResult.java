@@ -11,6 +11,8 @@ import allocator.runtime.AllocatorReport;
  * @param provider name of the provider
  * @param device kind and number of the device, such as {@code gpu:0}
  * @param allocator the allocator that served the replay, with its effective settings and their origins
+ * @param isCounted whether the allocator keeps statistics; if not, the figures read from them are 0 and mean nothing:
+ *     bytes in use and held, {@code maxAllocSize}, {@code extensions} and {@code shrinkages}
  * @param events events of the trace: {@code allocations + frees}
  * @param allocations events that allocate, failed ones included
  * @param frees events that free, those of blocks whose allocation failed included
@@ -37,6 +39,7 @@ public record ReplayResult(
         String provider,
         String device,
         AllocatorReport allocator,
+        boolean isCounted,
         int events,
         int allocations,
         int frees,
@@ -58,10 +61,10 @@ public record ReplayResult(
     /**
      * Returns the overhead of the arena: peak bytes held divided by peak bytes requested.
      *
-     * @return the ratio, {@link Double#NaN} if nothing was requested
+     * @return the ratio, {@link Double#NaN} if nothing was requested, or what was held is not counted
      */
     public double heldOverRequested() {
-        return peakRequestedBytes == 0 ? Double.NaN : (double) peakHeldBytes / peakRequestedBytes;
+        return peakRequestedBytes == 0 || !isCounted ? Double.NaN : (double) peakHeldBytes / peakRequestedBytes;
     }
 
     ReplayResult withTimes(double cold, double warm) {
@@ -70,6 +73,7 @@ public record ReplayResult(
                 provider,
                 device,
                 allocator,
+                isCounted,
                 events,
                 allocations,
                 frees,

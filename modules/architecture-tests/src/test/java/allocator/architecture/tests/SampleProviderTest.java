@@ -3,16 +3,12 @@ package allocator.architecture.tests;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.lang.module.ModuleDescriptor;
 import java.lang.module.ModuleFinder;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.spi.ToolProvider;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -24,7 +20,7 @@ class SampleProviderTest {
     private static final Path RUNNER_JAR = RUNNER.resolve("target/java-allocator-conformance-runner.jar");
     private static final Path SUPPORT =
             ReactorModule.ROOT.resolve("modules/provider-support/target/java-allocator-provider-support.jar");
-    private static final Path SAMPLE = ReactorModule.ROOT.resolve("modules/conformance/kit/samples/buddy");
+    private static final Path SAMPLE = SampleJar.SAMPLES.resolve("buddy");
     private static final Path RESOURCES = SAMPLE.resolve("src/main/resources");
 
     @Test
@@ -65,42 +61,18 @@ class SampleProviderTest {
         assertThat(ServiceFiles.in(RESOURCES)).isNotEmpty().isEqualTo(ServiceFiles.of(module));
     }
 
-    /** Compiles the sample's module, with its test as well, and puts the module into a jar. */
+    /** Makes the jar of the sample's module, and compiles its test. */
     private static Path build(Path folder) throws IOException {
-        final Path classes = folder.resolve("classes");
-        run("javac", "-d", classes, "-p", modulePath(), sources("src/main"));
-        run(
+        final Path jar = folder.resolve("buddy.jar");
+        SampleJar.make("buddy", true, UnaryOperator.identity(), modulePath(), folder, jar);
+        SampleJar.run(
                 "javac",
                 "-d",
                 folder.resolve("tests"),
                 "-cp",
-                classes + System.getProperty("path.separator") + classPath(),
-                sources("src/test"));
-        final Path jar = folder.resolve("buddy.jar");
-        run("jar", "--create", "--file", jar, "-C", classes, ".", "-C", RESOURCES, ".");
+                jar + System.getProperty("path.separator") + classPath(),
+                SampleJar.javaFiles(SAMPLE.resolve("src/test")));
         return jar;
-    }
-
-    private static void run(String tool, Object... arguments) {
-        final List<String> texts = new ArrayList<>();
-        for (final Object argument : arguments) {
-            if (argument instanceof List<?> several) {
-                several.forEach(one -> texts.add(one.toString()));
-            } else {
-                texts.add(argument.toString());
-            }
-        }
-        final StringWriter output = new StringWriter();
-        final int code = ToolProvider.findFirst(tool)
-                .orElseThrow()
-                .run(new PrintWriter(output), new PrintWriter(output), texts.toArray(String[]::new));
-        assertThat(code).as("%s: %s", tool, output).isZero();
-    }
-
-    private static List<Path> sources(String folder) throws IOException {
-        try (Stream<Path> files = Files.walk(SAMPLE.resolve(folder))) {
-            return files.filter(file -> file.toString().endsWith(".java")).toList();
-        }
     }
 
     private static String modulePath() {
