@@ -7,12 +7,14 @@ import org.jspecify.annotations.NullMarked;
  * <p>{@link allocator.conformance.runner.Main} is the command, and
  * {@link allocator.conformance.runner.ConformanceRunner} the same from code.
  *
+ * @uses allocator.conformance.DeviceProbeProvider the probes of their devices
  * @uses allocator.spi.EpFactory the providers that the runner can prove
  */
 @NullMarked
 @SuppressWarnings("module") // the command is built later
 module java.allocator.conformance.runner {
     requires info.picocli;
+    requires java.management;
     requires transitive java.allocator.conformance;
     requires static org.jspecify;
     requires org.junit.platform.launcher;
@@ -25,5 +27,6 @@ module java.allocator.conformance.runner {
             info.picocli,
             org.junit.platform.commons;
 
+    uses allocator.conformance.DeviceProbeProvider;
     uses allocator.spi.EpFactory;
 }

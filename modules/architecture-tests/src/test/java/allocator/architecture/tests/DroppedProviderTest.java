@@ -3,15 +3,10 @@ package allocator.architecture.tests;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,8 +18,6 @@ import org.junit.jupiter.params.provider.CsvSource;
  * starts it. One is a module; the other is a jar for the class path, of level 18, which has no statistics.
  */
 class DroppedProviderTest {
-    private static final Path DISTRIBUTION = ReactorModule.ROOT.resolve("modules/cli/target/distribution");
-
     @TempDir
     private static Path folder;
 
@@ -37,7 +30,7 @@ class DroppedProviderTest {
                 "malloc",
                 true,
                 UnaryOperator.identity(),
-                DISTRIBUTION.resolve("lib").toString(),
+                AllocatorCommand.JARS.toString(),
                 folder.resolve("malloc"),
                 dropped.resolve("malloc.jar"));
         SampleJar.make(
@@ -47,35 +40,13 @@ class DroppedProviderTest {
                         .replace("\"malloc\"", "\"old\"")
                         .replace("LEVEL = 25", "LEVEL = 18")
                         .replace("bind(\"old\"", "bind(\"malloc\""),
-                jars(),
+                AllocatorCommand.classPath(),
                 folder.resolve("old"),
                 dropped.resolve("old-1.0.jar"));
     }
 
-    /** Jar by jar: only the launcher of the compiler expands wildcards. */
-    private static String jars() throws IOException {
-        try (Stream<Path> files = Files.list(DISTRIBUTION.resolve("lib"))) {
-            return files.map(Path::toString).collect(Collectors.joining(System.getProperty("path.separator")));
-        }
-    }
-
-    /** Runs the command as the launcher does, and returns what it printed. */
     private static String allocator(String... arguments) throws IOException, InterruptedException {
-        final List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "@" + DISTRIBUTION.resolve("java.args"),
-                "--module-path",
-                DISTRIBUTION.resolve("lib").toString(),
-                "--module",
-                "java.allocator.cli/allocator.cli.Main"));
-        command.addAll(List.of(arguments));
-        command.addAll(List.of("--providers-dir", dropped.toString()));
-        final Process process =
-                new ProcessBuilder(command).redirectErrorStream(true).start();
-        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(2, TimeUnit.MINUTES)).as(output).isTrue();
-        assertThat(process.exitValue()).as(output).isZero();
-        return output;
+        return AllocatorCommand.run(0, dropped, List.of(arguments));
     }
 
     @Test

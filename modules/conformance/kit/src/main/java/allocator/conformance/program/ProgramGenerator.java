@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
-/** Generates random programs within the capcapabilities of an allocator. Most sizes are small, and many are reused. */
+/** Generates random programs within the capabilities of an allocator. Most sizes are small, and many are reused. */
 public final class ProgramGenerator {
     private static final int STREAMS = 4;
     private static final int NOTIFICATIONS = 6;
@@ -21,16 +21,22 @@ public final class ProgramGenerator {
     private int blocks;
 
     /**
-     * The capcapabilities of an allocator.
+     * The capabilities of an allocator.
      *
      * @param streams whether it allocates on streams
      * @param reserve whether its level includes reserve
      * @param shrink whether it shrinks
      * @param limit whether it has a limit
+     * @param smallestLimit the smallest limit with which it is tested
      * @param manyRegions options that make it take many small regions
      */
     public record Capabilities(
-            boolean streams, boolean reserve, boolean shrink, boolean limit, Map<String, String> manyRegions) {}
+            boolean streams,
+            boolean reserve,
+            boolean shrink,
+            boolean limit,
+            long smallestLimit,
+            Map<String, String> manyRegions) {}
 
     private ProgramGenerator(SplittableRandom random, Capabilities capabilities) {
         this.random = random;
@@ -47,7 +53,10 @@ public final class ProgramGenerator {
         final Map<String, String> options = switch (generator.random.nextInt(3)) {
             case 0 ->
                 capabilities.limit()
-                        ? Map.of(Subject.LIMIT, Long.toString(1L << generator.random.nextInt(16, 21)))
+                        ? Map.of(
+                                Subject.LIMIT,
+                                Long.toString(
+                                        Math.max(1L << generator.random.nextInt(16, 21), capabilities.smallestLimit())))
                         : Map.of();
             case 1 -> capabilities.manyRegions();
             default -> Map.of();

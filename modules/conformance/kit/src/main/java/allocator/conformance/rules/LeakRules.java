@@ -20,10 +20,14 @@ public abstract class LeakRules extends Chapter {
         }
         for (final String rule : rules) {
             final List<CleanupFindings.Finding> findings = cleanup.findings(rule);
+            final long tests = findings.stream()
+                    .map(CleanupFindings.Finding::test)
+                    .distinct()
+                    .count();
             Expect.that(
                     findings.isEmpty(),
-                    "%d of %d tests ended with something left behind; the first: %s",
-                    findings.size(),
+                    "%d of %d tests ended with something left behind or changed; the first: %s",
+                    tests,
                     cleanup.tests(),
                     findings.isEmpty() ? "" : findings.getFirst());
         }
@@ -43,6 +47,14 @@ public abstract class LeakRules extends Chapter {
     void required_K03_noQueuedWorkLosesItsMemory(Subject subject) {
         subject.requireProbe();
         requireNone(subject, "K-03");
+    }
+
+    @ConformanceTest(Scope.FACTORY)
+    void required_L04_theProcessIsLeftAsItWas(Subject subject) {
+        if (!subject.fixture().cleanup().watchesProcess()) {
+            throw Expect.skip("it needs the runner, in whose process nothing but the provider is at work");
+        }
+        requireNone(subject, "L-04");
     }
 
     @ConformanceTest(Scope.FACTORY)

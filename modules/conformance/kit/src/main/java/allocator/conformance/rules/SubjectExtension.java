@@ -56,7 +56,10 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
             discovery = fixture.discovery(settings);
             memories = fixture.memories(settings);
         } catch (Throwable failure) {
-            return Stream.of(new Run(new Subject(fixture, settings, null), PROVIDER, failure));
+            // The tests of F-03 report it, which discover for themselves.
+            final TestAbortedException skipped =
+                    new TestAbortedException("discovery failed: " + Expect.describe(failure), failure);
+            return Stream.of(new Run(new Subject(fixture, settings, null), PROVIDER, skipped));
         }
         if (memories.isEmpty()) {
             final String why = discovery.devices().isEmpty()
@@ -150,19 +153,20 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
 
         /** Cleans up; the last chapter reports the faults found after a test that passed. */
         private void close(String test, boolean passed) throws Throwable {
+            final ProviderFixture fixture = subject.fixture();
+            final String which = test + " on " + name;
+            List<CleanupFindings.Finding> findings;
             try {
-                final List<CleanupFindings.Finding> findings =
-                        Watchdog.call("close after " + test, subject.settings().timeLimit(), () -> subject.close(test));
-                if (passed) {
-                    final CleanupFindings cleanup = subject.fixture().cleanup();
-                    cleanup.testDone();
-                    findings.forEach(cleanup::add);
-                }
+                findings = Watchdog.call(
+                        "close after " + test, fixture.cleanupLimit(subject.settings()), () -> subject.close(which));
             } catch (HangError hang) {
+                fixture.cleanupHung();
                 subject.abandon();
-                if (passed) {
-                    throw hang;
-                }
+                findings = List.of(subject.hangOfClose(which, String.valueOf(hang.getMessage())));
+            }
+            if (passed) {
+                fixture.cleanup().testDone();
+                findings.forEach(fixture.cleanup()::add);
             }
         }
 

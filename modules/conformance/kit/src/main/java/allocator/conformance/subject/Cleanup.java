@@ -25,10 +25,14 @@ final class Cleanup {
     private final String test;
     private final List<Finding> findings = new ArrayList<>();
 
+    /** The rule and the name of the step that runs; read by another thread if it does not return. */
+    private volatile Finding step;
+
     Cleanup(EpFactory factory, @Nullable DeviceProbe probe, String test) {
         this.factory = factory;
         this.probe = probe;
         this.test = test;
+        step = new Finding("F-04", test, "cleanup");
         if (probe != null) {
             probe.failCall(0);
             probe.lag(false);
@@ -110,9 +114,16 @@ final class Cleanup {
         findings.add(new Finding(rule, test, fault));
     }
 
-    private void attempt(String rule, String what, Callable<@Nullable Void> step) {
+    /** Returns the finding that the present step did not return. */
+    Finding hang(String message) {
+        final Finding current = step;
+        return new Finding(current.rule(), test, current.fault() + " " + message);
+    }
+
+    private void attempt(String rule, String what, Callable<@Nullable Void> body) {
+        step = new Finding(rule, test, what);
         try {
-            step.call();
+            body.call();
         } catch (Exception | Error failure) {
             add(rule, what + " threw " + Expect.describe(failure));
         }

@@ -1,5 +1,6 @@
 package allocator.conformance.subject;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -9,13 +10,18 @@ import java.util.List;
  */
 public final class CleanupFindings {
     /**
+     * The findings that a run on this thread adds to; bound by a runner that goes on with a run or looks for itself.
+     */
+    public static final ScopedValue<CleanupFindings> CURRENT = ScopedValue.newInstance();
+
+    /**
      * A fault found during cleanup.
      *
      * @param rule the rule that is broken
-     * @param test the test that was being cleaned up
+     * @param test the test that was being cleaned up, and its memory
      * @param fault a description
      */
-    public record Finding(String rule, String test, String fault) {
+    public record Finding(String rule, String test, String fault) implements Serializable {
         @Override
         public String toString() {
             return "after " + test + ": " + fault;
@@ -23,7 +29,31 @@ public final class CleanupFindings {
     }
 
     private final List<Finding> findings = new ArrayList<>();
+    private final boolean watchesProcess;
     private int tests;
+
+    /** Creates findings without any, of a run that does not watch the process. */
+    public CleanupFindings() {
+        this(List.of(), 0, false);
+    }
+
+    /**
+     * Creates findings that go on from others.
+     *
+     * @param findings the findings so far
+     * @param tests how many tests have been counted so far
+     * @param watchesProcess whether changes of the process are recorded as findings of L-04
+     */
+    public CleanupFindings(List<Finding> findings, int tests, boolean watchesProcess) {
+        this.findings.addAll(findings);
+        this.tests = tests;
+        this.watchesProcess = watchesProcess;
+    }
+
+    /** Returns whether changes of the process are recorded as findings of L-04. */
+    public boolean watchesProcess() {
+        return watchesProcess;
+    }
 
     /** Counts a test that passed and was cleaned up. */
     public synchronized void testDone() {
@@ -38,6 +68,11 @@ public final class CleanupFindings {
     /** Returns how many tests have been counted. */
     public synchronized int tests() {
         return tests;
+    }
+
+    /** Returns all faults. */
+    public synchronized List<Finding> findings() {
+        return List.copyOf(findings);
     }
 
     /** Returns the faults that break a rule. */

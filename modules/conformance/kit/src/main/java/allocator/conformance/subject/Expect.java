@@ -2,6 +2,7 @@ package allocator.conformance.subject;
 
 import allocator.conformance.AllocatorConformance;
 import java.util.Arrays;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.function.Executable;
 import org.opentest4j.AssertionFailedError;
@@ -18,7 +19,7 @@ public final class Expect {
     @SuppressWarnings("AnnotateFormatMethod") // its annotation would be one more library
     public static void that(boolean claim, String format, @Nullable Object... arguments) {
         if (!claim) {
-            throw new AssertionFailedError(String.format(format, arguments));
+            throw new AssertionFailedError(String.format(Locale.ROOT, format, arguments));
         }
     }
 
@@ -30,7 +31,7 @@ public final class Expect {
     /** Skips the test, with the reason for a person. */
     @SuppressWarnings("AnnotateFormatMethod") // as above
     public static TestAbortedException skip(String format, @Nullable Object... arguments) {
-        throw new TestAbortedException(String.format(format, arguments));
+        throw new TestAbortedException(String.format(Locale.ROOT, format, arguments));
     }
 
     /**

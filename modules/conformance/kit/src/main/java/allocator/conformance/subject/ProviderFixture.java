@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -19,11 +20,16 @@ public final class ProviderFixture {
     /** After so many hangs, tests get a tenth of the time limit. */
     private static final int MAX_HANGS = 3;
 
+    /** The shortest time limit of a cleanup after others hung. */
+    private static final Duration SHORTEST_CLEANUP = Duration.ofMillis(100);
+
     private final Supplier<EpFactory> factories;
     private final Function<EpFactory, Optional<DeviceProbe>> probes;
     private final AtomicInteger hangs = new AtomicInteger();
-    private final CleanupFindings cleanup = new CleanupFindings();
+    private final AtomicInteger hangsOfCleanup = new AtomicInteger();
+    private final CleanupFindings cleanup = CleanupFindings.CURRENT.orElse(new CleanupFindings());
     private @Nullable DeviceDiscovery discovery;
+    private @Nullable Throwable discoveryFailure;
 
     /**
      * Creates the fixture of one run.
@@ -56,21 +62,69 @@ public final class ProviderFixture {
                 : settings.timeLimit().dividedBy(10);
     }
 
+    /** Counts a cleanup that hung. */
+    public void cleanupHung() {
+        hangsOfCleanup.incrementAndGet();
+    }
+
+    /** Returns the time limit of the next cleanup, a tenth of the one before it after each that hung. */
+    public Duration cleanupLimit(ConformanceSettings settings) {
+        Duration limit = settings.timeLimit();
+        for (int i = hangsOfCleanup.get(); i > 0 && limit.compareTo(SHORTEST_CLEANUP) > 0; i--) {
+            limit = limit.dividedBy(10);
+        }
+        return hangsOfCleanup.get() == 0 || limit.compareTo(SHORTEST_CLEANUP) > 0 ? limit : SHORTEST_CLEANUP;
+    }
+
     /** Returns the findings of all tests so far. */
     public CleanupFindings cleanup() {
         return cleanup;
     }
 
-    /** Returns what a factory of the provider discovers. Discovers once, with a time limit. */
+    /** Returns what a factory of the provider discovers, or throws what it threw. Discovers once, with a time limit. */
     public synchronized DeviceDiscovery discovery(ConformanceSettings settings) throws Throwable {
+        if (discoveryFailure != null) {
+            throw discoveryFailure;
+        }
         if (discovery == null) {
-            discovery = Watchdog.call("discovery", settings.timeLimit(), () -> {
-                try (EpFactory factory = factories.get()) {
-                    return factory.discoverDevices();
-                }
-            });
+            try {
+                discovery = discover(settings);
+            } catch (Throwable failure) {
+                discoveryFailure = failure;
+                throw failure;
+            }
         }
         return discovery;
+    }
+
+    private DeviceDiscovery discover(ConformanceSettings settings) throws Throwable {
+        final AtomicReference<EpFactory> opened = new AtomicReference<>();
+        try {
+            return Watchdog.call("discovery", settings.timeLimit(), () -> {
+                final EpFactory factory = factories.get();
+                opened.set(factory);
+                return factory.discoverDevices();
+            });
+        } finally {
+            closeQuietly(opened.get(), settings);
+        }
+    }
+
+    /** Closes a factory; each test reports one that does not close. */
+    private void closeQuietly(@Nullable EpFactory factory, ConformanceSettings settings) {
+        if (factory == null) {
+            return;
+        }
+        try {
+            Watchdog.call("close after discovery", cleanupLimit(settings), () -> {
+                factory.close();
+                return factory;
+            });
+        } catch (HangError _) {
+            cleanupHung();
+        } catch (Throwable _) {
+            // Reported by the tests of F-09.
+        }
     }
 
     /** Returns the infos of all memories on all devices. */

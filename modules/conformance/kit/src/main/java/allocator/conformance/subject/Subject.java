@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +40,9 @@ public final class Subject {
     /** The key for the size up to which an arena doubles its regions. */
     public static final String LARGEST_REGION = "arena.max_power_of_two_extend_bytes";
 
+    /** The free memory that the kit expects of each device, and of an allocator without options, in bytes. */
+    private static final long SMALLEST_DEVICE = 256L << 20;
+
     private final ProviderFixture fixture;
     private final ConformanceSettings settings;
     private final @Nullable MemoryInfo memory;
@@ -46,7 +50,9 @@ public final class Subject {
     private final List<SyncStream> streams = Collections.synchronizedList(new ArrayList<>());
     private @Nullable EpFactory factory;
     private @Nullable DeviceProbe probe;
+    private volatile @Nullable Cleanup running;
     private volatile boolean abandoned;
+    private volatile long opened;
 
     /**
      * Creates a subject, which has no factory until it is opened.
@@ -61,11 +67,12 @@ public final class Subject {
 
     /** Creates the factory and its probe. */
     public void open() {
-        final EpFactory opened = fixture.newFactory();
-        factory = opened;
-        probe = fixture.probe(opened).orElse(null);
+        opened = System.nanoTime();
+        final EpFactory made = fixture.newFactory();
+        factory = made;
+        probe = fixture.probe(made).orElse(null);
         if (memory != null) {
-            opened.discoverDevices();
+            made.discoverDevices();
         }
     }
 
@@ -80,12 +87,19 @@ public final class Subject {
             return List.of();
         }
         final Cleanup cleanup = new Cleanup(factory, probe, test);
+        running = cleanup;
         cleanup.release(references);
         cleanup.close(streams);
         if (memory != null) {
             cleanup.checkDevice(this::probedBytesHeld);
         }
         return cleanup.closeFactory();
+    }
+
+    /** Returns the finding that {@link #close} did not return, which names the step and its rule. */
+    public Finding hangOfClose(String test, String message) {
+        final Cleanup cleanup = running;
+        return cleanup == null ? new Finding("C-02", test, "cleanup " + message) : cleanup.hang(message);
     }
 
     public ProviderFixture fixture() {
@@ -99,6 +113,19 @@ public final class Subject {
     /** Returns a number of repetitions: {@code full}, or {@code few} in a quick run. */
     public int times(int full, int few) {
         return settings.quick() ? few : full;
+    }
+
+    /**
+     * Returns how many small blocks a test may have live: {@code wanted}, or fewer where the alignment is so large that
+     * they would not fit the smallest device that the kit expects.
+     */
+    public int mostLive(int wanted) {
+        return (int) Math.max(1, Math.min(wanted, SMALLEST_DEVICE / 2 / memory().byteAlignment()));
+    }
+
+    /** Returns whether a test may repeat itself further: a device may be so slow that all repetitions take too long. */
+    public boolean hasTime() {
+        return System.nanoTime() - opened < TimeUnit.NANOSECONDS.convert(settings.timeLimit()) / 3;
     }
 
     /** Returns the random numbers of a test, the same in each run with the same seed. */
@@ -134,7 +161,7 @@ public final class Subject {
 
     public DeviceProbe requireProbe() {
         if (probe == null) {
-            throw Expect.skip("needs a DeviceProbe, which shows the device beneath the provider");
+            throw Expect.skip("it needs a DeviceProbe, which shows the device beneath the provider");
         }
         return probe;
     }
@@ -163,14 +190,23 @@ public final class Subject {
         return created;
     }
 
-    /** Returns an allocator with a limit of so many bytes, rounded up as the provider does. */
+    /**
+     * Returns an allocator with a limit of so many bytes, rounded up as the provider does; more where the alignment is
+     * large, so that a sixteenth of the limit is a multiple of it.
+     */
     public Allocator limited(long byteSize) {
         requireKey(LIMIT);
-        final Allocator allocator = allocator(Map.of(LIMIT, Long.toString(byteSize)));
+        final long limit = Math.max(byteSize, smallestLimit());
+        final Allocator allocator = allocator(Map.of(LIMIT, Long.toString(limit)));
         if (allocator.effectiveOptions().value(LIMIT) == null) {
             throw Expect.skip("%s does not apply to this memory", LIMIT);
         }
         return allocator;
+    }
+
+    /** Returns the smallest limit with which the kit tests the memory: sixteen blocks of its alignment. */
+    public long smallestLimit() {
+        return 16 * memory().byteAlignment();
     }
 
     /** Returns the effective limit of an allocator, which may be larger than the requested one. */

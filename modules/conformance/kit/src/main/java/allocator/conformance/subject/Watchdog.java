@@ -42,6 +42,7 @@ public final class Watchdog {
     public static <T> T call(String what, Duration limit, Callable<T> body) throws Throwable {
         final FutureTask<T> task = new FutureTask<>(body);
         final Thread thread = Thread.ofPlatform().daemon().name(what).unstarted(task);
+        final boolean isCallerWatched = WATCHED.contains(Thread.currentThread());
         watch(thread);
         thread.start();
         try {
@@ -51,9 +52,14 @@ public final class Watchdog {
         } catch (TimeoutException _) {
             final HangError hang =
                     new HangError("did not return within " + seconds(limit) + " s; thread dump:\n" + dump());
+            // The caller goes on, and may be watched itself.
+            WATCHED.removeIf(Watchdog::isCaller);
             WATCHED.forEach(Thread::interrupt);
             thread.join(GRACE);
             WATCHED.clear();
+            if (isCallerWatched) {
+                watch(Thread.currentThread());
+            }
             throw hang;
         } finally {
             WATCHED.remove(thread);
@@ -68,6 +74,10 @@ public final class Watchdog {
     /** Reverses {@link #watch}. */
     static void unwatch(Thread thread) {
         WATCHED.remove(thread);
+    }
+
+    private static boolean isCaller(Thread thread) {
+        return thread.equals(Thread.currentThread());
     }
 
     private static String seconds(Duration limit) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class ProgramGeneratorTest {
     @Test
     void theSameSeedGeneratesTheSameProgram() {
-        final Capabilities all = new Capabilities(true, true, true, true, Map.of());
+        final Capabilities all = new Capabilities(true, true, true, true, 4096, Map.of());
         assertThat(ProgramGenerator.generate("m", 7, 80, all)).isEqualTo(ProgramGenerator.generate("m", 7, 80, all));
         assertThat(ProgramGenerator.generate("m", 7, 80, all)).isNotEqualTo(ProgramGenerator.generate("m", 8, 80, all));
     }

@@ -14,7 +14,7 @@ class ProgramTest {
     void aProgramReadsAsItIsWritten() {
         for (int seed = 0; seed < 50; seed++) {
             final Program program = ProgramGenerator.generate(
-                    "Simple (gpu:0)", seed, 80, new Capabilities(true, true, true, true, Map.of()));
+                    "Simple (gpu:0)", seed, 80, new Capabilities(true, true, true, true, 4096, Map.of()));
             assertThat(Program.parse(program.toString().lines().toList())).isEqualTo(program);
         }
     }

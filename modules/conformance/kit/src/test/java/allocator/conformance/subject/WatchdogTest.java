@@ -22,4 +22,21 @@ class WatchdogTest {
                 .isInstanceOf(HangError.class)
                 .hasMessageStartingWith("did not return within 0.05 s");
     }
+
+    @Test
+    void aHangWithinACallDoesNotInterruptTheCaller() throws Throwable {
+        final boolean interrupted = Watchdog.call("a caller", Duration.ofSeconds(60), () -> {
+            try {
+                return Watchdog.call("a call", Duration.ofMillis(50), () -> {
+                    Thread.sleep(60_000);
+                    return true;
+                });
+            } catch (HangError _) {
+                return Thread.interrupted();
+            } catch (Throwable e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        assertThat(interrupted).isFalse();
+    }
 }

@@ -4,6 +4,8 @@ import allocator.conformance.ConformanceSettings;
 import allocator.conformance.program.Program;
 import allocator.conformance.program.ProgramSearch;
 import allocator.conformance.program.RuleViolation;
+import allocator.conformance.runner.ConformanceReport.Status;
+import allocator.conformance.runner.ConformanceReport.TestResult;
 import allocator.conformance.runner.output.PlainWriter;
 import allocator.conformance.runner.output.WholeFile;
 import allocator.conformance.subject.Expect;
@@ -37,9 +39,15 @@ import picocli.CommandLine.Option;
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
         header = "Proves that a provider keeps the rules of the contract.",
-        footer = {"", "Exit codes: 0 no rule is broken, 1 a rule is broken, 2 wrong usage."})
+        footer = {
+            "",
+            "The provider runs in a process of its own: a crash or a hang costs one rule.",
+            "",
+            "Exit codes: 0 conforms, 1 breaks a rule, 2 wrong usage, 3 not tested, as",
+            "without a device."
+        })
 public final class ConformanceCommand implements Callable<Integer> {
-    /** The exit code of a run that broke no rule. */
+    /** The exit code of a run in which the provider conforms, and of a program that broke no rule. */
     public static final int PASSED = 0;
 
     /** The exit code of a run that broke a rule. */
@@ -47,6 +55,14 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     /** The exit code of wrong usage. */
     public static final int USAGE = 2;
+
+    /** The exit code of a run that tested nothing, as without a device. */
+    public static final int NOT_TESTED = 3;
+
+    private static final Duration WRITE_EVERY = Duration.ofSeconds(1);
+
+    /** About two years. */
+    private static final long MOST_MINUTES = 1_000_000;
 
     private final PrintWriter out;
     private final PrintWriter err;
@@ -77,6 +93,24 @@ public final class ConformanceCommand implements Callable<Integer> {
 
     @Option(names = "--quick", description = "A few seconds instead of a minute.")
     private boolean quick;
+
+    @Option(
+            names = "--minutes",
+            paramLabel = "N",
+            converter = AsciiLong.class,
+            description = "Go on with random tests and new seeds until N minutes have passed.")
+    private long minutes;
+
+    @Option(
+            names = "--probe",
+            description = "Use the probe of the device that lies beside the provider, a service"
+                    + " allocator.conformance.DeviceProbeProvider.")
+    private boolean probe;
+
+    @Option(
+            names = "--in-process",
+            description = "Run the provider in this process, as for a debugger. It can then end or block the command.")
+    private boolean inProcess;
 
     @Option(
             names = "--timeout",
@@ -143,17 +177,16 @@ public final class ConformanceCommand implements Callable<Integer> {
     public Integer call() {
         return withErrors(() -> {
             final ConformanceSettings settings = new ConformanceSettings(seed, quick, Duration.ofSeconds(timeout));
-            final LoadedProvider chosen = choose(load());
-            return replay == null ? prove(chosen, settings) : replay(chosen, settings, replay);
+            return replay == null
+                    ? prove(settings)
+                    : replay(new Providers(choice(), this::warn).chosen(), settings, replay);
         });
     }
 
     /** Lists the providers found; returns the exit code. */
     int list() {
         return withErrors(() -> {
-            final List<LoadedProvider> found = new ArrayList<>(loadDirectories());
-            found.addAll(LoadedProvider.ofApplication(this::warn));
-            found.forEach(one -> out.println(PlainWriter.oneLine(one.name())));
+            new Providers(choice(), this::warn).all().forEach(one -> out.println(PlainWriter.oneLine(one.name())));
             return PASSED;
         });
     }
@@ -194,6 +227,12 @@ public final class ConformanceCommand implements Callable<Integer> {
         if (isEmpty(replay)) {
             throw new IllegalArgumentException("--replay: the name is empty");
         }
+        if (minutes < 0 || minutes > MOST_MINUTES) {
+            throw new IllegalArgumentException("--minutes is " + minutes + ", it must be from 0 to " + MOST_MINUTES);
+        }
+        if (inProcess && minutes > 0) {
+            throw new IllegalArgumentException("--minutes needs a process for the provider: leave out --in-process");
+        }
         if (provider != null && provider.isEmpty()) {
             throw new IllegalArgumentException("--provider: the name is empty");
         }
@@ -203,20 +242,8 @@ public final class ConformanceCommand implements Callable<Integer> {
         return path != null && path.toString().isEmpty();
     }
 
-    private List<LoadedProvider> load() {
-        final List<LoadedProvider> found = new ArrayList<>(loadDirectories());
-        // A directory without the name of a provider means the provider in that directory.
-        if (directories.isEmpty() || provider != null) {
-            found.addAll(LoadedProvider.ofApplication(this::warn));
-        }
-        return found;
-    }
-
-    private List<LoadedProvider> loadDirectories() {
-        return directories.stream()
-                .map(directory -> LoadedProvider.in(directory, this::warn))
-                .flatMap(List::stream)
-                .toList();
+    private Providers.Choice choice() {
+        return Providers.Choice.of(provider, directories);
     }
 
     private void warn(String problem) {
@@ -227,42 +254,84 @@ public final class ConformanceCommand implements Callable<Integer> {
         return text.strip().replaceAll("\\s*\\R\\s*", "; ");
     }
 
-    private LoadedProvider choose(List<LoadedProvider> found) {
-        if (found.isEmpty()) {
-            throw new IllegalArgumentException("no provider found "
-                    + (directories.isEmpty() ? "on the module path or the class path" : "in " + directories));
-        }
-        final List<LoadedProvider> chosen = found.stream()
-                .filter(one -> provider == null || one.name().equals(provider))
-                .toList();
-        if (chosen.size() != 1) {
-            final String reason;
-            if (provider == null) {
-                reason = "there are several providers; choose one with --provider";
-            } else {
-                reason = (chosen.isEmpty() ? "no provider is named " : "several are named ") + provider;
-            }
-            final List<String> names = found.stream().map(LoadedProvider::name).toList();
-            throw new IllegalArgumentException(reason + "; found: " + String.join(", ", names));
-        }
-        return chosen.getFirst();
-    }
-
-    private int prove(LoadedProvider chosen, ConformanceSettings settings) {
+    private int prove(ConformanceSettings settings) throws IOException {
         if (report != null) {
             // Now rather than after a run of a minute.
             requireDirectory(report);
         }
-        final ConformanceRunner runner = new ConformanceRunner(chosen.factories(), settings, rules);
-        out.println("Proving " + PlainWriter.oneLine(chosen.name()) + " with seed " + settings.seed()
-                + (settings.quick() ? ", quickly" : "") + "; . passed, F failed, s skipped, a advice");
-        final ConformanceReport result = runner.run(new ProgressLine(out));
+        final Duration search = Duration.ofMinutes(minutes);
+        final Proof proof = new Proof(settings);
+        final ConformanceReport result;
+        if (inProcess) {
+            final LoadedProvider chosen = new Providers(choice(), this::warn).chosen();
+            proof.begins(chosen.name());
+            result = new ConformanceRunner(chosen.factories(), settings, rules)
+                    .run(
+                            new ProviderRun.Provider(
+                                    chosen.factories(), probe ? Providers.probes(chosen) : _ -> Optional.empty()),
+                            proof.line::add);
+        } else {
+            result = isolated(Request.of(choice(), probe, rules, settings), search, proof);
+        }
         new ReportSummary(out).print(result);
         if (report != null) {
             write(result, report);
             out.println("Report: " + report.resolve(ReportFiles.HTML));
         }
-        return result.passed() ? PASSED : FAILED;
+        return result.verdict().exitCode();
+    }
+
+    private static ConformanceReport isolated(Request request, Duration search, Proof proof) throws IOException {
+        try {
+            return new IsolatedRun(request, search, proof).run();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("the run was interrupted", e);
+        }
+    }
+
+    /** Prints what happens in a run as it happens, and lets the report grow with it. */
+    private final class Proof implements IsolatedRun.Listener {
+        private final ConformanceSettings settings;
+        private final ProgressLine line = new ProgressLine(out);
+        private long nextWrite = System.nanoTime();
+
+        Proof(ConformanceSettings settings) {
+            this.settings = settings;
+        }
+
+        @Override
+        public void problem(String text) {
+            warn(text);
+        }
+
+        @Override
+        public void begins(ConformanceReport.Subject subject) {
+            begins(subject.provider());
+        }
+
+        void begins(String name) {
+            out.println("Proving " + PlainWriter.oneLine(name) + " with seed " + settings.seed()
+                    + (settings.quick() ? ", quickly" : "") + "; . passed, F failed, s skipped, a advice");
+            out.flush();
+        }
+
+        @Override
+        public void finished(TestResult result, ConformanceReport reportSoFar) {
+            line.add(result);
+            final boolean isDue = result.status() == Status.FAILED || System.nanoTime() - nextWrite >= 0;
+            if (report != null && isDue) {
+                write(reportSoFar, report);
+                nextWrite = System.nanoTime() + WRITE_EVERY.toNanos();
+            }
+        }
+
+        @Override
+        public void searches(long seed) {
+            line.endLine();
+            out.println("Random tests with seed " + seed);
+            out.flush();
+        }
     }
 
     private static void write(ConformanceReport result, Path directory) {

@@ -5,13 +5,16 @@ import allocator.conformance.contract.Contract;
 import allocator.conformance.contract.TestName;
 import allocator.conformance.contract.UntestedRules;
 import allocator.conformance.subject.Subject;
+import java.io.Serializable;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * The result of running the suites on a provider.
@@ -21,6 +24,7 @@ import java.util.TreeMap;
  * @param filter the patterns of the selected rules, such as {@code *} or {@code T-*}
  * @param started when the run started
  * @param took how long it took
+ * @param isFinished whether the run is over; a report grows while it runs
  * @param rules the results of the selected rules, in the order of the contract
  */
 public record ConformanceReport(
@@ -29,6 +33,7 @@ public record ConformanceReport(
         String filter,
         Instant started,
         Duration took,
+        boolean isFinished,
         List<RuleResult> rules) {
 
     /**
@@ -49,7 +54,53 @@ public record ConformanceReport(
             List<String> devices,
             List<String> notes,
             String jdk,
-            String system) {}
+            String system)
+            implements Serializable {}
+
+    /** What a report comes to. */
+    public enum Verdict {
+        /** Rules were proved on a memory, and none is broken. */
+        CONFORMS("conforms", 0),
+        /** A rule is broken. */
+        BREAKS("breaks", 1),
+        /**
+         * Nothing was proved: there is no device, the provider has none of what was to be proved, or the run is not
+         * over.
+         */
+        NOT_TESTED("not tested", 3);
+
+        private final String text;
+        private final int exitCode;
+
+        Verdict(String text, int exitCode) {
+            this.text = text;
+            this.exitCode = exitCode;
+        }
+
+        /**
+         * Returns the exit code of the command.
+         *
+         * @return 0, 1 or 3
+         */
+        public int exitCode() {
+            return exitCode;
+        }
+
+        /** Returns the verdict in words. */
+        @Override
+        public String toString() {
+            return text;
+        }
+    }
+
+    /**
+     * Rules that were not proved, for one reason.
+     *
+     * @param because the reason
+     * @param rules the rules of which nothing was proved
+     * @param inPart the rules of which something else was proved
+     */
+    public record NotProved(String because, List<String> rules, List<String> inPart) {}
 
     /** The outcome of a rule or a test. */
     public enum Status {
@@ -88,7 +139,8 @@ public record ConformanceReport(
      * @param program the shortest program that shows the failure, for {@code --replay}; empty if there is none
      * @param took how long it took
      */
-    public record TestResult(String name, String memory, Status status, String message, String program, Duration took) {
+    public record TestResult(String name, String memory, Status status, String message, String program, Duration took)
+            implements Serializable {
         /**
          * Returns the first line of the message.
          *
@@ -109,7 +161,44 @@ public record ConformanceReport(
     }
 
     /**
-     * Returns whether the provider conforms.
+     * Returns what the report comes to.
+     *
+     * @return the verdict; of a run that is not over, {@code BREAKS} or {@code NOT_TESTED}
+     */
+    public Verdict verdict() {
+        if (!passed()) {
+            return Verdict.BREAKS;
+        }
+        final boolean isProved = !subject.devices().isEmpty()
+                && tests().stream().anyMatch(test -> test.status() == Status.PASSED || test.status() == Status.ADVICE);
+        return isFinished && isProved ? Verdict.CONFORMS : Verdict.NOT_TESTED;
+    }
+
+    /**
+     * Returns what was not proved, and why.
+     *
+     * @return an element for each reason, in the order of the rules
+     */
+    public List<NotProved> notProved() {
+        final Map<String, NotProved> byReason = new LinkedHashMap<>();
+        for (final RuleResult rule : rules) {
+            final boolean isWhole = rule.status() == Status.SKIPPED || rule.status() == Status.UNTESTED;
+            final Stream<String> reasons = rule.tests().isEmpty()
+                    ? Stream.of(rule.status() == Status.UNTESTED ? "it " + rule.reason() : rule.reason())
+                    : rule.tests().stream()
+                            .filter(test -> test.status() == Status.SKIPPED)
+                            .map(TestResult::summary);
+            reasons.distinct().forEach(reason -> {
+                final NotProved entry = byReason.computeIfAbsent(
+                        reason, _ -> new NotProved(reason, new ArrayList<>(), new ArrayList<>()));
+                (isWhole ? entry.rules() : entry.inPart()).add(rule.id());
+            });
+        }
+        return List.copyOf(byReason.values());
+    }
+
+    /**
+     * Returns whether no rule is broken; that may be because nothing was tested, see {@link #verdict}.
      *
      * @return {@code true} if no rule is broken
      */
@@ -136,8 +225,12 @@ public record ConformanceReport(
         return rules.stream().flatMap(rule -> rule.tests().stream()).toList();
     }
 
-    /** Groups results by the rules of the contract. */
-    static List<RuleResult> byRule(List<TestResult> tests, RuleFilter filter) {
+    /**
+     * Groups results by the rules of the contract.
+     *
+     * @param notRun why a rule that has tests has no result
+     */
+    static List<RuleResult> byRule(List<TestResult> tests, RuleFilter filter, String notRun) {
         final Map<String, List<TestResult>> byRule = new TreeMap<>();
         for (final TestResult test : tests) {
             final String rule = TestName.of(test.name()).map(TestName::rule).orElse("");
@@ -146,15 +239,21 @@ public record ConformanceReport(
         return Contract.chapters().stream()
                 .flatMap(chapter -> chapter.rules().stream()
                         .filter(rule -> filter.accepts(rule.id()))
-                        .map(rule ->
-                                result(chapter.title(), rule, List.copyOf(byRule.getOrDefault(rule.id(), List.of())))))
+                        .map(rule -> result(
+                                chapter.title(), rule, List.copyOf(byRule.getOrDefault(rule.id(), List.of())), notRun)))
                 .toList();
     }
 
-    private static RuleResult result(String chapter, Contract.Rule rule, List<TestResult> tests) {
+    private static RuleResult result(String chapter, Contract.Rule rule, List<TestResult> tests, String notRun) {
         if (tests.isEmpty()) {
+            final String untested = UntestedRules.reasons().get(rule.id());
             return new RuleResult(
-                    rule.id(), chapter, rule.text(), Status.UNTESTED, UntestedRules.reason(rule.id()), tests);
+                    rule.id(),
+                    chapter,
+                    rule.text(),
+                    untested == null ? Status.SKIPPED : Status.UNTESTED,
+                    untested == null ? notRun : untested,
+                    tests);
         }
         // From the status that counts most to the one that counts least: a rule is skipped only if all of its tests
         // are.

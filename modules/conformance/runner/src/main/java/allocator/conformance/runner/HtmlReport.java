@@ -29,6 +29,7 @@ final class HtmlReport {
         head();
         counts();
         failures();
+        notProved();
         map();
         facts();
         report.rules().stream().map(RuleResult::chapter).distinct().forEach(this::chapter);
@@ -52,15 +53,40 @@ final class HtmlReport {
                 .append(", by ")
                 .append(text(subject.vendor()))
                 .append("</p></div>");
-        final boolean passed = report.passed();
+        final boolean passed = report.verdict() == ConformanceReport.Verdict.CONFORMS;
         page.append("<div class=\"verdict ")
                 .append(passed ? "passed" : "failed")
                 .append("\"><svg viewBox=\"0 0 20 20\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"2.4\""
                         + " stroke-linecap=\"round\" stroke-linejoin=\"round\" aria-hidden=\"true\"><path d=\"")
                 .append(passed ? TICK : CROSS)
                 .append("\"/></svg>")
-                .append(passed ? "Conforms" : "Does not conform")
+                .append(verdict())
                 .append("</div></header>\n");
+    }
+
+    private String verdict() {
+        return switch (report.verdict()) {
+            case CONFORMS -> "Conforms";
+            case BREAKS -> report.isFinished() ? "Breaks the contract" : "Breaks the contract, not finished";
+            case NOT_TESTED -> report.isFinished() ? "Not tested" : "Not finished";
+        };
+    }
+
+    /** What was not proved, and why. */
+    private void notProved() {
+        if (report.notProved().isEmpty()) {
+            return;
+        }
+        page.append("<section class=\"card\"><h2>Not proved</h2>\n");
+        for (final ConformanceReport.NotProved entry : report.notProved()) {
+            page.append("<p class=\"where\">")
+                    .append(text(String.join(", ", entry.rules())))
+                    .append(text(entry.inPart().isEmpty() ? "" : " in part " + String.join(", ", entry.inPart())))
+                    .append("</p><p class=\"what\">because ")
+                    .append(text(entry.because()))
+                    .append("</p>\n");
+        }
+        page.append("</section>\n");
     }
 
     private void counts() {

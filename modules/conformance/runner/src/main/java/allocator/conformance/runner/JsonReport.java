@@ -15,7 +15,9 @@ final class JsonReport {
 
     JsonReport(ConformanceReport report) {
         open('{');
-        field("conforms", report.passed());
+        field("conforms", report.verdict() == ConformanceReport.Verdict.CONFORMS);
+        field("verdict", report.verdict().toString());
+        field("finished", report.isFinished());
         field("provider", report.subject().provider());
         field("vendor", report.subject().vendor());
         field("version", report.subject().version());
@@ -36,6 +38,10 @@ final class JsonReport {
         open('{');
         counts.forEach(this::field);
         close('}');
+        name("not_proved");
+        open('[');
+        report.notProved().forEach(this::notProved);
+        close(']');
         name("rules");
         open('[');
         report.rules().forEach(this::rule);
@@ -46,6 +52,14 @@ final class JsonReport {
 
     private static String name(Status status) {
         return status.name().toLowerCase(Locale.ROOT);
+    }
+
+    private void notProved(ConformanceReport.NotProved entry) {
+        open('{');
+        field("because", entry.because());
+        field("rules", entry.rules());
+        field("in_part", entry.inPart());
+        close('}');
     }
 
     private void rule(RuleResult rule) {

@@ -1,6 +1,8 @@
 package allocator.conformance.runner;
 
+import allocator.conformance.DeviceProbeProvider;
 import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.HangError;
 import allocator.conformance.subject.Watchdog;
 import allocator.spi.EpFactory;
 import java.lang.module.Configuration;
@@ -13,7 +15,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -25,10 +29,14 @@ import java.util.stream.Collectors;
  *
  * @param name the name of its factory
  * @param factories makes a new factory on each call
+ * @param probes loads the services beside it that know the devices beneath factories
  */
-record LoadedProvider(String name, Supplier<EpFactory> factories) {
+record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<DeviceProbeProvider>> probes) {
     /** The time limit for reading a name; that touches no device (F-01). */
     private static final Duration NAME_LIMIT = Duration.ofSeconds(20);
+
+    /** How long a factory may take to close that was only asked for its name. */
+    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
 
     /** A service loader that fails this often in a row is assumed not to advance. */
     private static final int MAX_FAILURES_IN_A_ROW = 64;
@@ -39,7 +47,10 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
      * @param problems receives a line for each provider that cannot be loaded; the others are not affected
      */
     static List<LoadedProvider> ofApplication(Consumer<String> problems) {
-        return from(ServiceLoader.load(EpFactory.class), problems);
+        return from(
+                ServiceLoader.load(EpFactory.class),
+                problems,
+                () -> list(ServiceLoader.load(DeviceProbeProvider.class)));
     }
 
     /**
@@ -72,7 +83,12 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
             controller.layer().modules().forEach(module -> enableNativeAccess(controller, module));
             final Set<String> ofApplication =
                     ofApplication(_ -> {}).stream().map(LoadedProvider::name).collect(Collectors.toSet());
-            return from(ServiceLoader.load(controller.layer(), EpFactory.class), problems).stream()
+            final ModuleLayer layer = controller.layer();
+            return from(
+                            ServiceLoader.load(layer, EpFactory.class),
+                            problems,
+                            () -> list(ServiceLoader.load(layer, DeviceProbeProvider.class)))
+                    .stream()
                     .filter(provider -> !ofApplication.contains(provider.name()))
                     .toList();
         } catch (FindException | ResolutionException | LayerInstantiationException e) {
@@ -88,7 +104,16 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
         }
     }
 
-    private static List<LoadedProvider> from(ServiceLoader<EpFactory> loader, Consumer<String> problems) {
+    private static List<DeviceProbeProvider> list(ServiceLoader<DeviceProbeProvider> loader) {
+        try {
+            return loader.stream().map(ServiceLoader.Provider::get).toList();
+        } catch (ServiceConfigurationError e) {
+            throw new IllegalArgumentException("--probe: a probe cannot be loaded: " + describe(e), e);
+        }
+    }
+
+    private static List<LoadedProvider> from(
+            ServiceLoader<EpFactory> loader, Consumer<String> problems, Supplier<List<DeviceProbeProvider>> probes) {
         final List<LoadedProvider> providers = new ArrayList<>();
         final Iterator<ServiceLoader.Provider<EpFactory>> found =
                 loader.stream().iterator();
@@ -100,7 +125,7 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
                 }
                 final ServiceLoader.Provider<EpFactory> provider = found.next();
                 failuresInARow = 0;
-                named(provider, problems).ifPresent(providers::add);
+                named(provider, problems, probes).ifPresent(providers::add);
             } catch (Throwable e) {
                 failuresInARow++;
                 problems.accept("a provider cannot be loaded: " + describe(e));
@@ -110,27 +135,31 @@ record LoadedProvider(String name, Supplier<EpFactory> factories) {
     }
 
     private static Optional<LoadedProvider> named(
-            ServiceLoader.Provider<EpFactory> provider, Consumer<String> problems) {
+            ServiceLoader.Provider<EpFactory> provider,
+            Consumer<String> problems,
+            Supplier<List<DeviceProbeProvider>> probes) {
         try {
-            final String name = Watchdog.call("name", NAME_LIMIT, () -> {
+            final Map.Entry<String, EpFactory> named = Watchdog.call("name", NAME_LIMIT, () -> {
                 final EpFactory factory = provider.get();
-                try {
-                    return factory.name();
-                } finally {
-                    close(factory, problems);
-                }
+                return Map.entry(factory.name(), factory);
             });
-            return Optional.of(new LoadedProvider(name, provider));
+            close(named.getValue(), problems);
+            return Optional.of(new LoadedProvider(named.getKey(), provider, probes));
         } catch (Throwable e) {
             problems.accept("the name of provider " + provider.type().getName() + " cannot be read: " + describe(e));
             return Optional.empty();
         }
     }
 
-    /** Closes a factory of which only the name was read. */
+    /** Closes a factory of which only the name was read. The suites report one that does not return. */
     private static void close(EpFactory factory, Consumer<String> problems) {
         try {
-            factory.close();
+            Watchdog.call("close", CLOSE_LIMIT, () -> {
+                factory.close();
+                return factory;
+            });
+        } catch (HangError _) {
+            // Its thread is abandoned.
         } catch (Throwable e) {
             problems.accept("provider " + factory.getClass().getName() + " threw from close: " + describe(e));
         }

@@ -19,7 +19,7 @@ import picocli.CommandLine.PicocliException;
  *     -m java.allocator.conformance.runner/allocator.conformance.runner.Main --provider NAME --report DIR
  * </pre>
  *
- * <p>The exit code is 0 if no rule is broken, 1 if one is, and 2 on wrong usage.
+ * <p>The exit code is 0 if the provider conforms, 1 if it breaks a rule, 2 on wrong usage, and 3 if nothing was tested.
  */
 @Command(name = "allocator.conformance.runner.Main")
 public final class Main implements Callable<Integer> {

@@ -1,12 +1,16 @@
 package allocator.conformance.runner;
 
+import allocator.conformance.contract.Contract;
 import allocator.conformance.contract.TestName;
+import allocator.conformance.runner.ConformanceReport.Status;
 import allocator.conformance.runner.ConformanceReport.TestResult;
 import java.io.PrintWriter;
-import java.util.function.Consumer;
 
-/** Prints the progress of a run: one character for each test, and the letter of a chapter before its first test. */
-final class ProgressLine implements Consumer<TestResult> {
+/**
+ * Prints the progress of a run: one character for each test, the letter of a chapter before its first test, and each
+ * failure as soon as it is known.
+ */
+final class ProgressLine {
     private static final int WIDTH = 96;
 
     private final PrintWriter out;
@@ -17,8 +21,8 @@ final class ProgressLine implements Consumer<TestResult> {
         this.out = out;
     }
 
-    @Override
-    public void accept(TestResult test) {
+    /** Prints a result. */
+    void add(TestResult test) {
         final String next = TestName.of(test.name()).orElseThrow().rule().substring(0, 1);
         if (!next.equals(chapter)) {
             print((chapter.isEmpty() ? "" : " ") + next);
@@ -31,7 +35,19 @@ final class ProgressLine implements Consumer<TestResult> {
                     case ADVICE -> "a";
                     default -> "s";
                 });
+        if (test.status() == Status.FAILED) {
+            printFailure(test);
+        }
         out.flush();
+    }
+
+    /** Ends the line, so that something else can be printed. */
+    void endLine() {
+        if (column > 0) {
+            out.println();
+        }
+        column = 0;
+        chapter = "";
     }
 
     private void print(String text) {
@@ -42,5 +58,17 @@ final class ProgressLine implements Consumer<TestResult> {
         final String shown = column == 0 ? text.strip() : text;
         out.print(shown);
         column += shown.length();
+    }
+
+    private void printFailure(TestResult test) {
+        endLine();
+        final String id = TestName.of(test.name()).orElseThrow().rule();
+        out.println();
+        Contract.rules().stream()
+                .filter(rule -> rule.id().equals(id))
+                .forEach(rule -> out.println(id + " " + rule.text()));
+        out.println("  " + test.name());
+        test.message().lines().forEach(text -> out.println("    " + text));
+        out.println();
     }
 }

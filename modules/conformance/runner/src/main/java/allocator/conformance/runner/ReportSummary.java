@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
 
-/** Prints the summary of a report: a line for each chapter, the failures, and the verdict. */
+/** Prints the summary of a report: a line for each chapter, what was not proved, and the verdict. */
 record ReportSummary(PrintWriter out) {
     void print(ConformanceReport report) {
         out.println();
@@ -29,14 +29,20 @@ record ReportSummary(PrintWriter out) {
                         count(rules, Status.UNTESTED));
             }
         }
-        report.rules().stream().filter(rule -> rule.status() == Status.FAILED).forEach(this::printFailure);
+        printNotProved(report);
+        final String broken = String.join(
+                ", ",
+                report.rules().stream()
+                        .filter(rule -> rule.status() == Status.FAILED)
+                        .map(RuleResult::id)
+                        .toList());
         out.println();
         out.printf(
                 Locale.ROOT,
                 "%s %s: %s; %d rules passed, %d failed, %d skipped, %d untested; %d tests in %.1f s%n",
                 PlainWriter.oneLine(report.subject().provider()),
                 PlainWriter.oneLine(report.subject().version()),
-                report.passed() ? "CONFORMS" : "DOES NOT CONFORM",
+                (report.verdict().toString().toUpperCase(Locale.ROOT) + " " + broken).strip(),
                 report.count(Status.PASSED) + report.count(Status.ADVICE),
                 report.count(Status.FAILED),
                 report.count(Status.SKIPPED),
@@ -49,12 +55,18 @@ record ReportSummary(PrintWriter out) {
         return rules.stream().filter(rule -> rule.status() == status).count();
     }
 
-    private void printFailure(RuleResult rule) {
+    /** Prints what was not proved, a line for each reason. */
+    private void printNotProved(ConformanceReport report) {
+        if (report.notProved().isEmpty()) {
+            return;
+        }
         out.println();
-        out.println(rule.id() + " " + rule.text());
-        rule.tests().stream().filter(test -> test.status() == Status.FAILED).forEach(test -> {
-            out.println("  " + test.name());
-            test.message().lines().forEach(text -> out.println("    " + text));
-        });
+        out.println("Not proved, because");
+        for (final ConformanceReport.NotProved entry : report.notProved()) {
+            final String whole = String.join(", ", entry.rules());
+            final String inPart = entry.inPart().isEmpty() ? "" : "in part " + String.join(", ", entry.inPart());
+            out.println("  " + PlainWriter.oneLine(entry.because()) + ": " + whole
+                    + (whole.isEmpty() || inPart.isEmpty() ? "" : "; ") + inPart);
+        }
     }
 }

@@ -27,9 +27,11 @@ class ConformanceReportTest {
         ReportFiles.write(report, folder);
         assertThat(folder.resolve(ReportFiles.HTML))
                 .content()
-                .contains("Does not conform", "T-03", "while work of the first stream may still use them")
+                .contains("Breaks the contract", "T-03", "while work of the first stream may still use them")
                 .doesNotContain("<script", "http://", "https://");
-        assertThat(folder.resolve(ReportFiles.JSON)).content().contains("\"conforms\": false", "\"seed\": 1");
+        assertThat(folder.resolve(ReportFiles.JSON))
+                .content()
+                .contains("\"conforms\": false", "\"verdict\": \"breaks\"", "\"seed\": 1");
         final String xml = new XmlReport(report).toString();
         assertThat(DocumentBuilderFactory.newInstance()
                         .newDocumentBuilder()

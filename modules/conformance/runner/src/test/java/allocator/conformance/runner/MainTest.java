@@ -116,7 +116,7 @@ class MainTest {
     class Output {
         @Test
         void helpListsTheOptions() {
-            assertThat(out("--help")).contains("--replay=FILE", "--list", "Exit codes: 0 no rule is broken");
+            assertThat(out("--help")).contains("--replay=FILE", "--list", "--minutes=N", "Exit codes: 0 conforms");
         }
 
         @Test

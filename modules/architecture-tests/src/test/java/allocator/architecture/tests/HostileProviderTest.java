@@ -1,0 +1,160 @@
+package allocator.architecture.tests;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Providers that end the process, block it or change it cost the rule at work and nothing else. Each is the sample
+ * {@code malloc} with a plant: code that runs when a block of 4096 bytes is freed, as one test of A-06 does.
+ */
+class HostileProviderTest {
+    private static final String FREED = "            counters.freed(byteSize, byteSize);";
+    private static final String PLANT = "            if (byteSize == 4096) { %s }%n" + FREED;
+
+    @TempDir
+    private Path folder;
+
+    private Path dropped(UnaryOperator<String> edit) throws IOException {
+        final Path dropped = Files.createDirectory(folder.resolve("dropped"));
+        SampleJar.make("malloc", true, edit, AllocatorCommand.JARS.toString(), folder, dropped.resolve("malloc.jar"));
+        return dropped;
+    }
+
+    private String prove(int exitCode, UnaryOperator<String> edit, String... arguments) throws Exception {
+        final List<String> all = new ArrayList<>(List.of("conformance", "--quick"));
+        all.addAll(List.of(arguments));
+        return AllocatorCommand.run(exitCode, dropped(edit), all);
+    }
+
+    private static UnaryOperator<String> replacing(String old, String text) {
+        return source -> source.replace(old, text);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "System.exit(0);                                             | System.exit was called",
+                "Runtime.getRuntime().halt(0);                               | the process ended with exit code 0",
+                "MemorySegment.ofAddress(8).reinterpret(1).fill((byte) 1);   | SIGSEGV",
+                "while (!isClosed) { Thread.onSpinWait(); }                  | did not return within 2 s; thread dump:",
+                "java.util.List<byte[]> l = new java.util.ArrayList<>(); while (true) { l.add(new byte[65536]); }"
+                        + " | OutOfMemoryError",
+                "for (int i = 0; i < 70; i++) { System.out.println(\"x\".repeat(1 << 20)); }"
+                        + " | more than 64 MiB were printed",
+            })
+    void theRuleAtWorkFailsAndTheOthersAreProved(String plant, String shown) throws Exception {
+        final String output =
+                prove(1, replacing(FREED, PLANT.formatted(plant)), "--rules", "A-06,H-02", "--timeout", "2");
+        assertThat(output)
+                .contains("A-06 is broken on Malloc (cpu:0): ", shown)
+                .containsPattern("BREAKS A-06; 1 rules passed, 1 failed");
+    }
+
+    @Test
+    void aChangedProcessIsRestoredAndReported() throws Exception {
+        final String output = prove(
+                1,
+                replacing(FREED, PLANT.formatted("java.util.Locale.setDefault(java.util.Locale.of(\"ar\", \"EG\"));")),
+                "--rules",
+                "A-06,L-04");
+        assertThat(output)
+                .contains(
+                        "L-04 is broken on provider: ",
+                        " of 6 tests ended with",
+                        "the default locale was changed from ",
+                        " to ar_EG")
+                .contains("BREAKS L-04; 1 rules passed, 1 failed");
+    }
+
+    @Test
+    void aFactoryThatDoesNotCloseCostsItsOwnRule() throws Exception {
+        final String output = prove(
+                1,
+                replacing(
+                        "references.count() + \" allocators are not released\");\n        }\n        isClosed = true;",
+                        "\"\");\n        }\n        while (true) { Thread.yield(); }"),
+                "--rules",
+                "F-09,A-02",
+                "--timeout",
+                "1");
+        assertThat(output)
+                .contains("F-09 is broken on provider: ", "the test did not return within 1 s")
+                .contains("BREAKS F-09; 1 rules passed, 1 failed");
+    }
+
+    @Test
+    void aProviderThatCannotBeLoadedIsReported() throws Exception {
+        final Path report = folder.resolve("report");
+        final String output = prove(
+                1,
+                replacing("public MallocFactory() {}", "public MallocFactory() { System.exit(0); }"),
+                "--report",
+                report.toString());
+        assertThat(output)
+                .contains("did not survive its loading: System.exit was called", "MallocFactory.<init>")
+                .contains("the provider could not be loaded: ", "BREAKS F-01; 0 rules passed, 1 failed");
+        assertThat(report.resolve("report.json"))
+                .content()
+                .contains("\"verdict\": \"breaks\"", "\"finished\": true", "\"because\": \"the provider could not");
+    }
+
+    @Test
+    void withoutADeviceNothingIsTested() throws Exception {
+        final Path report = folder.resolve("report");
+        final String output = prove(
+                3,
+                replacing(
+                        "return DeviceDiscovery.of(EpDevice",
+                        "if (true) { return DeviceDiscovery.none(\"no card\"); }\nreturn DeviceDiscovery.of(EpDevice"),
+                "--report",
+                report.toString());
+        assertThat(output).contains("malloc 1.0: NOT TESTED; ", "Not proved, because", "no device: no card: ");
+        assertThat(report.resolve("report.json")).content().contains("\"verdict\": \"not tested\"");
+        assertThat(report.resolve("report.html")).content().contains("Not tested");
+    }
+
+    @Test
+    void aProbeBesideTheProviderIsUsedIfItIsAskedFor() throws Exception {
+        final UnaryOperator<String> edit = source -> source.replace(
+                        "requires java.allocator.spi;",
+                        "requires java.allocator.spi;\n    requires java.allocator.conformance;\n"
+                                + "    provides allocator.conformance.DeviceProbeProvider with"
+                                + " com.example.malloc.MallocFactory.Probe;")
+                .replace("    /** The two functions.", """
+                            /** A device that fails no call, and counts none. */
+                            public static final class Probe implements allocator.conformance.DeviceProbeProvider,
+                                    allocator.conformance.DeviceProbe {
+                                public java.util.Optional<allocator.conformance.DeviceProbe> probe(EpFactory factory) {
+                                    return java.util.Optional.of(this);
+                                }
+                                public java.util.OptionalLong bytesHeld(MemoryInfo memory) {
+                                    return java.util.OptionalLong.empty();
+                                }
+                                public long calls() {
+                                    return 0;
+                                }
+                                public void failCall(long number) {}
+                                public void lag(boolean lagging) {}
+                            }
+
+                            /** The two functions.""");
+        assertThat(prove(0, edit, "--probe", "--rules", "F-01")).contains("CONFORMS; 1 rules passed");
+    }
+
+    @Test
+    void aMissingProbeIsWrongUsage() throws Exception {
+        assertThat(prove(2, UnaryOperator.identity(), "--probe", "--rules", "F-01"))
+                .contains("error: --probe: no service allocator.conformance.DeviceProbeProvider beside malloc");
+    }
+}

@@ -1,0 +1,225 @@
+package allocator.conformance.runner;
+
+import allocator.conformance.ConformanceSettings;
+import allocator.conformance.contract.TestName;
+import allocator.conformance.program.ProgramFailure;
+import allocator.conformance.runner.ConformanceReport.Status;
+import allocator.conformance.runner.ConformanceReport.TestResult;
+import allocator.conformance.subject.CleanupFindings;
+import allocator.conformance.subject.CleanupFindings.Finding;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.HangError;
+import allocator.conformance.subject.Watchdog;
+import allocator.spi.DeviceDiscovery;
+import allocator.spi.EpDevice;
+import allocator.spi.EpFactory;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.junit.platform.engine.FilterResult;
+import org.junit.platform.engine.TestDescriptor;
+import org.junit.platform.engine.TestExecutionResult;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.EngineFilter;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.PostDiscoveryFilter;
+import org.junit.platform.launcher.TestExecutionListener;
+import org.junit.platform.launcher.TestIdentifier;
+import org.junit.platform.launcher.core.LauncherConfig;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.opentest4j.TestAbortedException;
+
+/** The suites on one provider, in this process. */
+final class Suites {
+    /** A message longer than this is cut; a provider may throw one of any length. */
+    private static final int LONGEST_MESSAGE = 1 << 16;
+
+    /** Receives what happens, as it happens. */
+    interface Listener {
+        /** A test starts on a memory. */
+        void started(String test, String chapter, String memory);
+
+        /** A test is done; {@code isHang} if a call did not return. */
+        void finished(TestResult result, boolean isHang);
+    }
+
+    private final ProviderRun.Provider provider;
+    private final ConformanceSettings settings;
+    private final CleanupFindings findings;
+    private final ProcessState before;
+
+    /**
+     * Prepares a run.
+     *
+     * @param findings receives the faults found by cleanups, and changes of the process
+     * @param before the state in which the provider is to leave the process
+     */
+    Suites(ProviderRun.Provider provider, ConformanceSettings settings, CleanupFindings findings, ProcessState before) {
+        this.provider = provider;
+        this.settings = settings;
+        this.findings = findings;
+        this.before = before;
+    }
+
+    /** Runs the selected tests. */
+    void run(Predicate<MethodSource> selection, Listener listener) {
+        final Results results = new Results(listener);
+        ScopedValue.where(ProviderRun.PROVIDER, provider)
+                .where(CleanupFindings.CURRENT, findings)
+                .run(() -> LauncherFactory.create(LauncherConfig.builder()
+                                .enableTestExecutionListenerAutoRegistration(false)
+                                .enableLauncherDiscoveryListenerAutoRegistration(false)
+                                .enableLauncherSessionListenerAutoRegistration(false)
+                                .enablePostDiscoveryFilterAutoRegistration(false)
+                                .build())
+                        .execute(request(selection), results));
+        before.restore();
+        if (results.kitFailure != null) {
+            throw results.kitFailure;
+        }
+    }
+
+    private LauncherDiscoveryRequest request(Predicate<MethodSource> selection) {
+        return LauncherDiscoveryRequestBuilder.request()
+                .selectors(DiscoverySelectors.selectClass(ProviderRun.class))
+                .filters(EngineFilter.includeEngines("junit-jupiter"), (PostDiscoveryFilter)
+                        descriptor -> isSelected(descriptor, selection))
+                .configurationParameters(settings.parameters())
+                .configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
+                .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "false")
+                .build();
+    }
+
+    private static FilterResult isSelected(TestDescriptor descriptor, Predicate<MethodSource> selection) {
+        return FilterResult.includedIf(descriptor
+                .getSource()
+                .filter(MethodSource.class::isInstance)
+                .map(MethodSource.class::cast)
+                .filter(source -> TestName.of(source.getMethodName()).isPresent())
+                .map(selection::test)
+                .orElse(true));
+    }
+
+    /** Describes a provider and its environment; one that cannot be described has a note that says why. */
+    static ConformanceReport.Subject describe(ProviderRun.Provider provider, ConformanceSettings settings) {
+        final String jdk = System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version");
+        final String system = System.getProperty("os.name") + " " + System.getProperty("os.version") + " "
+                + System.getProperty("os.arch");
+        try {
+            return Watchdog.call("describe", settings.timeLimit(), () -> {
+                final EpFactory factory = provider.factories().get();
+                final DeviceDiscovery discovery = factory.discoverDevices();
+                final ConformanceReport.Subject subject = new ConformanceReport.Subject(
+                        factory.name(),
+                        factory.vendor(),
+                        factory.version(),
+                        discovery.devices().stream().map(EpDevice::toString).toList(),
+                        discovery.notes(),
+                        jdk,
+                        system);
+                // Not waited for: each test reports a factory that does not close.
+                Thread.ofPlatform().daemon().name("close after describe").start(factory::close);
+                return subject;
+            });
+        } catch (Throwable failure) {
+            final List<String> notes = List.of("the provider cannot be described: " + Expect.describe(failure));
+            return new ConformanceReport.Subject("?", "?", "?", List.of(), notes, jdk, system);
+        }
+    }
+
+    /** Hands on the results of the test engine. */
+    private final class Results implements TestExecutionListener {
+        private final Listener listener;
+        private final Map<String, Long> starts = new HashMap<>();
+        private @Nullable IllegalStateException kitFailure;
+
+        Results(Listener listener) {
+            this.listener = listener;
+        }
+
+        private static Optional<MethodSource> source(TestIdentifier identifier) {
+            return identifier
+                    .getSource()
+                    .filter(MethodSource.class::isInstance)
+                    .map(MethodSource.class::cast)
+                    .filter(source -> TestName.of(source.getMethodName()).isPresent());
+        }
+
+        @Override
+        public void executionStarted(TestIdentifier identifier) {
+            starts.put(identifier.getUniqueId(), System.nanoTime());
+            source(identifier)
+                    .ifPresent(source -> listener.started(
+                            source.getMethodName(),
+                            source.getClassName(),
+                            identifier.isTest() ? identifier.getDisplayName() : "provider"));
+        }
+
+        @Override
+        public void executionFinished(TestIdentifier identifier, TestExecutionResult execution) {
+            final boolean isFailure = execution.getStatus() != TestExecutionResult.Status.SUCCESSFUL;
+            final Optional<MethodSource> source = source(identifier);
+            if (source.isEmpty() && isFailure) {
+                // Thrown once the engine is done: it swallows what a listener throws.
+                kitFailure = new IllegalStateException(
+                        "the kit itself failed in " + identifier.getDisplayName(),
+                        execution.getThrowable().orElse(null));
+            }
+            if (source.isPresent() && (identifier.isTest() || isFailure)) {
+                final TestResult result = result(identifier, source.get().getMethodName(), execution);
+                compareProcess(result);
+                listener.finished(
+                        result, execution.getThrowable().filter(Results::isHang).isPresent());
+            }
+        }
+
+        private static boolean isHang(Throwable thrown) {
+            return thrown instanceof HangError || (thrown.getCause() != null && isHang(thrown.getCause()));
+        }
+
+        private void compareProcess(TestResult result) {
+            final List<String> changes = before.changes(ProcessState.now());
+            if (!changes.isEmpty()) {
+                before.restore();
+            }
+            if (result.status() == Status.PASSED) {
+                changes.forEach(
+                        change -> findings.add(new Finding("L-04", result.name() + " on " + result.memory(), change)));
+            }
+        }
+
+        private TestResult result(TestIdentifier identifier, String name, TestExecutionResult execution) {
+            final Optional<Throwable> thrown = execution.getThrowable();
+            final Status status;
+            if (thrown.isEmpty()) {
+                status = Status.PASSED;
+            } else if (thrown.get() instanceof TestAbortedException) {
+                status = Status.SKIPPED;
+            } else {
+                status = TestName.of(name).orElseThrow().strength() == TestName.Strength.OPTIONAL
+                        ? Status.ADVICE
+                        : Status.FAILED;
+            }
+            final long start = starts.getOrDefault(identifier.getUniqueId(), System.nanoTime());
+            return new TestResult(
+                    name,
+                    identifier.getDisplayName(),
+                    status,
+                    thrown.map(Throwable::getMessage).map(Results::cut).orElse(""),
+                    thrown.filter(ProgramFailure.class::isInstance)
+                            .map(failure -> ((ProgramFailure) failure).program())
+                            .orElse(""),
+                    Duration.ofNanos(System.nanoTime() - start));
+        }
+
+        private static String cut(String message) {
+            return message.length() <= LONGEST_MESSAGE ? message : message.substring(0, LONGEST_MESSAGE) + " ...";
+        }
+    }
+}

@@ -1,0 +1,34 @@
+package allocator.conformance.runner.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class JournalTest {
+    @TempDir
+    private Path folder;
+
+    @Test
+    void eachMessageIsReadOnceAndAPartOfOneNotAtAll() throws IOException {
+        final Path file = folder.resolve("journal");
+        try (Journal reader = Journal.read(file)) {
+            assertThat(reader.next()).isEmpty();
+            try (Journal writer = Journal.append(file)) {
+                writer.write("first");
+                writer.write("second");
+            }
+            assertThat(reader.next()).containsExactly("first", "second");
+            final byte[] whole = Files.readAllBytes(file);
+            Files.write(file, Arrays.copyOf(whole, whole.length / 4), StandardOpenOption.APPEND);
+            assertThat(reader.next()).isEmpty();
+            Files.write(file, Arrays.copyOfRange(whole, whole.length / 4, whole.length), StandardOpenOption.APPEND);
+            assertThat(reader.next()).containsExactly("first", "second");
+        }
+    }
+}
