@@ -49,7 +49,7 @@ public abstract class ConcurrencyRules extends Chapter {
         Workers.run(builder, threads, worker -> {
             final SplittableRandom random = subject.random("C-01 worker " + worker);
             final List<Long> live = new ArrayList<>();
-            for (int i = 0; i < rounds; i++) {
+            for (int i = 0; i < rounds && subject.hasTime(); i++) {
                 if (live.size() > 8 || (!live.isEmpty() && random.nextInt(100) < 48)) {
                     final long address = live.remove(random.nextInt(live.size()));
                     contents.ifPresent(bytes ->
@@ -104,7 +104,7 @@ public abstract class ConcurrencyRules extends Chapter {
             throws InterruptedException {
         final SplittableRandom random = subject.random("C-01 producer");
         try {
-            for (int i = 0; i < count && !isOver.get(); i++) {
+            for (int i = 0; i < count && !isOver.get() && subject.hasTime(); i++) {
                 final long byteSize = 1 + random.nextLong(20_000);
                 final long address = allocator.alloc(byteSize);
                 blocks.add(address, byteSize);
@@ -112,9 +112,12 @@ public abstract class ConcurrencyRules extends Chapter {
                     Thread.onSpinWait();
                 }
             }
-        } catch (RuntimeException | Error failure) {
+            // Perhaps fewer than the consumer expects, for lack of time.
+            while (!queue.isEmpty() && !isOver.get()) {
+                Thread.sleep(1);
+            }
+        } finally {
             isOver.set(true);
-            throw failure;
         }
     }
 
@@ -137,7 +140,7 @@ public abstract class ConcurrencyRules extends Chapter {
         final Allocator allocator = subject.allocator();
         final int rounds = subject.times(3_000, 400);
         Workers.run(platform(), 6, worker -> {
-            for (int i = 0; i < rounds; i++) {
+            for (int i = 0; i < rounds && subject.hasTime(); i++) {
                 switch (worker) {
                     case 0, 1 -> allocator.free(allocator.alloc(100L * (1 + i % 50)));
                     case 2 -> {
@@ -170,7 +173,7 @@ public abstract class ConcurrencyRules extends Chapter {
     void stochastic_C02_manyVirtualThreadsDoNotStarve(Subject subject) throws Throwable {
         final Allocator allocator = subject.allocator();
         Workers.run(Thread.ofVirtual(), 64, worker -> {
-            for (int i = 0; i < 20; i++) {
+            for (int i = 0; i < 20 && subject.hasTime(); i++) {
                 final long address = allocator.alloc(1000L * (1 + worker));
                 LockSupport.parkNanos(1);
                 allocator.free(address);
@@ -184,7 +187,7 @@ public abstract class ConcurrencyRules extends Chapter {
         final int rounds = subject.times(300, 50);
         final SyncStream common = subject.stream();
         Workers.run(platform(), 4, worker -> {
-            for (int i = 0; i < rounds; i++) {
+            for (int i = 0; i < rounds && subject.hasTime(); i++) {
                 final SyncStream stream = subject.stream();
                 final long own = allocator.allocOnStream(10_000, stream);
                 final long shared = allocator.allocOnStream(5_000L * (1 + worker), common);
@@ -200,7 +203,7 @@ public abstract class ConcurrencyRules extends Chapter {
     @ConformanceTest
     void stochastic_C02_creatingAndReleasingTogetherReturn(Subject subject) throws Throwable {
         Workers.run(platform(), 4, worker -> {
-            for (int i = 0; i < subject.times(200, 40); i++) {
+            for (int i = 0; i < subject.times(200, 40) && subject.hasTime(); i++) {
                 final Allocator allocator = subject.allocator(Map.of());
                 final long address = allocator.alloc(1000L + worker);
                 allocator.free(address);

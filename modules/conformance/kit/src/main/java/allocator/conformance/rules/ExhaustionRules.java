@@ -114,7 +114,8 @@ public abstract class ExhaustionRules extends Chapter {
         final SplittableRandom random = subject.random("A-05");
         allocator.free(allocator.alloc(limit));
         for (int round = 0; round < 4; round++) {
-            final long byteSize = round % 2 == 0 ? 8192 : 1L << 18;
+            final long byteSize =
+                    Math.max(round % 2 == 0 ? 8192 : 1L << 18, subject.memory().byteAlignment());
             final List<Long> live = new ArrayList<>();
             for (long taken = 0; taken + byteSize <= limit; taken += byteSize) {
                 try {

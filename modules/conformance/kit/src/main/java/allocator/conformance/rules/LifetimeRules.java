@@ -51,6 +51,7 @@ public abstract class LifetimeRules extends Chapter {
                 allocator instanceof StreamAwareAllocator && subject.factory().isStreamAware(subject.memory())
                         ? subject.stream()
                         : null;
+        final boolean counts = subject.counts(allocator);
         final long address = allocator.alloc(64);
         allocator.free(address);
         subject.release(allocator);
@@ -58,7 +59,7 @@ public abstract class LifetimeRules extends Chapter {
         Expect.rejection(AllocatorClosedException.class, "alloc" + after, () -> allocator.alloc(64));
         Expect.rejection(AllocatorClosedException.class, "free" + after, () -> allocator.free(address));
         Expect.rejection(AllocatorClosedException.class, "reserve" + after, () -> allocator.reserve(64));
-        if (allocator.spiLevel() >= SpiLevel.STATISTICS) {
+        if (counts) {
             Expect.rejection(AllocatorClosedException.class, "stats" + after, allocator::stats);
         }
         if (allocator instanceof ShrinkableAllocator shrinkable) {

@@ -76,7 +76,7 @@ public abstract class RegressionRules extends Chapter {
         final Allocator allocator = subject.allocator();
         final long alignment = allocator.info().byteAlignment();
         final List<Long> live = new ArrayList<>();
-        for (int i = 1; i <= 200; i++) {
+        for (int i = 1; i <= subject.mostLive(200); i++) {
             final long address = allocator.alloc(i * 37L);
             Expect.that(
                     address % alignment == 0,

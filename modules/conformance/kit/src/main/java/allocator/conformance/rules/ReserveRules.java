@@ -27,7 +27,7 @@ public abstract class ReserveRules extends Chapter {
         final SplittableRandom random = subject.random("R-01");
         final Blocks blocks = new Blocks();
         final List<Long> live = new ArrayList<>();
-        for (int i = 0; i < subject.times(2_000, 300); i++) {
+        for (int i = 0; i < subject.times(2_000, 300) && subject.hasTime(); i++) {
             if (live.size() > 60 || (!live.isEmpty() && random.nextInt(100) < 45)) {
                 final long address = live.remove(random.nextInt(live.size()));
                 blocks.remove(address);

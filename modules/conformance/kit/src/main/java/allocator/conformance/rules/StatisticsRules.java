@@ -135,7 +135,7 @@ public abstract class StatisticsRules extends Chapter {
         final boolean isArena = subject.isArena(allocator);
         final SplittableRandom random = subject.random("S-02");
         final List<Long> live = new ArrayList<>();
-        for (int i = 0; i < subject.times(2_000, 300); i++) {
+        for (int i = 0; i < subject.times(2_000, 300) && subject.hasTime(); i++) {
             if (live.size() > 50 || (!live.isEmpty() && random.nextInt(100) < 47)) {
                 allocator.free(live.remove(random.nextInt(live.size())));
             } else {
@@ -154,7 +154,7 @@ public abstract class StatisticsRules extends Chapter {
         subject.stats(allocator);
         final SplittableRandom random = subject.random("S-03");
         final List<Long> live = new ArrayList<>();
-        for (int i = 0; i < subject.times(1_000, 200); i++) {
+        for (int i = 0; i < subject.times(1_000, 200) && subject.hasTime(); i++) {
             if (!live.isEmpty() && random.nextInt(100) < 40) {
                 allocator.free(live.remove(random.nextInt(live.size())));
             } else {
@@ -186,7 +186,7 @@ public abstract class StatisticsRules extends Chapter {
         subject.stats(allocator);
         final SplittableRandom random = subject.random("S-04");
         final List<Long> live = new ArrayList<>();
-        for (int i = 0; i < 300; i++) {
+        for (int i = 0; i < subject.mostLive(300); i++) {
             live.add(allocator.alloc(1 + random.nextLong(50_000)));
         }
         while (!live.isEmpty()) {
@@ -249,7 +249,7 @@ public abstract class StatisticsRules extends Chapter {
             }
             try {
                 final SplittableRandom random = subject.random("S-01 worker " + worker);
-                for (int i = 0; i < subject.times(10_000, 1_000); i++) {
+                for (int i = 0; i < subject.times(10_000, 1_000) && subject.hasTime(); i++) {
                     allocator.free(allocator.alloc(1 + random.nextLong(10_000)));
                 }
             } finally {
@@ -261,7 +261,7 @@ public abstract class StatisticsRules extends Chapter {
 
     @ConformanceTest
     void stochastic_S03_threadsTogetherDoNotPassTheLimit(Subject subject) throws Throwable {
-        for (int round = 0; round < subject.times(60, 20); round++) {
+        for (int round = 0; round < subject.times(60, 20) && subject.hasTime(); round++) {
             final Allocator allocator = subject.limited(4 * MIB);
             final long limit = subject.limitOf(allocator);
             // Two fit; if all threads check before any of them allocates, four are granted.
