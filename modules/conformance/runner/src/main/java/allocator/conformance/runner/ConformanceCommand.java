@@ -2,6 +2,7 @@ package allocator.conformance.runner;
 
 import allocator.conformance.ConformanceSettings;
 import allocator.conformance.program.Program;
+import allocator.conformance.program.ProgramFile;
 import allocator.conformance.program.ProgramSearch;
 import allocator.conformance.program.RuleViolation;
 import allocator.conformance.runner.ConformanceReport.Status;
@@ -13,12 +14,7 @@ import allocator.conformance.subject.ProviderFixture;
 import allocator.spi.MemoryInfo;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.charset.CharacterCodingException;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -200,7 +196,7 @@ public final class ConformanceCommand implements Callable<Integer> {
         } catch (OutputException e) {
             return fail(e.getMessage(), e, FAILED);
         } catch (IOException e) {
-            return fail(reason(e), e, FAILED);
+            return fail(ProgramFile.reason(e), e, FAILED);
         } catch (RuntimeException e) {
             throw e;
         } catch (Exception e) {
@@ -360,7 +356,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     }
 
     private int replay(LoadedProvider chosen, ConformanceSettings settings, Path file) {
-        final Program program = read(file);
+        final Program program = ProgramFile.read(file);
         final ProviderFixture fixture = new ProviderFixture(chosen.factories(), _ -> Optional.empty());
         final List<MemoryInfo> memories;
         try {
@@ -380,27 +376,5 @@ public final class ConformanceCommand implements Callable<Integer> {
                 .map(fault -> fault.rule() + " is broken: " + fault.getMessage())
                 .orElse("The program breaks no rule."));
         return violation.isPresent() ? FAILED : PASSED;
-    }
-
-    private static Program read(Path file) {
-        try {
-            return Program.parse(Files.readAllLines(file));
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException(file + ": " + e.getMessage(), e);
-        } catch (IOException e) {
-            throw new IllegalArgumentException(file + " cannot be read: " + reason(e), e);
-        }
-    }
-
-    /** Returns in words why a file cannot be used. */
-    private static String reason(IOException failure) {
-        return switch (failure) {
-            case NoSuchFileException _ -> "there is no such file";
-            case AccessDeniedException _ -> "access is denied";
-            case FileAlreadyExistsException _ -> "there is a file in its place";
-            case CharacterCodingException _ -> "it is not text";
-            case FileSystemException e when e.getReason() != null -> e.getReason();
-            default -> failure.toString();
-        };
     }
 }
