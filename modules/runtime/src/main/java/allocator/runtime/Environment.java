@@ -173,12 +173,13 @@ public final class Environment implements AutoCloseable {
                 allocator -> allocator.reference().provider().equals(provider.name()),
                 session -> session.uses(provider.name()),
                 "provider " + provider.name() + " cannot be unregistered");
+        final String unregistered = "unregistered " + provider.name();
         final Runnable release = () -> {
             SharedAllocators.close(ending, cleanup);
             instances.returnAll(cleanup);
         };
         if (registry.close(provider, release, cleanup)) {
-            Log.info("unregistered " + provider.name());
+            Log.info(unregistered);
         } else {
             cleanup.attempt(() -> shared.share(provider));
         }

@@ -43,9 +43,17 @@ public final class ManagedArena {
      */
     public ShrinkReport shrink() {
         final ShrinkReport report = allocator.whileHeld("shrink", target::shrink);
-        Log.info("shrink of " + allocator + ": " + report.bytesReleased() + " bytes in " + report.regionsReleased()
-                + " regions returned, " + report.bytesHeld() + " bytes held");
+        log(report);
         return report;
+    }
+
+    private void log(ShrinkReport report) {
+        try {
+            Log.info("shrink of " + allocator + ": " + report.bytesReleased() + " bytes in " + report.regionsReleased()
+                    + " regions returned, " + report.bytesHeld() + " bytes held");
+        } catch (VirtualMachineError e) {
+            // The memory has gone back, whether or not there is room for a message.
+        }
     }
 
     /** Returns whether both shrink the same instance. */

@@ -109,6 +109,8 @@ final class ProviderRegistry {
     ProviderReport register(Candidate candidate) {
         providers.values().forEach(present -> present.requireDistinctFrom(candidate));
         final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
+        final String registered =
+                "registered " + provider.name() + " with " + provider.devices().size() + " devices";
         providers.put(provider.name(), provider);
         try {
             shared.share(provider);
@@ -118,7 +120,7 @@ final class ProviderRegistry {
                 providers.remove(provider.name());
             }
         }
-        Log.info("registered " + provider.name() + " with " + provider.devices().size() + " devices");
+        Log.info(registered);
         return provider.report();
     }
 

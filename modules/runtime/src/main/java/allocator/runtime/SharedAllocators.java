@@ -303,6 +303,7 @@ final class SharedAllocators {
         if (level < SpiLevel.MINIMUM) {
             throw new IllegalArgumentException("the allocator of " + info + " has the SPI level " + level);
         }
+        final String registered = "the application registered an allocator for " + info;
         final ManagedAllocator managed = manage(
                 AllocatorReference.create(
                         instances, AllocatorReport.APPLICATION, List.of(), () -> allocator, returned -> {}),
@@ -319,7 +320,7 @@ final class SharedAllocators {
             closeAfter(e, managed);
             throw e;
         }
-        Log.info("the application registered an allocator for " + info);
+        Log.info(registered);
         return managed;
     }
 
