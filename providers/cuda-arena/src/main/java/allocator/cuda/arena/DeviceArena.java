@@ -48,10 +48,13 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
         }
     }
 
-    /** The stream was closed meanwhile, and perhaps untied before the memory was tied to it. */
+    /**
+     * Takes back what was bound to a stream during its close. The end of the stream unbinds it, unless the stream has
+     * ended already. Waits for neither: work of the stream may wait for this thread.
+     */
     private void takeBack(long address, CudaSyncStream stream) {
         free(address);
-        if (stream.awaitEnd()) {
+        if (stream.hasEnded()) {
             releaseStream(stream);
         }
         requireOpen(stream);

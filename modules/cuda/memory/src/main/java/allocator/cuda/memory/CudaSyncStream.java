@@ -11,7 +11,6 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
 
 /**
  * A CUDA stream that does not wait for the legacy default stream.
@@ -26,14 +25,12 @@ public final class CudaSyncStream extends SyncStream {
     private final StreamOwner<CudaSyncStream> owner;
     private final StreamUsers<CudaAllocator> users;
     private final UseGuard guard = new UseGuard();
-    private final CountDownLatch ended = new CountDownLatch(1);
     private final Endings.End end;
     private final long handle;
 
-    /** Changed under the lock of {@link #guard}, as are those below. */
-    private volatile boolean isDrained;
-
+    /** Guarded by {@link #guard}, as are those below. */
     private boolean isUnbound;
+
     private boolean isDestroyed;
     private boolean isReported;
 
@@ -118,32 +115,6 @@ public final class CudaSyncStream extends SyncStream {
         return guard.isClosed();
     }
 
-    /**
-     * Waits until a stream that {@link #isClosed} has come to its end.
-     *
-     * @return whether its work is known to be done; otherwise what was used on it may still be in use
-     */
-    public boolean awaitEnd() {
-        boolean interrupted = false;
-        while (true) {
-            try {
-                ended.await();
-                break;
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-        return isDrained;
-    }
-
-    /** Returns whether the stream was closed and its work is known to be done. */
-    boolean hasBeenDrained() {
-        return isDrained;
-    }
-
     @Override
     public SyncNotification createNotification() {
         use();
@@ -187,7 +158,6 @@ public final class CudaSyncStream extends SyncStream {
         try {
             end.run();
         } finally {
-            ended.countDown();
             report();
         }
     }
@@ -206,14 +176,13 @@ public final class CudaSyncStream extends SyncStream {
     private void end() {
         synchronized (guard) {
             final DriverCalls.All calls = new DriverCalls.All();
-            if (!isDrained) {
-                isDrained = calls.insist(() -> streams.streamSynchronize(device.ordinal(), handle));
-            }
-            if (isDrained && !isUnbound) {
+            if (!hasEnded() && calls.insist(() -> streams.streamSynchronize(device.ordinal(), handle))) {
                 setEnded();
+            }
+            if (hasEnded() && !isUnbound) {
                 isUnbound = calls.attempt(() -> owner.workEnded(this));
             }
-            if (isDrained && !isDestroyed) {
+            if (hasEnded() && !isDestroyed) {
                 isDestroyed = calls.insist(() -> streams.streamDestroy(device.ordinal(), handle));
             }
             calls.throwIfFailed();

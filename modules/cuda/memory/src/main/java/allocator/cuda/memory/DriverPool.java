@@ -214,7 +214,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             }
             return true;
         }
-        if (stream.hasBeenDrained()) {
+        if (stream.hasEnded()) {
             giveBack(address, ownStream);
             return true;
         }

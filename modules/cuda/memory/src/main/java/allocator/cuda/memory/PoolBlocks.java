@@ -312,7 +312,7 @@ final class PoolBlocks {
             return false;
         }
         final CudaSyncStream stream = waiting.stream(block);
-        return stream == null || stream.hasBeenDrained();
+        return stream == null || stream.hasEnded();
     }
 
     /** Gives a block of a table back, unless another thread has; returns false if it cannot go back now. */

@@ -97,7 +97,7 @@ class PoolBlocksTest {
             blocks.ensureRoom(1);
             blocks.allocated(ADDRESS, 256, stream);
             blocks.free(ADDRESS, 1, (address, ofBlock) -> {
-                if (stream.hasBeenDrained()) {
+                if (stream.hasEnded()) {
                     return takeBack(address, ofBlock);
                 }
                 stream.close();

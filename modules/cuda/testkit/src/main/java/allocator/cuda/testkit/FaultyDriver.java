@@ -6,10 +6,10 @@ import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
-import allocator.testkit.FaultyCalls;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /** A driver whose calls throw what a test decides, before they reach the driver below. */
 public final class FaultyDriver implements CudaDriver {
@@ -26,9 +26,9 @@ public final class FaultyDriver implements CudaDriver {
      * Creates a driver.
      *
      * @param driver receives the calls that do not fail
-     * @param calls decides which fail
+     * @param calls receives the name of each call and may throw
      */
-    public FaultyDriver(CudaDriver driver, FaultyCalls calls) {
+    public FaultyDriver(CudaDriver driver, Consumer<String> calls) {
         this.driver = driver;
         devices = faulty(CudaDevices.class, driver.devices(), calls);
         memory = faulty(CudaMemory.class, driver.memory(), calls);
@@ -36,7 +36,7 @@ public final class FaultyDriver implements CudaDriver {
         streams = faulty(CudaStreams.class, driver.streams(), calls);
     }
 
-    private static <T> T faulty(Class<T> type, T functions, FaultyCalls calls) {
+    private static <T> T faulty(Class<T> type, T functions, Consumer<String> calls) {
         return type.cast(Proxy.newProxyInstance(
                 type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
                     if (!QUESTIONS.contains(method.getName())) {
