@@ -24,17 +24,12 @@ public final class BlockLedger {
     private final MemoryInfo info;
     private final LiveSizes live = new LiveSizes();
     private final LiveSizes unreturned = new LiveSizes();
+    private final ReturnsUnderWay leaving = new ReturnsUnderWay();
     private final BlockCounters counters = new BlockCounters();
     private final ReturnGate gate = new ReturnGate();
 
     /** Device calls under way, which enter a block at their end. */
     private int arriving;
-
-    /** Device calls under way, which may leave memory unreturned. */
-    private int leaving;
-
-    /** Blocks entered so far. Only a block that is entered during a return can have the memory that goes back. */
-    private volatile long numEntered;
 
     /** Returns that failed so far. */
     private volatile long numFailed;
@@ -125,16 +120,13 @@ public final class BlockLedger {
         arriving++;
     }
 
-    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
     private synchronized void enter(long address, long byteSize, boolean isReserve, boolean hasReturned) {
         arriving--;
         if (address != 0) {
-            if (!unreturned.isEmpty()) {
-                // What the device hands out, it has taken back before, whatever it threw then.
-                bytesHeld -= unreturned.removeOverlapping(address, byteSize);
-            }
+            // What the device hands out, it has taken back before, whatever it throws or threw then.
+            bytesHeld -= unreturned.removeOverlapping(address, byteSize);
+            bytesHeld -= leaving.handedOut(address, byteSize);
             live.put(address, byteSize);
-            numEntered++;
             counters.allocated(byteSize, byteSize);
             bytesHeld += byteSize;
             peakBytesHeld = Math.max(peakBytesHeld, bytesHeld);
@@ -230,7 +222,7 @@ public final class BlockLedger {
     }
 
     private void giveBack(long address, long byteSize, Return device, boolean isUnused) {
-        final long enteredBefore = numEntered;
+        final long number = numberOfReturn(address);
         boolean isReturned = false;
         try {
             if (!isUnused) {
@@ -239,47 +231,51 @@ public final class BlockLedger {
             device.giveBack(address, byteSize);
             isReturned = true;
         } finally {
-            left(address, byteSize, isReturned, enteredBefore);
+            left(address, byteSize, isReturned, number);
         }
     }
 
     /** Removes a block that is about to go back; returns {@link LiveSizes#NONE} if none starts there. */
     private synchronized long removeLive(long address) {
-        unreturned.ensureRoom(leaving + 1);
         live.ensureRoom(arriving); // there is room; makes the table smaller if few blocks are left
-        final long byteSize = live.remove(address);
+        final long byteSize = leave(live, address);
         if (byteSize != LiveSizes.NONE) {
             counters.freed(byteSize, byteSize);
-            leaving++;
         }
         return byteSize;
     }
 
     /** Removes memory that the device did not take back; returns {@link LiveSizes#NONE} if none starts there. */
     private synchronized long removeUnreturned(long address) {
-        unreturned.ensureRoom(leaving + 1);
-        final long byteSize = unreturned.remove(address);
+        return leave(unreturned, address);
+    }
+
+    private long leave(LiveSizes from, long address) {
+        leaving.ensureRoom(1);
+        unreturned.ensureRoom(leaving.count() + 1);
+        final long byteSize = from.remove(address);
         if (byteSize != LiveSizes.NONE) {
-            leaving++;
+            leaving.begin(address, byteSize);
         }
         return byteSize;
     }
 
-    /** Ends a call to the device. Memory that another thread has got from the device meanwhile was taken back. */
+    private synchronized long numberOfReturn(long address) {
+        return leaving.number(address);
+    }
+
+    /** Ends a call to the device. */
     @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
-    private synchronized void left(long address, long byteSize, boolean isReturned, long enteredBefore) {
-        leaving--;
-        if (isReturned || (numEntered != enteredBefore && isEnteredAgain(address, byteSize))) {
+    private synchronized void left(long address, long byteSize, boolean isReturned, long number) {
+        if (!leaving.end(address, number)) {
+            return;
+        }
+        if (isReturned) {
             bytesHeld -= byteSize;
         } else {
-            bytesHeld -= unreturned.removeOverlapping(address, byteSize); // it had been handed out again as this block
             unreturned.put(address, byteSize);
             numFailed++;
         }
-    }
-
-    private boolean isEnteredAgain(long address, long byteSize) {
-        return live.overlaps(address, byteSize) || unreturned.overlaps(address, byteSize);
     }
 
     /**
@@ -337,12 +333,12 @@ public final class BlockLedger {
      *     device is under way: a block on its way back is held until the device has taken it
      */
     public synchronized boolean isEmpty() {
-        return bytesHeld == 0 && arriving == 0;
+        return bytesHeld == 0 && arriving == 0 && leaving.count() == 0;
     }
 
     /** Returns the Java heap that the tables take, in bytes, approximately. */
     synchronized long heapBytes() {
-        return live.heapBytes() + unreturned.heapBytes();
+        return live.heapBytes() + unreturned.heapBytes() + leaving.heapBytes();
     }
 
     /**
