@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Sizes of memory by start address, in order. No two entries overlap; where two did, {@link #containing},
- * {@link #overlaps} and {@link #removeOverlapping} might miss one of them. Not safe for use by several threads.
+ * {@link #overlapping} and {@link #removeOverlapping} might miss one of them. Not safe for use by several threads.
  *
  * <p>An entry made after {@link #ensureRoom} cannot fail: make room before the call that takes memory from a device,
  * and the memory is never lost because the Java heap has ended. Every operation on one entry takes time logarithmic in
@@ -235,7 +235,7 @@ public final class LiveSizes {
      * @return start and size, {@code null} if it lies in none
      */
     public Map.@Nullable Entry<Long, Long> containing(long address) {
-        final int node = overlapping(address, 1);
+        final int node = nodeIn(address, 1);
         return node == 0 ? null : Map.entry(addresses[node], byteSizes[node]);
     }
 
@@ -248,25 +248,26 @@ public final class LiveSizes {
      */
     public long removeOverlapping(long address, long byteSize) {
         long bytes = 0;
-        for (int node = overlapping(address, byteSize); node != 0; node = overlapping(address, byteSize)) {
+        for (int node = nodeIn(address, byteSize); node != 0; node = nodeIn(address, byteSize)) {
             bytes += remove(addresses[node]);
         }
         return bytes;
     }
 
     /**
-     * Returns whether memory overlaps a range. Takes nothing from the Java heap.
+     * Returns where memory starts that overlaps a range. Takes nothing from the Java heap.
      *
      * @param address first byte of the range
      * @param byteSize size of the range in bytes, above zero
-     * @return true if an entry has a byte of the range
+     * @return the start of an entry that has a byte of the range, {@link #NONE} if there is none
      */
-    public boolean overlaps(long address, long byteSize) {
-        return overlapping(address, byteSize) != 0;
+    public long overlapping(long address, long byteSize) {
+        final int node = nodeIn(address, byteSize);
+        return node == 0 ? NONE : addresses[node];
     }
 
     /** Returns a node whose memory overlaps a range, 0 if there is none. */
-    private int overlapping(long address, long byteSize) {
+    private int nodeIn(long address, long byteSize) {
         int before = 0;
         int after = 0;
         for (int at = links[ROOT]; at != 0; ) {

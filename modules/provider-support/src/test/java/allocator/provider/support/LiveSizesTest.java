@@ -115,10 +115,10 @@ class LiveSizesTest {
         @Test
         void isFoundWithoutAChange() {
             sizes.put(0x1000, 0x1000);
-            assertThat(sizes.overlaps(0x1FFF, 1)).isTrue();
-            assertThat(sizes.overlaps(0, 0x1001)).isTrue();
-            assertThat(sizes.overlaps(0, 0x1000)).isFalse();
-            assertThat(sizes.overlaps(0x2000, 1)).isFalse();
+            assertThat(sizes.overlapping(0x1FFF, 1)).isEqualTo(0x1000);
+            assertThat(sizes.overlapping(0, 0x1001)).isEqualTo(0x1000);
+            assertThat(sizes.overlapping(0, 0x1000)).isEqualTo(LiveSizes.NONE);
+            assertThat(sizes.overlapping(0x2000, 1)).isEqualTo(LiveSizes.NONE);
             assertThat(sizes.totalBytes()).isEqualTo(0x1000);
         }
 
@@ -182,7 +182,7 @@ class LiveSizesTest {
                     }
                     final Map<Long, Long> inside = expected.subMap(address, end);
                     bytes += inside.values().stream().mapToLong(Long::longValue).sum();
-                    assertThat(sizes.overlaps(address, 100)).isEqualTo(bytes > 0);
+                    assertThat(sizes.overlapping(address, 100) != LiveSizes.NONE).isEqualTo(bytes > 0);
                     inside.clear();
                     assertThat(sizes.removeOverlapping(address, 100)).isEqualTo(bytes);
                 }

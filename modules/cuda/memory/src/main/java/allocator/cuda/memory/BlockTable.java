@@ -1,6 +1,8 @@
 package allocator.cuda.memory;
 
+import allocator.provider.support.LiveSizes;
 import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,18 @@ final class BlockTable {
     private long[] sizes = new long[LEAST_SLOTS];
     private @Nullable CudaSyncStream[] streams = new CudaSyncStream[LEAST_SLOTS];
     private int count;
+
+    /** The blocks in the order of their addresses, {@code null} where nothing asks what overlaps a range. */
+    private final @Nullable LiveSizes order;
+
+    /**
+     * Creates an empty table.
+     *
+     * @param isInOrder whether {@link #removeOverlapping} may be called, which takes a second, ordered table
+     */
+    BlockTable(boolean isInOrder) {
+        order = isInOrder ? new LiveSizes() : null;
+    }
 
     private static int home(long address, int slots) {
         return (int) ((address * SPREAD) >>> Long.numberOfLeadingZeros(slots - 1L));
@@ -65,6 +79,9 @@ final class BlockTable {
     void ensureRoom(int more) {
         final int needed = count + more;
         final int slots = addresses.length;
+        if (order != null) {
+            order.ensureRoom(more);
+        }
         if (needed > slots / 2) {
             rehash(Math.max(Integer.highestOneBit(needed) * 4, LEAST_SLOTS));
         } else if (slots > LEAST_SLOTS && needed <= slots / 16) {
@@ -105,10 +122,16 @@ final class BlockTable {
         sizes[slot] = byteSize;
         streams[slot] = stream;
         count++;
+        if (order != null) {
+            order.put(address, byteSize);
+        }
     }
 
     /** Removes a block and moves later ones up, as far as they may lie nearer to their home. */
     void remove(int handle) {
+        if (order != null) {
+            order.remove(addresses[handle]);
+        }
         final int mask = addresses.length - 1;
         int gap = handle;
         for (int slot = (gap + 1) & mask; addresses[slot] != 0; slot = (slot + 1) & mask) {
@@ -125,24 +148,14 @@ final class BlockTable {
         count--;
     }
 
-    /** Removes all blocks that overlap a range. Looks at every block. */
+    /** Removes all blocks that overlap a range. */
     void removeOverlapping(long address, long byteSize) {
-        int slot = overlapping(address, byteSize);
-        while (slot != NONE) {
-            remove(slot);
-            slot = overlapping(address, byteSize); // blocks may have moved to earlier slots
+        final LiveSizes inOrder = Objects.requireNonNull(order, "not a table in order");
+        long start = inOrder.overlapping(address, byteSize);
+        while (start != LiveSizes.NONE) {
+            remove(find(start));
+            start = inOrder.overlapping(address, byteSize);
         }
-    }
-
-    /** The handle of a block that overlaps a range, {@link #NONE} if there is none. Looks at every block. */
-    int overlapping(long address, long byteSize) {
-        for (int slot = 0; slot < addresses.length; slot++) {
-            final long distance = addresses[slot] - address;
-            if (addresses[slot] != 0 && distance < byteSize && -distance < sizes[slot]) {
-                return slot;
-            }
-        }
-        return NONE;
     }
 
     /** The address of the block that an address lies in, {@code 0} if there is none. Looks at every block. */

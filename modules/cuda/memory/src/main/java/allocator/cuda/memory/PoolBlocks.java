@@ -4,6 +4,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockCounters;
 import allocator.provider.support.FailedReturn;
 import allocator.provider.support.ReturnGate;
+import allocator.provider.support.ReturnsUnderWay;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
@@ -36,17 +37,15 @@ final class PoolBlocks {
     private static final int RECENT = 64;
 
     private final MemoryInfo info;
-    private final BlockTable live = new BlockTable();
-    private final BlockTable unreturned = new BlockTable();
-    private final BlockTable waiting = new BlockTable();
+    private final BlockTable live = new BlockTable(false);
+    private final BlockTable unreturned = new BlockTable(true);
+    private final BlockTable waiting = new BlockTable(false);
+    private final ReturnsUnderWay leaving = new ReturnsUnderWay();
     private final BlockCounters counters = new BlockCounters();
     private final ReturnGate gate = new ReturnGate();
 
     /** The addresses freed last, to distinguish a double free from a foreign address. */
     private final long[] recentlyFreed = new long[RECENT];
-
-    /** Blocks entered so far. Only a block that is entered during a return can have the memory that goes back. */
-    private volatile long numEntered;
 
     private int nextRecent;
     private long peakBytesHeld;
@@ -86,19 +85,26 @@ final class PoolBlocks {
      */
     synchronized void ensureRoom(int calls) {
         live.ensureRoom(calls);
+        ensureRoomToReturn(calls);
+    }
+
+    private void ensureRoomToReturn(int calls) {
         unreturned.ensureRoom(calls);
+        waiting.ensureRoom(calls);
+        leaving.ensureRoom(calls);
     }
 
     /** Enters a block that the driver has handed out, for which there is room. */
-    @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock, read without it
     synchronized void allocated(long address, long byteSize, @Nullable CudaSyncStream stream) {
-        if (unreturned.count() > 0) {
-            // What the driver hands out, it has taken back before, whatever it reported then.
-            unreturned.removeOverlapping(address, byteSize);
-        }
+        handedOut(address, byteSize);
         live.add(address, byteSize, stream);
-        numEntered++;
         counters.allocated(byteSize, byteSize);
+    }
+
+    /** Forgets what the driver has taken back before it handed a block out, whatever it reports or reported then. */
+    private void handedOut(long address, long byteSize) {
+        unreturned.removeOverlapping(address, byteSize);
+        leaving.handedOut(address, byteSize);
     }
 
     /** Enters a block as {@link #allocated} does, as a reserve. */
@@ -124,8 +130,7 @@ final class PoolBlocks {
         final long byteSize;
         final CudaSyncStream stream;
         synchronized (this) {
-            unreturned.ensureRoom(calls);
-            waiting.ensureRoom(calls);
+            ensureRoomToReturn(calls);
             final int block = live.find(address);
             if (block == BlockTable.NONE) {
                 requireUnreturned(address);
@@ -211,24 +216,27 @@ final class PoolBlocks {
      */
     private boolean giveBack(
             long address, long byteSize, @Nullable CudaSyncStream stream, BlockTable later, Return device) {
-        final long enteredBefore = numEntered;
+        final long number = beginReturn(address, byteSize);
         boolean hasThrown = true;
         boolean isReturned = false;
         try {
             isReturned = device.giveBack(address, stream);
             hasThrown = false;
         } finally {
-            if (!isReturned) {
-                setAside(hasThrown ? unreturned : later, address, byteSize, stream, enteredBefore);
-            }
+            endReturn(number, isReturned ? null : hasThrown ? unreturned : later, address, byteSize, stream);
         }
         return isReturned;
     }
 
-    /** Enters a block that is free, unless another thread has got its memory from the driver meanwhile. */
-    private synchronized void setAside(
-            BlockTable table, long address, long byteSize, @Nullable CudaSyncStream stream, long enteredBefore) {
-        if (numEntered == enteredBefore || live.overlapping(address, byteSize) == BlockTable.NONE) {
+    private synchronized long beginReturn(long address, long byteSize) {
+        handedOut(address, byteSize); // no allocation has entered a block that is rolled back
+        return leaving.begin(address, byteSize);
+    }
+
+    /** Enters a block in a table, if any, unless another thread has got its memory from the driver meanwhile. */
+    private synchronized void endReturn(
+            long number, @Nullable BlockTable table, long address, long byteSize, @Nullable CudaSyncStream stream) {
+        if (leaving.end(address, number) && table != null) {
             table.add(address, byteSize, stream);
         }
     }
@@ -320,8 +328,7 @@ final class PoolBlocks {
         final long byteSize;
         final CudaSyncStream stream;
         synchronized (this) {
-            unreturned.ensureRoom(calls);
-            waiting.ensureRoom(calls);
+            ensureRoomToReturn(calls);
             final int block = table.find(address);
             if (block == BlockTable.NONE) {
                 return true;

@@ -88,6 +88,75 @@ class PoolBlocksTest {
         }
     }
 
+    @Nested
+    class HandedOutDuringItsReturn {
+        private final DeviceException failure = new DeviceException("failed", null);
+
+        private boolean fail(long address, @Nullable CudaSyncStream stream) {
+            throw failure;
+        }
+
+        private void assertThatNothingIsUnreturned() {
+            assertThat(returned).containsExactly(ADDRESS);
+            blocks.returnAll(PoolBlocksTest.this::takeBack);
+            assertThat(returned).containsExactly(ADDRESS);
+        }
+
+        @Test
+        void andFreedItIsNotReturnedAgain() {
+            allocate(256);
+            assertThatExceptionOfType(DeviceException.class)
+                    .isThrownBy(() -> blocks.free(ADDRESS, 2, (address, stream) -> {
+                        allocate(512);
+                        blocks.free(ADDRESS, 2, PoolBlocksTest.this::takeBack);
+                        throw failure;
+                    }));
+            assertThatNothingIsUnreturned();
+        }
+
+        @Test
+        void andFreedInVainItIsReturnedOnceMore() {
+            allocate(256);
+            assertThatExceptionOfType(DeviceException.class)
+                    .isThrownBy(() -> blocks.free(ADDRESS, 2, (address, stream) -> {
+                        allocate(512);
+                        assertThatExceptionOfType(DeviceException.class)
+                                .isThrownBy(() -> blocks.free(ADDRESS, 2, this::fail));
+                        throw failure;
+                    }));
+            blocks.returnAgain(1, PoolBlocksTest.this::takeBack);
+            assertThatNothingIsUnreturned();
+        }
+
+        @Test
+        void andRolledBackItIsNotReturnedAgain() {
+            allocate(256);
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> blocks.free(ADDRESS, 2, this::fail));
+            blocks.rollBack(failure, ADDRESS, 512, null, PoolBlocksTest.this::takeBack);
+            assertThatNothingIsUnreturned();
+        }
+    }
+
+    /** For each allocation only a few steps, where a scan of what is unreturned would take minutes. */
+    @Test
+    void unreturnedBlocksDoNotSlowAllocationsDown() {
+        final int count = 200_000;
+        final DeviceException failure = new DeviceException("failed", null);
+        assertTimeoutPreemptively(Duration.ofSeconds(20), () -> {
+            for (long block = 1; block <= count; block++) {
+                final long address = block * 256;
+                blocks.ensureRoom(1);
+                blocks.allocated(address, 256, null);
+                assertThatExceptionOfType(DeviceException.class)
+                        .isThrownBy(() -> blocks.free(address, 1, (freed, stream) -> {
+                            throw failure;
+                        }));
+            }
+        });
+        blocks.returnAll(this::takeBack);
+        assertThat(returned).hasSize(count);
+    }
+
     /** Between the look at the stream and the entry of the block as waiting. */
     @Test
     void aBlockWhoseStreamEndsDuringItsFreeIsGivenBack() {
