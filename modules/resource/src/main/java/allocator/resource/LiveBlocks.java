@@ -1,6 +1,8 @@
 package allocator.resource;
 
 import allocator.provider.support.Failures;
+import allocator.provider.support.LiveSizes;
+import allocator.provider.support.ReturnsUnderWay;
 import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
 import allocator.spi.AllocatorClosedException;
@@ -23,6 +25,8 @@ final class LiveBlocks {
 
     // Guarded by the lock of the table above
     private final AddressTable<SyncStream> unreturned = new AddressTable<>();
+    private final LiveSizes unreturnedInOrder = new LiveSizes();
+    private final ReturnsUnderWay leaving = new ReturnsUnderWay();
     private final BlockCounts counts = new BlockCounts();
     private boolean isClosed;
 
@@ -44,8 +48,9 @@ final class LiveBlocks {
                 live.abandon();
             }
         }
-        if (address != 0 && !record(address, byteSize, stream, isReserve)) {
-            giveBack(address, byteSize, stream, true);
+        final long tooLate = address == 0 ? 0 : record(address, byteSize, stream, isReserve);
+        if (tooLate != 0) {
+            giveBack(tooLate, address, byteSize, stream, true);
             throw closedException();
         }
         return address;
@@ -84,20 +89,17 @@ final class LiveBlocks {
         live.lock.unlock();
     }
 
-    /** Records an allocation; returns whether this allocator is open still. */
-    private boolean record(long address, long byteSize, @Nullable SyncStream stream, boolean isReserve) {
-        boolean isOpen;
+    /** Records an allocation; returns the number of its return, which has begun, if this allocator is closed. */
+    private long record(long address, long byteSize, @Nullable SyncStream stream, boolean isReserve) {
+        long number = 0;
         live.lock.lock();
         try {
             live.expectNoMore();
-            if (unreturned.count() > 0) {
-                // What the resource hands out, it has taken back before, whatever it reported then.
-                counts.forgotten(unreturned.removeOverlapping(address, byteSize));
-            }
-            isOpen = !isClosed;
-            if (!isOpen) {
-                unreturned.expect();
+            forgetOverlapping(address, byteSize);
+            if (isClosed) {
+                expectUnreturned();
                 counts.arrivedDead(byteSize);
+                number = leaving.begin(address, byteSize);
             } else {
                 live.add(address, byteSize, stream);
                 counts.allocated(byteSize, isReserve);
@@ -107,7 +109,25 @@ final class LiveBlocks {
             live.lock.held = 0;
             throw e;
         }
-        return isOpen;
+        return number;
+    }
+
+    /** Forgets what the resource has taken back before it handed memory out, whatever it reports or reported then. */
+    private void forgetOverlapping(long address, long byteSize) {
+        for (long start = unreturnedInOrder.overlapping(address, byteSize);
+                start != LiveSizes.NONE;
+                start = unreturnedInOrder.overlapping(address, byteSize)) {
+            counts.forgotten(unreturnedInOrder.remove(start));
+            unreturned.remove(unreturned.find(start));
+        }
+        counts.returned(leaving.handedOut(address, byteSize));
+    }
+
+    /** Makes room for a block that leaves, in this table and that of unreturned blocks. */
+    private void expectUnreturned() {
+        leaving.ensureRoom(1);
+        unreturnedInOrder.ensureRoom(leaving.count() + 1);
+        unreturned.expect();
     }
 
     /** Frees a live block, or deallocates an unreturned one again. */
@@ -116,6 +136,7 @@ final class LiveBlocks {
         boolean isOpen;
         boolean isDead = false;
         long byteSize = -1;
+        long number = 0;
         SyncStream stream = null;
         live.lock.lock();
         try {
@@ -129,11 +150,13 @@ final class LiveBlocks {
                     slot = unreturned.find(address);
                 }
                 if (slot >= 0) {
-                    unreturned.expect();
+                    expectUnreturned();
                     byteSize = from.value(slot);
                     stream = from.attachment(slot);
+                    number = leaving.begin(address, byteSize);
                     if (isDead) {
                         unreturned.remove(slot);
+                        unreturnedInOrder.remove(address);
                         counts.leavingAgain(byteSize);
                     } else {
                         live.removeForNow(slot);
@@ -152,16 +175,17 @@ final class LiveBlocks {
         if (byteSize < 0) {
             throw new ForeignAddressException(address, "not a live block of the allocator over " + resource);
         }
-        giveBack(address, byteSize, stream, isDead);
+        giveBack(number, address, byteSize, stream, isDead);
     }
 
     /**
      * Deallocates a block that is in no table. If the device fails, the block is dead and unreturned; if anything else
      * does, it is what it was.
      *
+     * @param number that of its return
      * @param isDead whether it was dead
      */
-    private void giveBack(long address, long byteSize, @Nullable SyncStream stream, boolean isDead) {
+    private void giveBack(long number, long address, long byteSize, @Nullable SyncStream stream, boolean isDead) {
         boolean isLive = !isDead;
         boolean isUnreturned = true;
         try {
@@ -176,11 +200,12 @@ final class LiveBlocks {
             isLive = false;
             throw e;
         } finally {
-            settle(address, byteSize, stream, isDead, isUnreturned, isLive);
+            settle(number, address, byteSize, stream, isDead, isUnreturned, isLive);
         }
     }
 
     private void settle(
+            long number,
             long address,
             long byteSize,
             @Nullable SyncStream stream,
@@ -193,13 +218,15 @@ final class LiveBlocks {
             if (!wasDead) {
                 live.expectNoMore();
             }
-            if (!isUnreturned || live.find(address) >= 0) {
-                counts.returned(byteSize); // memory that is live again was taken back, whatever the resource threw
-            } else if (isLive && !isClosed) {
+            final boolean isOurs = leaving.end(address, number); // otherwise it counts as returned since
+            if (isOurs && !isUnreturned) {
+                counts.returned(byteSize);
+            } else if (isOurs && isLive && !isClosed) {
                 live.add(address, byteSize, stream);
                 counts.restored(byteSize);
-            } else {
+            } else if (isOurs) {
                 unreturned.add(address, byteSize, stream);
+                unreturnedInOrder.put(address, byteSize);
                 counts.notReturned(byteSize);
             }
             live.lock.unlock();
@@ -249,14 +276,18 @@ final class LiveBlocks {
 
     private boolean returnUnreturned(long address) {
         long byteSize = 0;
+        long number = 0;
         SyncStream stream = null;
         live.lock.lock();
         try {
             final int slot = unreturned.find(address);
             if (slot >= 0) {
+                expectUnreturned();
                 byteSize = unreturned.value(slot);
                 stream = unreturned.attachment(slot);
-                unreturned.removeForNow(slot);
+                number = leaving.begin(address, byteSize);
+                unreturned.remove(slot);
+                unreturnedInOrder.remove(address);
                 counts.leavingAgain(byteSize);
             }
             live.lock.unlock();
@@ -268,7 +299,7 @@ final class LiveBlocks {
             return false;
         }
         try {
-            giveBack(address, byteSize, stream, true);
+            giveBack(number, address, byteSize, stream, true);
         } catch (TakenBackException e) {
             // The allocator below has it.
         }

@@ -2,6 +2,7 @@ package allocator.resource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
@@ -12,6 +13,7 @@ import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -193,6 +195,35 @@ class ResourceAllocatorTest {
             assertThat(second).containsExactly(first);
             assertOnlyLive(first);
         }
+
+        @Test
+        void itIsNotReturnedOnceMoreIfItWasFreedMeanwhile() {
+            final long first = allocator.alloc(100);
+            failAfterTheNextDeallocation(() -> {
+                allocator.free(allocator.alloc(100));
+                assertThat(allocator.stats().bytesHeld()).isZero();
+            });
+            assertThatThrownBy(() -> allocator.free(first)).isInstanceOf(DeviceException.class);
+            assertThat(allocator.stats().bytesHeld()).isZero();
+            final int calls = addresses.calls.size();
+            allocator.shrink();
+            assertThat(addresses.calls).hasSize(calls);
+        }
+
+        @Test
+        void allOfItThatABlockOverlapsIsUnreturnedNoMore() {
+            final FakeResource large = new FakeResource(1L << 40);
+            final ResourceAllocator top = ResourceAllocator.of(large);
+            final List<Long> blocks = List.of(top.alloc(100), top.alloc(100), top.alloc(100));
+            large.afterFree(() -> {
+                throw new DeviceException("planted", null);
+            });
+            blocks.forEach(block -> assertThatThrownBy(() -> top.free(block)).isInstanceOf(DeviceException.class));
+            assertThat(top.stats().bytesHeld()).isEqualTo(300);
+            final long all = blocks.getLast() - blocks.getFirst() + 1;
+            assertThat(top.alloc(all)).isEqualTo(blocks.getFirst());
+            assertThat(top.stats().bytesHeld()).isEqualTo(all);
+        }
     }
 
     @Nested
@@ -223,6 +254,26 @@ class ResourceAllocatorTest {
             assertThat(allocator.returnAgain(address)).isTrue();
             assertThat(allocator.stats().bytesHeld()).isZero();
             assertThat(allocator.returnAgain(address)).isFalse();
+        }
+
+        /** For each allocation only a few steps, where a scan of what is unreturned would take minutes. */
+        @Test
+        void doesNotSlowAllocationsDown() {
+            final FakeResource large = new FakeResource(1L << 40);
+            final ResourceAllocator top = ResourceAllocator.of(large);
+            large.before(call -> {
+                if (call.equals("deallocate")) {
+                    throw new DeviceException("planted", null);
+                }
+            });
+            assertTimeoutPreemptively(Duration.ofSeconds(20), () -> {
+                for (long block = 1; block <= 200_000; block++) {
+                    large.base(block << 12);
+                    final long address = top.alloc(100);
+                    assertThatThrownBy(() -> top.free(address)).isInstanceOf(DeviceException.class);
+                }
+            });
+            assertThat(top.stats().bytesHeld()).isEqualTo(20_000_000);
         }
 
         @Test

@@ -278,31 +278,6 @@ public final class AddressTable<T> {
     }
 
     /**
-     * Removes every entry whose memory overlaps a range, where the number of each entry is its size in bytes. Takes
-     * time proportional to the capacity and allocates no Java object.
-     *
-     * @param address first byte of the range
-     * @param byteSize size of the range in bytes, above zero
-     * @return the sum of the sizes removed
-     */
-    public long removeOverlapping(long address, long byteSize) {
-        long bytes = 0;
-        for (int slot = 0; count > 0 && slot < addresses.length; ) {
-            final long there = addresses[slot];
-            if (there != 0
-                    && (Long.compareUnsigned(address - there, values[slot]) < 0
-                            || Long.compareUnsigned(there - address, byteSize) < 0)) {
-                bytes += values[slot];
-                remove(slot); // another entry may have moved into the slot, or to an earlier one
-                slot = 0;
-            } else {
-                slot++;
-            }
-        }
-        return bytes;
-    }
-
-    /**
      * Returns the number of entries.
      *
      * @return how many there are
