@@ -65,28 +65,31 @@ public final class AllocatorInstances {
     /** Adds a reference that nobody uses any more, in plain stores. Called under this monitor. */
     void addUnreturned(AllocatorReference reference) {
         reference.next = unreturned;
+        if (unreturned != null) {
+            unreturned.previous = reference;
+        }
         unreturned = reference;
     }
 
-    /** Uncounts a reference that its provider has taken back. Needs no Java heap; called under this monitor. */
+    /**
+     * Uncounts a reference that its provider has taken back, one that was {@linkplain #addUnreturned added}. Needs no
+     * Java heap; called under this monitor.
+     */
     void removeReturned(AllocatorReference reference, Allocator allocator, Instance instance) {
-        AllocatorReference before = null;
-        AllocatorReference at = unreturned;
-        while (at != null && at != reference) {
-            before = at;
-            at = at.next;
+        final AllocatorReference next = reference.next;
+        final AllocatorReference previous = reference.previous;
+        if (next != null) {
+            next.previous = previous;
         }
-        if (at != null) {
-            if (before == null) {
-                unreturned = at.next;
-            } else {
-                before.next = at.next;
-            }
-            if (--instance.references == 0) {
-                byIdentity.remove(allocator);
-                if (mostInstances > LEAST_PLACES && byIdentity.size() < mostInstances / 8) {
-                    shrink();
-                }
+        if (previous != null) {
+            previous.next = next;
+        } else {
+            unreturned = next;
+        }
+        if (--instance.references == 0) {
+            byIdentity.remove(allocator);
+            if (mostInstances > LEAST_PLACES && byIdentity.size() < mostInstances / 8) {
+                shrink();
             }
         }
     }

@@ -30,9 +30,12 @@ public final class AllocatorReference {
     private @Nullable Allocator allocator;
     private @Nullable Instance instance;
 
-    /** The next one among those that wait for their return. This and what follows: guarded by the instances. */
+    /** The neighbours among those that wait for their return. They and what follows: guarded by the instances. */
     @Nullable
     AllocatorReference next;
+
+    @Nullable
+    AllocatorReference previous;
 
     private int users = 1;
     private boolean isReturning;

@@ -2,10 +2,12 @@ package allocator.runtime.lifetime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.spi.Allocator;
 import allocator.spi.UnknownAllocatorException;
 import allocator.testkit.FakeDevice;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -60,6 +62,32 @@ class AllocatorReferenceTest {
         final Cleanup cleanup = new Cleanup();
         instances.returnAll(cleanup);
         cleanup.throwIfAny();
+    }
+
+    /** For each only a few steps, where a walk past those that fail again would take minutes. */
+    @Test
+    void manyThatWaitAreReturnedInLinearTime() {
+        final int count = 150_000;
+        final IllegalStateException failure = new IllegalStateException("fails");
+        final List<AllocatorReference> references = new ArrayList<>();
+        final boolean[] doesFail = {true};
+        for (int i = 0; i < 2 * count; i++) {
+            final boolean isNewer = i >= count;
+            references.add(create("many", call -> {
+                if (call == 1 || (isNewer && doesFail[0])) {
+                    throw failure;
+                }
+                takeBack();
+            }));
+        }
+        references.forEach(reference -> assertThatThrownBy(reference::release).isSameAs(failure));
+        assertTimeoutPreemptively(
+                Duration.ofSeconds(20), () -> assertThatThrownBy(this::returnAll).isSameAs(failure));
+        assertThat(counted).isEqualTo(count);
+        doesFail[0] = false;
+        returnAll();
+        assertThat(counted).isZero();
+        assertThat(instances.references(references.getFirst().instance())).isZero();
     }
 
     /** What another thread does during a return is done by the provider here. */
