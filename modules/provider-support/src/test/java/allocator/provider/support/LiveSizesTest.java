@@ -182,7 +182,8 @@ class LiveSizesTest {
                     }
                     final Map<Long, Long> inside = expected.subMap(address, end);
                     bytes += inside.values().stream().mapToLong(Long::longValue).sum();
-                    assertThat(sizes.overlapping(address, 100) != LiveSizes.NONE).isEqualTo(bytes > 0);
+                    assertThat(sizes.overlapping(address, 100) != LiveSizes.NONE)
+                            .isEqualTo(bytes > 0);
                     inside.clear();
                     assertThat(sizes.removeOverlapping(address, 100)).isEqualTo(bytes);
                 }

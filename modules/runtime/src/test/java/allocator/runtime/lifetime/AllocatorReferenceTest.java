@@ -82,7 +82,8 @@ class AllocatorReferenceTest {
         }
         references.forEach(reference -> assertThatThrownBy(reference::release).isSameAs(failure));
         assertTimeoutPreemptively(
-                Duration.ofSeconds(20), () -> assertThatThrownBy(this::returnAll).isSameAs(failure));
+                Duration.ofSeconds(20),
+                () -> assertThatThrownBy(this::returnAll).isSameAs(failure));
         assertThat(counted).isEqualTo(count);
         doesFail[0] = false;
         returnAll();

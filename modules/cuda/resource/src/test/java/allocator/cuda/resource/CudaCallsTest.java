@@ -22,6 +22,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 
 class CudaCallsTest {
     private static final long MIB = 1 << 20;
@@ -50,6 +51,7 @@ class CudaCallsTest {
 
     /** A stream whose close is under way: it waits for the device, which waits for the test. */
     @Nested
+    @Timeout(value = 10, threadMode = ThreadMode.SEPARATE_THREAD) // a wait for the end of a stream ignores interrupts
     class StreamsBeingClosed {
         private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
         private final AtomicReference<Runnable> atSynchronize = new AtomicReference<>(() -> {});
@@ -64,6 +66,7 @@ class CudaCallsTest {
 
         @AfterEach
         void nothingIsLeft() {
+            mayEnd.countDown();
             async.close();
             factory.close();
             driver.close();
@@ -99,7 +102,6 @@ class CudaCallsTest {
 
         /** Work of the stream may wait for the thread that frees. */
         @Test
-        @Timeout(60)
         void aFreeDoesNotWaitForTheirEnd() throws InterruptedException {
             try (ResourceAllocator allocator = ResourceAllocator.of(async)) {
                 final long block = allocator.allocOnStream(MIB, stream);

@@ -51,9 +51,22 @@ class OwedBlocksTest {
     }
 
     @Test
+    void aBlockWithoutAPlaceIsLostAndTheOthersStay() {
+        for (int i = 1; i <= 65; i++) {
+            owed.add(i, i);
+        }
+        assertEquals(64, owed.count());
+        for (int i = 1; i <= 64; i++) {
+            assertTrue(owed.poll(block));
+            assertEquals(i, block[0]);
+        }
+    }
+
+    @Test
     void anAddressThatWasNeverAllocatedIsNoBlock() {
         final BlockSizes blocks = new BlockSizes();
         blocks.put(64, 10);
+        blocks.put(192, 10); // a live block now, but owed is an earlier one
         owed.add(64, BlockSizes.NONE);
         owed.add(128, BlockSizes.NONE);
         owed.add(192, 20);
