@@ -209,21 +209,6 @@ class ResourceAllocatorTest {
             allocator.shrink();
             assertThat(addresses.calls).hasSize(calls);
         }
-
-        @Test
-        void allOfItThatABlockOverlapsIsUnreturnedNoMore() {
-            final FakeResource large = new FakeResource(1L << 40);
-            final ResourceAllocator top = ResourceAllocator.of(large);
-            final List<Long> blocks = List.of(top.alloc(100), top.alloc(100), top.alloc(100));
-            large.afterFree(() -> {
-                throw new DeviceException("planted", null);
-            });
-            blocks.forEach(block -> assertThatThrownBy(() -> top.free(block)).isInstanceOf(DeviceException.class));
-            assertThat(top.stats().bytesHeld()).isEqualTo(300);
-            final long all = blocks.getLast() - blocks.getFirst() + 1;
-            assertThat(top.alloc(all)).isEqualTo(blocks.getFirst());
-            assertThat(top.stats().bytesHeld()).isEqualTo(all);
-        }
     }
 
     @Nested
