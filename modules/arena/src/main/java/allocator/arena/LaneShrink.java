@@ -16,8 +16,9 @@ import java.util.Map;
 /**
  * Returns free regions of a lane to the upstream allocator.
  *
- * <p>It notes the regions without chunks in use, waits without the lane's lock for the streams that own memory in them,
- * and then returns those of the regions in which nothing was freed in between.
+ * <p>It notes the regions without chunks in use, waits for the streams that own memory in them, and then returns those
+ * of the regions in which nothing was freed in between. It waits under a lock that only shrinks take: work of such a
+ * stream may wait for a thread that allocates.
  *
  * <p>Memory that cannot be returned stays counted as held, is not used again and is listed by snapshots; the next
  * shrink and the close try again. See {@link UpstreamReturns}.
@@ -42,12 +43,21 @@ final class LaneShrink {
         if (lanes.isInDevice()) {
             return lane.locked(() -> new ShrinkReport(0, 0, lane.counters.held(), lane.regions.count(), 0));
         }
-        lanes.deviceLock.lock();
+        lanes.shrinkLock.lock();
         try {
             final Map<Region, Long> idle = new LinkedHashMap<>();
             final Map<Long, SyncStream> owners = new LinkedHashMap<>();
             final int kept = lane.locked(() -> findIdle(idle, owners));
             owners.values().removeIf(LaneShrink::waitFor);
+            return giveBack(idle, owners, kept);
+        } finally {
+            lanes.shrinkLock.unlock();
+        }
+    }
+
+    private ShrinkReport giveBack(Map<Region, Long> idle, Map<Long, SyncStream> owners, int kept) {
+        lanes.deviceLock.lock();
+        try {
             lane.returns.tryAgain();
             final List<Region> detached = lane.locked(() -> detachUnchanged(idle, owners));
             final Failures failures = new Failures();

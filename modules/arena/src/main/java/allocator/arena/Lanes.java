@@ -20,6 +20,9 @@ final class Lanes {
     /** Held while memory is taken from the device or returned to it. Taken before the lock of any lane. */
     final ReentrantLock deviceLock = new ReentrantLock();
 
+    /** Held while a shrink waits for streams and returns memory. Taken before the device lock. */
+    final ReentrantLock shrinkLock = new ReentrantLock();
+
     final Allocator upstream;
     final HeldLimit heldLimit;
     final Lane main;
@@ -84,7 +87,7 @@ final class Lanes {
 
     /** Returns whether the calling thread is in a call by the arena to its upstream allocator or to a stream. */
     boolean isInDevice() {
-        return deviceLock.isHeldByCurrentThread();
+        return deviceLock.isHeldByCurrentThread() || shrinkLock.isHeldByCurrentThread();
     }
 
     /** Counts a request that neither its lane nor any other could serve. */

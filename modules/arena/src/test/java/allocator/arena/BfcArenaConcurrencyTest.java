@@ -18,6 +18,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -285,6 +286,42 @@ class BfcArenaConcurrencyTest {
             assertThat(first.get()).isPositive();
             Assertions.assertThatThrownBy(second::get).hasCauseInstanceOf(OutOfMemoryException.class);
             assertThat(device.liveBytes()).isLessThanOrEqualTo(limit);
+        }
+    }
+
+    /** Work of the stream may wait for the thread that allocates. */
+    @Test
+    void anAllocationDoesNotWaitForTheStreamsOfAShrink() throws Exception {
+        final BfcArena arena = new BfcArena(new FakeDevice(), ArenaConfig.DEFAULT);
+        final CountDownLatch isFlushing = new CountDownLatch(1);
+        final CountDownLatch hasAllocated = new CountDownLatch(1);
+        final AtomicBoolean isDone = new AtomicBoolean();
+        final FakeStream stream = new FakeStream().before(operation -> {
+            if (operation.equals("flush")) {
+                isFlushing.countDown();
+                isDone.set(hasCome(hasAllocated));
+            }
+        });
+        arena.free(arena.alloc(1000)); // in the first region, which stays
+        arena.free(arena.allocOnStream(8 << 20, stream));
+        final Thread shrinking = Thread.ofPlatform().start(arena::shrink);
+        assertThat(hasCome(isFlushing)).isTrue();
+
+        arena.free(arena.alloc(64 << 20));
+        arena.free(arena.reserve(1000));
+
+        hasAllocated.countDown();
+        shrinking.join();
+        assertThat(isDone).isTrue();
+        arena.checkConsistency();
+        arena.close();
+    }
+
+    private static boolean hasCome(CountDownLatch latch) {
+        try {
+            return latch.await(10, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
         }
     }
 }
