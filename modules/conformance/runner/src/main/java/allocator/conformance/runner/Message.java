@@ -8,16 +8,32 @@ import java.util.List;
 
 /** What the process that the provider runs in reports to the runner. */
 sealed interface Message extends Serializable {
-    /** A jar or a provider cannot be loaded; the others are not affected. */
+    /**
+     * A jar or a provider cannot be loaded; the others are not affected.
+     *
+     * @param text which one, and why
+     */
     record Problem(String text) implements Message {}
 
-    /** The arguments are wrong; nothing was run. */
+    /**
+     * The arguments are wrong; nothing was run.
+     *
+     * @param text what is wrong
+     */
     record Refused(String text) implements Message {}
 
-    /** The kit itself failed, and did not go on. */
+    /**
+     * The kit itself failed, and did not go on.
+     *
+     * @param text how
+     */
     record KitFailed(String text) implements Message {}
 
-    /** The provider was loaded, and its devices discovered. */
+    /**
+     * The provider was loaded, and its devices discovered.
+     *
+     * @param subject what it is
+     */
     record Described(Subject subject) implements Message {}
 
     /**
@@ -43,7 +59,11 @@ sealed interface Message extends Serializable {
         }
     }
 
-    /** Someone ends the process by {@code System.exit}, with this stack. */
+    /**
+     * The process is ended by {@code System.exit}.
+     *
+     * @param stack where
+     */
     record Exiting(String stack) implements Message {}
 
     /** All tests are done. */
