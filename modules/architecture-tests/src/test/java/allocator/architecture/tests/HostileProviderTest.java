@@ -155,6 +155,6 @@ class HostileProviderTest {
     @Test
     void aMissingProbeIsWrongUsage() throws Exception {
         assertThat(prove(2, UnaryOperator.identity(), "--probe", "--rules", "F-01"))
-                .contains("error: --probe: no service allocator.conformance.DeviceProbeProvider beside malloc");
+                .contains("allocator: --probe: no service allocator.conformance.DeviceProbeProvider beside malloc");
     }
 }
