@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Region;
+import allocator.arena.upstream.StreamWork;
 import allocator.arena.upstream.UpstreamReturns;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
@@ -48,7 +49,7 @@ final class LaneShrink {
             final Map<Region, Long> idle = new LinkedHashMap<>();
             final Map<Long, SyncStream> owners = new LinkedHashMap<>();
             final int kept = lane.locked(() -> findIdle(idle, owners));
-            owners.values().removeIf(LaneShrink::waitFor);
+            owners.values().removeIf(StreamWork::await);
             return giveBack(idle, owners, kept);
         } finally {
             lanes.shrinkLock.unlock();
@@ -99,20 +100,6 @@ final class LaneShrink {
         return region.isFirst()
                 && lane.config.keepFirstRegion()
                 && lane.config.extendStrategy() == ExtendStrategy.POWER_OF_TWO;
-    }
-
-    /**
-     * Waits for a stream's work, and returns whether it is known to be done: not that of a stream that was closed while
-     * its device could not confirm it.
-     */
-    static boolean waitFor(SyncStream stream) {
-        try {
-            stream.flush();
-            return true;
-        } catch (IllegalStateException e) {
-            LOG.log(Level.DEBUG, "{0} is closed", stream);
-            return stream.hasEnded();
-        }
     }
 
     /**

@@ -109,6 +109,7 @@ final class ProviderRegistry {
     ProviderReport register(Candidate candidate) {
         providers.values().forEach(present -> present.requireDistinctFrom(candidate));
         final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
+        final ProviderReport report = provider.report();
         final String registered =
                 "registered " + provider.name() + " with " + provider.devices().size() + " devices";
         providers.put(provider.name(), provider);
@@ -121,7 +122,7 @@ final class ProviderRegistry {
             }
         }
         Log.info(registered);
-        return provider.report();
+        return report;
     }
 
     /**

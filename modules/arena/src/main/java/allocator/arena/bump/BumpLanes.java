@@ -6,6 +6,7 @@ import allocator.provider.support.StackReserve;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.SyncStream;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -265,6 +266,11 @@ final class BumpLanes {
             unbindAll(lane);
             releaseForOneRequest();
         }
+    }
+
+    /** Returns the streams that have a lane. */
+    List<SyncStream> streams() {
+        return streamLanes.streams();
     }
 
     /** Removes the lanes of streams that have ended and were not released, but for one lane. */

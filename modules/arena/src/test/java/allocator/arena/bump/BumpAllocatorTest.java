@@ -2,6 +2,7 @@ package allocator.arena.bump;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import allocator.arena.ArenaOptions;
 import allocator.provider.support.Failures;
@@ -25,6 +26,8 @@ import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -459,6 +462,40 @@ class BumpAllocatorTest {
             assertThatThrownBy(() -> allocator.free(0)).isInstanceOf(AllocatorClosedException.class);
             assertThatThrownBy(allocator::stats).isInstanceOf(AllocatorClosedException.class);
             assertThatThrownBy(allocator::shrink).isInstanceOf(AllocatorClosedException.class);
+        }
+
+        /** Queued work may use blocks, and work may wait for a thread that calls the allocator. */
+        @Test
+        void waitsForStreamsBeforeItReturnsMemory() {
+            BumpAllocator allocator = allocator();
+            List<Long> liveAtFlush = new ArrayList<>();
+            FakeStream stream = new FakeStream().before(operation -> {
+                if (operation.equals("flush")) {
+                    liveAtFlush.add(device.liveBytes());
+                    CompletableFuture<Throwable> other = CompletableFuture.supplyAsync(
+                            () -> catchThrowable(() -> allocator.alloc(1)), Thread::startVirtualThread);
+                    assertThat(other.orTimeout(10, TimeUnit.SECONDS).join())
+                            .isInstanceOf(AllocatorClosedException.class);
+                    assertThatThrownBy(allocator::close).isExactlyInstanceOf(IllegalStateException.class);
+                }
+            });
+            allocator.allocOnStream(100, stream);
+            long held = device.liveBytes();
+            allocator.close();
+            assertThat(liveAtFlush).containsExactly(held);
+            assertThat(device.liveBytes()).isZero();
+        }
+
+        @Test
+        void returnsAllMemoryIfAWaitFails() {
+            BumpAllocator allocator = allocator();
+            allocator.allocOnStream(100, one);
+            DeviceException failure = new DeviceException("the work failed", null);
+            allocator.allocOnStream(100, new FakeStream().before(operation -> {
+                        throw failure;
+                    }));
+            assertThatThrownBy(allocator::close).isSameAs(failure);
+            assertThat(device.liveBytes()).isZero();
         }
     }
 
