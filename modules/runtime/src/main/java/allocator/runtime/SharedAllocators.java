@@ -338,12 +338,15 @@ final class SharedAllocators {
         slots = changed;
     }
 
-    /** Requires that nothing uses the allocator, since the application may destroy it afterwards. */
+    /**
+     * Requires that nothing uses the allocator, since the application may destroy it afterwards, and releases it. If
+     * this method throws, it is not released.
+     */
     private static void endRegistered(ManagedAllocator allocator, String what) {
         allocator.lease().pauseAllocations();
         try {
             if (!isUsed(allocator)) {
-                allocator.closeUnused();
+                closeRegistered(allocator);
                 return;
             }
         } finally {
@@ -355,6 +358,17 @@ final class SharedAllocators {
             users.add("sessions use it");
         }
         throw new StillInUseException("the registered allocator of " + allocator.info() + " cannot be " + what, users);
+    }
+
+    private static void closeRegistered(ManagedAllocator allocator) {
+        try {
+            allocator.closeUnused();
+        } catch (Throwable e) {
+            if (!allocator.lease().isReleased()) {
+                throw e;
+            }
+            Log.failed("release", allocator, e);
+        }
     }
 
     private static boolean isUsed(ManagedAllocator allocator) {
