@@ -2,6 +2,7 @@ package allocator.resource;
 
 import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
+import allocator.resource.base.BlockCounts;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;

@@ -4,6 +4,8 @@ import allocator.provider.support.Failures;
 import allocator.provider.support.ReturnGate;
 import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
+import allocator.resource.base.BlockCounts;
+import allocator.resource.base.UnreturnedBlocks;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;

@@ -1,22 +1,22 @@
-package allocator.resource;
+package allocator.resource.base;
 
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.ReturnsUnderWay;
-import allocator.resource.base.AddressTable;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The blocks of a {@link ResourceAllocator} that are dead and whose memory is unreturned, and those that a call is
- * returning at this moment. Guarded by the lock of the live blocks.
+ * The blocks of a {@link allocator.resource.ResourceAllocator} that are dead and whose memory is unreturned, and those
+ * that a call is returning at this moment. Guarded by the lock of the live blocks.
  */
-final class UnreturnedBlocks {
+public final class UnreturnedBlocks {
     private final AddressTable<SyncStream> blocks = new AddressTable<>();
     private final LiveSizes inOrder = new LiveSizes();
     private final ReturnsUnderWay leaving = new ReturnsUnderWay();
     private final BlockCounts counts;
 
-    UnreturnedBlocks(BlockCounts counts) {
+    /** Starts without blocks; counts what changes. */
+    public UnreturnedBlocks(BlockCounts counts) {
         this.counts = counts;
     }
 
@@ -26,37 +26,39 @@ final class UnreturnedBlocks {
      * @param count how many leave
      * @param later how many more may, of those that an earlier call has made room for
      */
-    void expect(int count, int later) {
+    public void expect(int count, int later) {
         leaving.ensureRoom(later + count);
         inOrder.ensureRoom(leaving.count() + later + count);
         blocks.expect(count);
     }
 
     /** Returns the slot of an unreturned block that no call is returning, negative if there is none. */
-    int find(long address) {
+    public int find(long address) {
         return blocks.find(address);
     }
 
-    long byteSize(int slot) {
+    /** Returns the size of an unreturned block. */
+    public long byteSize(int slot) {
         return blocks.value(slot);
     }
 
-    @Nullable
-    SyncStream stream(int slot) {
+    /** Returns the stream of an unreturned block, {@code null} if it has none. */
+    public @Nullable SyncStream stream(int slot) {
         return blocks.attachment(slot);
     }
 
-    long[] addresses() {
+    /** Returns the addresses of all unreturned blocks. */
+    public long[] addresses() {
         return blocks.addresses();
     }
 
     /** Begins to return a block that has left the live ones, and returns the number of the return. */
-    long begin(long address, long byteSize) {
+    public long begin(long address, long byteSize) {
         return leaving.begin(address, byteSize);
     }
 
     /** Begins to return an unreturned block again, and returns the number of the return. */
-    long beginAgain(int slot, long address) {
+    public long beginAgain(int slot, long address) {
         final long byteSize = blocks.value(slot);
         blocks.remove(slot);
         inOrder.remove(address);
@@ -69,20 +71,20 @@ final class UnreturnedBlocks {
      *
      * @return false if its memory was handed out again since, so that it counts as returned
      */
-    boolean end(long address, long number) {
+    public boolean end(long address, long number) {
         blocks.expectNoMore();
         return leaving.end(address, number);
     }
 
     /** Adds a block whose return has ended without effect. */
-    void add(long address, long byteSize, @Nullable SyncStream stream) {
+    public void add(long address, long byteSize, @Nullable SyncStream stream) {
         blocks.add(address, byteSize, stream);
         inOrder.put(address, byteSize);
         counts.notReturned(byteSize);
     }
 
     /** Forgets what the resource has taken back before it handed memory out, whatever it reports or reported then. */
-    void forgetOverlapping(long address, long byteSize) {
+    public void forgetOverlapping(long address, long byteSize) {
         for (long start = inOrder.overlapping(address, byteSize);
                 start != LiveSizes.NONE;
                 start = inOrder.overlapping(address, byteSize)) {
