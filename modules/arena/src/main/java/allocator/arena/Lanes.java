@@ -136,13 +136,7 @@ final class Lanes {
         final Failures failures = new Failures();
         for (final Lane lane : all) {
             failures.run(() -> {
-                final ShrinkReport report = lane.shrink().shrink();
-                sum[0] = new ShrinkReport(
-                        sum[0].bytesReleased() + report.bytesReleased(),
-                        sum[0].regionsReleased() + report.regionsReleased(),
-                        sum[0].bytesHeld() + report.bytesHeld(),
-                        sum[0].regionsInUse() + report.regionsInUse(),
-                        sum[0].regionsKept() + report.regionsKept());
+                sum[0] = sum[0].plus(lane.shrink().shrink());
             });
         }
         failures.throwIfAny();

@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.runtime.AllocatorReport.Setting;
+import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
 import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
@@ -58,6 +59,15 @@ final class ReplayJson {
         counted(json, result, "extensions", result.extensions());
         counted(json, result, "shrinkages", result.shrinkages());
         counted(json, result, "bytes_held_after_shrink", result.bytesHeldAfterShrink());
+        json.writeArrayFieldStart("held_after_shrink");
+        for (final ShrinkReport.Held part : result.heldAfterShrink()) {
+            json.writeStartObject();
+            json.writeNumberField("bytes", part.bytes());
+            json.writeNumberField("regions", part.regions());
+            json.writeStringField("reason", part.reason());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
         number(json, "ns_per_event_first", result.nsPerEventFirst(), 1);
         number(json, "ns_per_event_cold", result.nsPerEventCold(), 1);
         number(json, "ns_per_event_warm", result.nsPerEventWarm(), 1);

@@ -47,6 +47,12 @@ final class ReplayText {
         }
         print(memory);
         out.println();
+        if (!result.heldAfterShrink().isEmpty()) {
+            result.heldAfterShrink()
+                    .forEach(part ->
+                            out.println("  stays after shrink: " + Sizes.human(part.bytes()) + ", " + part.reason()));
+            out.println();
+        }
         print(new TextTable("  ", "lrrr")
                 .row("time per event", "first", "cold", "warm")
                 .row(

@@ -237,14 +237,7 @@ public final class FallbackResource extends ResourceDecorator {
 
     @Override
     public ShrinkReport shrink() {
-        final ShrinkReport one = super.shrink();
-        final ShrinkReport two = second.shrink();
-        return new ShrinkReport(
-                one.bytesReleased() + two.bytesReleased(),
-                one.regionsReleased() + two.regionsReleased(),
-                one.bytesHeld() + two.bytesHeld(),
-                one.regionsInUse() + two.regionsInUse(),
-                one.regionsKept() + two.regionsKept());
+        return super.shrink().plus(second.shrink());
     }
 
     @Override

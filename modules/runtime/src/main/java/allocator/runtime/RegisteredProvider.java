@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.Limit;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorInstances;
@@ -178,6 +179,17 @@ final class RegisteredProvider {
 
     boolean knows(OptionKey<?> key) {
         return keys.stream().anyMatch(known -> known.name().equals(key.name()));
+    }
+
+    /** Returns whether {@code arena.max_mem} is a limit among some settings; it is none if it is 0. */
+    boolean isLimited(AllocatorOptions wanted) {
+        return keys.stream()
+                .filter(key -> key.name().equals(Limit.KEY.name()))
+                .anyMatch(key -> !text(key, wanted).equals(text(Limit.KEY, AllocatorOptions.EMPTY)));
+    }
+
+    private static <T> String text(OptionKey<T> key, AllocatorOptions wanted) {
+        return key.format(wanted.get(key));
     }
 
     void addNote(String note) {

@@ -280,9 +280,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
             final Failures failures = new Failures();
             final int released = lanes.releaseIdle(failures);
             failures.throwIfAny();
-            final int inUse = lanes.countRegionsInUse();
-            return new ShrinkReport(
-                    before - memory.bytesHeld(), released, memory.bytesHeld(), inUse, lanes.countRegions() - inUse);
+            return lanes.report(before - memory.bytesHeld(), released);
         }
     }
 

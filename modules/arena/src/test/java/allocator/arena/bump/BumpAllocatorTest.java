@@ -253,7 +253,9 @@ class BumpAllocatorTest {
             BumpAllocator allocator = allocator();
             long live = allocator.alloc(4000);
             allocator.free(allocator.alloc(8000));
-            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(8192, 1, 4096, 1, 0));
+            assertThat(allocator.shrink())
+                    .isEqualTo(new ShrinkReport(
+                            8192, 1, 4096, 1, 0, List.of(new ShrinkReport.Held(4096, 1, "regions with live blocks"))));
             allocator.free(live);
             assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(4096, 1, 0, 0, 0));
         }
@@ -262,7 +264,15 @@ class BumpAllocatorTest {
         void aShrinkLeavesRegionsThatAStreamMayStillUse() {
             BumpAllocator allocator = allocator();
             allocator.free(allocator.allocOnStream(4096, one));
-            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(0, 0, 4096, 0, 1));
+            assertThat(allocator.shrink())
+                    .isEqualTo(new ShrinkReport(
+                            0,
+                            0,
+                            4096,
+                            0,
+                            1,
+                            List.of(new ShrinkReport.Held(
+                                    4096, 1, "regions that a stream may still use until its run ends"))));
             allocator.endRun(one);
             assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(4096, 1, 0, 0, 0));
             assertThat(allocator.stats().numArenaShrinkages()).isEqualTo(1);

@@ -28,6 +28,7 @@ public enum Fault {
     FOREIGN_FREE_IGNORED("A-06", "never allocated"),
     ALIGNMENT_LOST_WHEN_LARGE("A-04", "no multiple of the alignment"),
     SHRINK_REPORT_LIES("K-02", "bytes released"),
+    SHRINK_EXPLAINS_TOO_LITTLE("K-02", "gives reasons for"),
     SHRINK_STATISTICS_LIE("K-02", "the device got"),
     SHRINK_RETURNS_NOTHING("K-02", "are still held"),
     REGIONS_ARE_NEVER_COUNTED_OFF("K-02", "numArenaExtensions"),

@@ -239,12 +239,15 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
             final long lie = fault == Fault.SHRINK_REPORT_LIES ? 4096 : 0;
             final int released = fault == Fault.SHRINK_RETURNS_NOTHING ? 0 : growth.giveBackFreeRegions();
             shrinkages += released;
+            final long held = regions.held();
+            final long explained = fault == Fault.SHRINK_EXPLAINS_TOO_LITTLE ? held - 1 : held;
             return new ShrinkReport(
-                    before - regions.held() + lie,
+                    before - held + lie,
                     released,
-                    regions.held(),
+                    held,
                     regions.all().size(),
-                    0);
+                    0,
+                    List.of(new ShrinkReport.Held(explained, regions.all().size(), "regions with live blocks")));
         } finally {
             lock.release();
         }
