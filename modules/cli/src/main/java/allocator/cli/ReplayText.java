@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.runtime.AllocatorReport.Setting;
+import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
 import java.io.PrintWriter;
 import java.util.List;
@@ -47,12 +48,6 @@ final class ReplayText {
         }
         print(memory);
         out.println();
-        if (!result.heldAfterShrink().isEmpty()) {
-            result.heldAfterShrink()
-                    .forEach(part ->
-                            out.println("  stays after shrink: " + Sizes.human(part.bytes()) + ", " + part.reason()));
-            out.println();
-        }
         print(new TextTable("  ", "lrrr")
                 .row("time per event", "first", "cold", "warm")
                 .row(
@@ -63,6 +58,11 @@ final class ReplayText {
         out.println();
         out.println("  " + count(result.allocations(), "allocation") + ", " + failures(result) + ", "
                 + count(result.frees(), "free"));
+        for (final ShrinkReport.Held part : result.heldAfterShrink()) {
+            out.println();
+            out.println("  " + Sizes.human(part.bytes()) + " stay after the shrink:");
+            out.println("    " + part.reason());
+        }
     }
 
     /** Adds the rows that are read from the allocator's statistics. */

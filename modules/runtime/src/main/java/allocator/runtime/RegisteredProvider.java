@@ -37,14 +37,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class RegisteredProvider {
     /**
-     * A factory that has reported its name, and nothing else yet.
+     * A factory that has reported its name and priority, and nothing else yet.
      *
      * @param loaded the factory and where it was found
      * @param name its name
+     * @param priority its priority
      */
-    record Candidate(LoadedFactory loaded, String name) {
+    record Candidate(LoadedFactory loaded, String name, int priority) {
         /**
-         * Reads the name of a factory.
+         * Reads the name and the priority of a factory.
          *
          * @throws ProviderException if the name cannot be part of option keys
          */
@@ -55,7 +56,7 @@ final class RegisteredProvider {
                 throw new ProviderException(
                         className, "is named '" + name + "': a name has no blanks and is not empty", null);
             }
-            return new Candidate(loaded, name);
+            return new Candidate(loaded, name, ProviderCalls.read(className, "priority", loaded.factory()::priority));
         }
 
         /** Returns what distinguishes providers: session keys use the name in lower case. */
@@ -152,6 +153,10 @@ final class RegisteredProvider {
         return candidate.name();
     }
 
+    int priority() {
+        return candidate.priority();
+    }
+
     /**
      * Returns whether sessions and allocators may be made: once it is registered, and until it is being closed. A
      * provider may call the environment while either is under way.
@@ -202,6 +207,7 @@ final class RegisteredProvider {
                 name(),
                 vendor,
                 version,
+                candidate.priority(),
                 candidate.loaded().module(),
                 candidate.loaded().origin(),
                 devices,

@@ -76,6 +76,11 @@ public final class SessionOptions {
         return requested;
     }
 
+    /** Returns whether the application chose the devices, and with them their providers. */
+    boolean namesDevices() {
+        return !requested.isEmpty();
+    }
+
     /**
      * Returns the settings by key, as given.
      *
@@ -123,8 +128,8 @@ public final class SessionOptions {
 
         /**
          * Adds a device. The first device added is the session's default device. If two devices have the same memory,
-         * the first one's is used. If none is added the session uses the best device found: a GPU, then an NPU, then a
-         * CPU, and among devices of one kind the first by provider name.
+         * the first one's is used. If none is added the session uses the first of {@link Environment#devices}: a GPU,
+         * then an NPU, then a CPU, and among devices of one kind that of the provider that comes first.
          *
          * @param device a device of the environment
          * @return this builder

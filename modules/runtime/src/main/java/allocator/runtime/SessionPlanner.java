@@ -187,7 +187,11 @@ final class SessionPlanner {
             final AllocatorOptions given = own.getOrDefault(provider.name(), AllocatorOptions.EMPTY);
             for (final MemoryInfo memory : device.device().memoryInfos()) {
                 if ((memory.isReadOnly() ? plannedReadOnly : planned).add(memory.location())) {
-                    parts.add(part(provider, memory, given, usesEnvironment));
+                    parts.add(part(
+                            provider,
+                            memory,
+                            given,
+                            usesEnvironment ? shared(memory, options.namesDevices(), provider) : Optional.empty()));
                 }
             }
             device.device()
@@ -229,18 +233,33 @@ final class SessionPlanner {
     }
 
     /**
+     * Returns the environment's allocator of a memory for a session that uses those: any provider's, or if the session
+     * names its providers only this one's or one that the application registered.
+     */
+    private Optional<ManagedAllocator> shared(MemoryInfo memory, boolean isNamed, RegisteredProvider provider) {
+        return shared.find(memory.location())
+                .filter(allocator -> !isNamed
+                        || allocator.source() == Source.REGISTERED
+                        || allocator.reference().provider().equals(provider.name()));
+    }
+
+    /**
      * Decides on one memory.
      *
      * @param own the session's own settings for the provider
+     * @param ofEnvironment the environment's allocator that the session uses, if it uses one
      */
-    private Part part(RegisteredProvider provider, MemoryInfo memory, AllocatorOptions own, boolean usesEnvironment) {
+    private Part part(
+            RegisteredProvider provider,
+            MemoryInfo memory,
+            AllocatorOptions own,
+            Optional<ManagedAllocator> ofEnvironment) {
         final AllocatorOptions requested = provider.options().overriddenBy(own);
         if (memory.isReadOnly()) {
             return new Part.ToCreate(memory, Source.CREATED, requested, provider);
         }
-        final Optional<ManagedAllocator> visible = shared.find(memory.location());
-        if (usesEnvironment && visible.isPresent()) {
-            return existing(visible.get(), own);
+        if (ofEnvironment.isPresent()) {
+            return existing(ofEnvironment.get(), own);
         }
         if (!own.isEmpty()) {
             final AllocatorOptions exclusive = provider.exclusive(requested);

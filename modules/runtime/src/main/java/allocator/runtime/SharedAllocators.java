@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -101,8 +102,12 @@ final class SharedAllocators {
                 .toList();
     }
 
-    /** Creates the shared allocators of a provider, all or none, where no other provider has one. */
-    void share(RegisteredProvider provider) {
+    /**
+     * Creates the shared allocators of a provider, all or none, where no other provider has one.
+     *
+     * @param why says why the provider of a name comes first
+     */
+    void share(RegisteredProvider provider, UnaryOperator<String> why) {
         final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
         final List<MemoryInfo> memories = provider.devices().stream()
                 .flatMap(device -> device.memoryInfos().stream())
@@ -114,8 +119,9 @@ final class SharedAllocators {
                 final MemoryInfo info = memories.get(i);
                 final Slot slot = changed.getOrDefault(info.location(), EMPTY);
                 if (slot.owned() != null) {
-                    provider.addNote("A shared allocator is already registered for " + info + ", that of "
-                            + slot.owned().provider() + ": none is made");
+                    final String owner = slot.owned().provider();
+                    provider.addNote("A shared allocator is already registered for " + info + ", that of " + owner
+                            + ", since " + why.apply(owner) + ": none is made");
                 } else {
                     created[i] = create(provider, info, provider.options(), changed);
                     changed.put(

@@ -5,6 +5,7 @@ import static java.util.stream.Collectors.mapping;
 import static java.util.stream.Collectors.toCollection;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.RunOptions;
 import allocator.runtime.SessionOptions;
 import allocator.spi.EpFactory;
@@ -34,6 +35,7 @@ class OptionsPageTest {
     void thePageListsEveryKeyWithItsDefaults() throws IOException {
         final Map<String, Set<String>> expected = byName(keys().map(key -> Map.entry(key.name(), defaultOf(key))));
         expected.put(SHRINK_LIST, Set.of(""));
+        expected.put(EnvironmentBuilder.PROVIDER_ORDER, Set.of(""));
         assertThat(rows()).containsExactlyInAnyOrderEntriesOf(expected);
     }
 

@@ -47,12 +47,14 @@ public abstract class DiscoveryRules extends Chapter {
                 name);
         Expect.that(!factory.vendor().isBlank(), "the vendor is blank");
         Expect.that(!factory.version().isBlank(), "the version is blank");
+        final int priority = factory.priority();
         final Set<String> keys = new HashSet<>();
         for (final OptionKey<?> key : factory.optionKeys()) {
             Expect.that(keys.add(key.name()), "the option %s is listed twice", key.name());
         }
         factory.discoverDevices();
         Expect.that(factory.name().equals(name), "the name was '%s' and is now '%s'", name, factory.name());
+        Expect.that(factory.priority() == priority, "the priority was %d and is now %d", priority, factory.priority());
     }
 
     @ConformanceTest(Scope.FACTORY)

@@ -70,6 +70,7 @@ public enum Fault {
     NEIGHBOUR_OVERWRITTEN("A-09 C-01 K-01", "a live block changed"),
     CLOSED_ALLOCATOR_WORKS("L-02", "after the last release"),
     LEVEL_OF_THE_FUTURE("L-01", "the level is"),
+    PRIORITY_CHANGES("F-02", "the priority was"),
     DEVICES_CHANGE("F-02", "discoverDevices returns"),
     CONSTRUCTOR_TOUCHES_THE_DEVICE("F-01", "calls to the device"),
     TWO_INFOS_FOR_ONE_LOCATION("M-03", "have the location"),
