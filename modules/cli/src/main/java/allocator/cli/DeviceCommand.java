@@ -68,7 +68,7 @@ abstract class DeviceCommand extends ResultCommand {
             builder.providersFrom(folder);
         }
         // Read when the first logger is created, which is now.
-        System.setProperty(LOG_LEVEL, isVerbose() ? "info" : logLevel());
+        System.setProperty(LOG_LEVEL, isVerbose() ? "debug" : logLevel());
         return builder.build();
     }
 

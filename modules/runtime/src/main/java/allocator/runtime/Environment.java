@@ -181,7 +181,7 @@ public final class Environment implements AutoCloseable {
             instances.returnAll(cleanup);
         };
         if (registry.close(provider, release, cleanup)) {
-            Log.info(unregistered);
+            Log.debug(unregistered);
         } else {
             cleanup.attempt(() -> registry.share(provider));
         }

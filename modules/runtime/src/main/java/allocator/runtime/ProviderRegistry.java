@@ -138,7 +138,7 @@ final class ProviderRegistry {
                 providers.remove(provider.name());
             }
         }
-        Log.info(registered);
+        Log.debug(registered);
         return report;
     }
 

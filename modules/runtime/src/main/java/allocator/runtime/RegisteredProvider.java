@@ -199,7 +199,7 @@ final class RegisteredProvider {
 
     void addNote(String note) {
         notes.add(note);
-        Log.info(name() + ": " + note);
+        Log.debug(name() + ": " + note);
     }
 
     ProviderReport report() {

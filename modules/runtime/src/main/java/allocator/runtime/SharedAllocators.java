@@ -200,7 +200,7 @@ final class SharedAllocators {
 
     private static void logSettings(String provider, AllocatorReport report) {
         final String allocator = "shared allocator " + report.memory() + " of " + provider;
-        Log.info(allocator + ": effective settings "
+        Log.debug(allocator + ": effective settings "
                 + report.settings().stream()
                         .filter(setting -> setting.effective() != null)
                         .map(setting -> setting.key() + "=" + setting.effective())
@@ -326,7 +326,7 @@ final class SharedAllocators {
             closeAfter(e, managed);
             throw e;
         }
-        Log.info(registered);
+        Log.debug(registered);
         return managed;
     }
 

@@ -100,7 +100,9 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         try {
             handles.create(settings.releaseThreshold());
             final Limit limit = PoolSource.rounded(settings.limit(), handles);
-            return new DriverPool(device, handles, limit, settings, options);
+            final DriverPool pool = new DriverPool(device, handles, limit, settings, options);
+            CudaLog.debug("{0}: a pool of the driver with {1}", pool.info, pool.effectiveOptions);
+            return pool;
         } catch (Throwable e) {
             try {
                 end.run();
