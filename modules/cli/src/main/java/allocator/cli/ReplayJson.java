@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.runtime.AllocatorReport.Setting;
+import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
 import com.fasterxml.jackson.core.JsonGenerator;
@@ -8,6 +9,7 @@ import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.List;
+import java.util.Locale;
 
 /** The results of replays as JSON: an array with one object per trace. Names of fields are stable. */
 final class ReplayJson {
@@ -65,6 +67,16 @@ final class ReplayJson {
             json.writeNumberField("bytes", part.bytes());
             json.writeNumberField("regions", part.regions());
             json.writeStringField("reason", part.reason());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("counters_at_end");
+        for (final AllocatorStats.Counter counter : result.countersAtEnd()) {
+            json.writeStartObject();
+            json.writeStringField("name", counter.name());
+            json.writeNumberField("value", counter.value());
+            json.writeStringField("unit", counter.unit().name().toLowerCase(Locale.ROOT));
+            json.writeBooleanField("monotone", counter.isMonotone());
             json.writeEndObject();
         }
         json.writeEndArray();

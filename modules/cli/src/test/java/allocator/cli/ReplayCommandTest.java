@@ -185,6 +185,7 @@ class ReplayCommandTest {
                         "shrinkages",
                         "bytes_held_after_shrink",
                         "held_after_shrink",
+                        "counters_at_end",
                         "ns_per_event_first",
                         "ns_per_event_cold",
                         "ns_per_event_warm");

@@ -226,6 +226,10 @@ public final class FallbackResource extends ResourceDecorator {
                 .regions(
                         sum(one.numArenaExtensions(), two.numArenaExtensions()),
                         sum(one.numArenaShrinkages(), two.numArenaShrinkages()))
+                .counters(one.counters())
+                .counters(two.counters().stream()
+                        .filter(counter -> one.counter(counter.name()).isEmpty())
+                        .toList())
                 .build();
     }
 

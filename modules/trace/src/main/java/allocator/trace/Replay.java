@@ -127,6 +127,7 @@ public final class Replay {
                 afterShrink.numArenaShrinkages(),
                 afterShrink.bytesHeld(),
                 stays,
+                atEnd.counters(),
                 pass.nanosPerEvent(),
                 Double.NaN,
                 Double.NaN);

@@ -1,6 +1,7 @@
 package allocator.trace;
 
 import allocator.runtime.AllocatorReport;
+import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkReport;
 import java.util.List;
 
@@ -31,6 +32,7 @@ import java.util.List;
  * @param bytesHeldAfterShrink the bytes that the arena still held after that shrink
  * @param heldAfterShrink what those bytes consist of, with the reason for which each part stays; empty if the allocator
  *     gives none
+ * @param countersAtEnd the counters of the allocator's own, read after the last event; empty if it has none
  * @param nsPerEventFirst nanoseconds per event of the first replay of this trace in this JVM; for the first trace it
  *     includes loading and interpreting the code
  * @param nsPerEventCold nanoseconds per event with an empty arena and warmed-up code: the median of several replays,
@@ -59,13 +61,15 @@ public record ReplayResult(
         long shrinkages,
         long bytesHeldAfterShrink,
         List<ShrinkReport.Held> heldAfterShrink,
+        List<AllocatorStats.Counter> countersAtEnd,
         double nsPerEventFirst,
         double nsPerEventCold,
         double nsPerEventWarm) {
 
-    /** Copies the list. */
+    /** Copies the lists. */
     public ReplayResult {
         heldAfterShrink = List.copyOf(heldAfterShrink);
+        countersAtEnd = List.copyOf(countersAtEnd);
     }
 
     /**
@@ -99,6 +103,7 @@ public record ReplayResult(
                 shrinkages,
                 bytesHeldAfterShrink,
                 heldAfterShrink,
+                countersAtEnd,
                 nsPerEventFirst,
                 cold,
                 warm);

@@ -64,7 +64,8 @@ class BumpAllocatorTest {
             assertThat(allocator.alloc(300)).isEqualTo(first + 256);
             assertThat(allocator.alloc(1)).isEqualTo(first + 768);
             assertThat(allocator.stats())
-                    .isEqualTo(new AllocatorStats(-1, 311, 311, 4096, 3785, 3072, 311, 4096, 300, 3, 0, 0, 1, 0));
+                    .isEqualTo(new AllocatorStats(
+                            -1, 311, 311, 4096, 3785, 3072, 311, 4096, 300, 3, 0, 0, 1, 0, List.of()));
         }
 
         @Test

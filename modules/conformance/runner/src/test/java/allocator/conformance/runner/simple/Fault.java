@@ -17,6 +17,8 @@ public enum Fault {
     IN_USE_DRIFTS("S-04 S-01 S-02 A-07 F-04 O-03", "everything is freed"),
     PEAK_FOLLOWS_THE_MOMENT("S-01", "peakBytesInUse"),
     FREE_BYTES_FORGET_THE_TAIL("S-02", "freeBytes"),
+    OWN_COUNTER_DECREASES("S-06", "is monotone; its value went"),
+    OWN_COUNTER_CHANGES_ITS_UNIT("S-06", "the counter Counter["),
     RESERVE_PASSES_THE_LIMIT("R-01 S-03", "reserve"),
     RESERVE_COMES_FROM_REGIONS("R-02", "a reserve of"),
     LIMIT_ONLY_REPORTED("S-03 A-05 A-07 O-05 O-06 R-01", "limit"),

@@ -269,6 +269,14 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
                     .regions(
                             regions.count() + (fault == Fault.REGIONS_ARE_NEVER_COUNTED_OFF ? shrinkages : 0),
                             shrinkages);
+            final long calls = counters.allocs();
+            builder.counter(
+                    "NumSearches",
+                    fault == Fault.OWN_COUNTER_DECREASES ? calls % 10 : calls,
+                    fault == Fault.OWN_COUNTER_CHANGES_ITS_UNIT && calls > 5
+                            ? AllocatorStats.Unit.BYTES
+                            : AllocatorStats.Unit.COUNT,
+                    true);
             counters.addTo(builder, fault == Fault.MEMORIES_SHARE_STATISTICS ? factory.allocations(this) : 0);
             return builder.build();
         } finally {
