@@ -183,7 +183,7 @@ public final class Environment implements AutoCloseable {
         if (registry.close(provider, release, cleanup)) {
             Log.debug(unregistered);
         } else {
-            cleanup.attempt(() -> registry.share(provider));
+            cleanup.attempt(() -> shared.share(provider));
         }
         cleanup.throwIfAny();
     }

@@ -86,11 +86,6 @@ final class ProviderRegistry {
                 .toList();
     }
 
-    /** Creates the shared allocators of a provider where no other one has any. */
-    void share(RegisteredProvider provider) {
-        shared.share(provider, owner -> whyServes(owner, provider));
-    }
-
     /** Says why a provider has the shared allocator of a memory that another one has too. */
     private String whyServes(String owner, RegisteredProvider other) {
         final RegisteredProvider serving = providers.get(owner);
@@ -126,12 +121,13 @@ final class ProviderRegistry {
     ProviderReport register(Candidate candidate) {
         providers.values().forEach(present -> present.requireDistinctFrom(candidate));
         final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
+        shared.noteOthers(provider, owner -> whyServes(owner, provider));
         final ProviderReport report = provider.report();
         final String registered =
                 "registered " + provider.name() + " with " + provider.devices().size() + " devices";
         providers.put(provider.name(), provider);
         try {
-            share(provider);
+            shared.share(provider);
             provider.isOpen(true);
         } finally {
             if (!provider.isOpen()) {

@@ -102,27 +102,37 @@ final class SharedAllocators {
                 .toList();
     }
 
-    /**
-     * Creates the shared allocators of a provider, all or none, where no other provider has one.
-     *
-     * @param why says why the provider of a name comes first
-     */
-    void share(RegisteredProvider provider, UnaryOperator<String> why) {
-        final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
-        final List<MemoryInfo> memories = provider.devices().stream()
+    private static List<MemoryInfo> shareable(RegisteredProvider provider) {
+        return provider.devices().stream()
                 .flatMap(device -> device.memoryInfos().stream())
                 .filter(info -> !info.isReadOnly())
                 .toList();
+    }
+
+    /**
+     * Adds a note to a provider for each of its memories for which another one has the shared allocator.
+     *
+     * @param why says why the provider of a name comes first
+     */
+    void noteOthers(RegisteredProvider provider, UnaryOperator<String> why) {
+        for (final MemoryInfo info : shareable(provider)) {
+            owned(info.location())
+                    .map(Owned::provider)
+                    .ifPresent(owner -> provider.addNote("A shared allocator is already registered for " + info
+                            + ", that of " + owner + ", since " + why.apply(owner) + ": none is made"));
+        }
+    }
+
+    /** Creates the shared allocators of a provider, all or none, where no other provider has one. */
+    void share(RegisteredProvider provider) {
+        final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
+        final List<MemoryInfo> memories = shareable(provider);
         final ManagedAllocator[] created = new ManagedAllocator[memories.size()];
         try {
             for (int i = 0; i < created.length; i++) {
                 final MemoryInfo info = memories.get(i);
                 final Slot slot = changed.getOrDefault(info.location(), EMPTY);
-                if (slot.owned() != null) {
-                    final String owner = slot.owned().provider();
-                    provider.addNote("A shared allocator is already registered for " + info + ", that of " + owner
-                            + ", since " + why.apply(owner) + ": none is made");
-                } else {
+                if (slot.owned() == null) {
                     created[i] = create(provider, info, provider.options(), changed);
                     changed.put(
                             info.location(),

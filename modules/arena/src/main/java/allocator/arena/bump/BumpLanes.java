@@ -9,7 +9,6 @@ import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.stream.Stream;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A region is <em>idle</em> if any lane may take it: it is <em>unbound</em>, that is, in no lane of a requester, or
  * it is empty and in the lane without a stream, on whose behalf no device work is queued.
  *
- * <p>Lanes find their regions in trees, so nothing but {@link #releaseAll}, {@link #countRegionsInUse}, {@link #report} and
- * {@link #largestRoom} visits all regions. Only a request for which there is no memory visits all lanes, and a new
- * stream whenever the number of streams has doubled: to unbind memory of streams that ended without a release.
+ * <p>Lanes find their regions in trees, so nothing but {@link #releaseAll}, {@link #report} and {@link #largestRoom}
+ * visits all regions. Only a request for which there is no memory visits all lanes, and a new stream whenever the
+ * number of streams has doubled: to unbind memory of streams that ended without a release.
  *
  * <p>Not safe for use by several threads; the allocator's lock guards it.
  */
@@ -54,10 +53,6 @@ final class BumpLanes {
 
     int countRegions() {
         return regions.count();
-    }
-
-    int countRegionsInUse() {
-        return regions.countInUse();
     }
 
     /** Reports what a shrink returned, and what stays and why. */
