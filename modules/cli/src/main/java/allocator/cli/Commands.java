@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import allocator.conformance.runner.ConformanceCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.IFactory;

@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;

@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Json;
 import allocator.runtime.ProviderDevice;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;

@@ -1,5 +1,8 @@
 package allocator.cli;
 
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
+import allocator.cli.output.TextTable;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;
 import allocator.spi.AllocatorOptions;

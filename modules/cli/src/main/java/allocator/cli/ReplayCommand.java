@@ -1,5 +1,8 @@
 package allocator.cli;
 
+import allocator.cli.output.ProgressBar;
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderDevice;
 import allocator.spi.AllocatorException;

@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Json;
 import allocator.runtime.AllocatorReport.Setting;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkReport;

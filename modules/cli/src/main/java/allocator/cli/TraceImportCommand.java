@@ -1,5 +1,9 @@
 package allocator.cli;
 
+import allocator.cli.output.Json;
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
+import allocator.cli.output.TextTable;
 import allocator.conformance.runner.output.WholeFile;
 import allocator.resource.log.RmmLog;
 import allocator.trace.TraceWriter;

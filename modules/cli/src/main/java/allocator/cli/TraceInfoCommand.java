@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import allocator.trace.TraceSummary;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;

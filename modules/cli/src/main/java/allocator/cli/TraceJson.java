@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Json;
 import allocator.trace.TraceSummary;
 
 /** What a trace holds, as JSON: one object. Names of fields are stable. */

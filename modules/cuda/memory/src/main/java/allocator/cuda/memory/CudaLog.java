@@ -1,6 +1,8 @@
 package allocator.cuda.memory;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
+import allocator.spi.MemoryInfo;
 import java.lang.System.Logger.Level;
 
 /**
@@ -15,6 +17,17 @@ final class CudaLog {
 
     static void debug(String format, Object... values) {
         log(Level.DEBUG, format, values);
+    }
+
+    /** Logs that the driver has not taken memory back. */
+    static void left(MemoryInfo memory, long address, Throwable thrown) {
+        try {
+            warning(
+                    "{0}: 0x{1} could not be returned, it stays held: {2}",
+                    memory, Long.toHexString(address), Failures.describe(thrown));
+        } catch (Throwable e) {
+            // There is no room for a message.
+        }
     }
 
     static void warning(String format, Object... values) {

@@ -3,7 +3,6 @@ package allocator.cuda.memory;
 import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockCounters;
 import allocator.provider.support.FailedReturn;
-import allocator.provider.support.Failures;
 import allocator.provider.support.ReturnGate;
 import allocator.provider.support.ReturnsUnderWay;
 import allocator.spi.AllocatorStats;
@@ -155,7 +154,7 @@ final class PoolBlocks {
                 giveBackOrAgain(address, byteSize, stream, calls, device);
             }
         } catch (Throwable e) {
-            left(address, e);
+            CudaLog.left(info, address, e);
             throw FailedReturn.of(e);
         }
     }
@@ -248,18 +247,8 @@ final class PoolBlocks {
         try {
             giveBack(address, byteSize, stream, device);
         } catch (Throwable e) {
-            left(address, e);
+            CudaLog.left(info, address, e);
             DriverCalls.suppress(cause, e);
-        }
-    }
-
-    private void left(long address, Throwable thrown) {
-        try {
-            CudaLog.warning(
-                    "{0}: 0x{1} could not be returned, it stays held: {2}",
-                    info, Long.toHexString(address), Failures.describe(thrown));
-        } catch (Throwable e) {
-            // There is no room for a message.
         }
     }
 

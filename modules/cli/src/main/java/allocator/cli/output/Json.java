@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
@@ -9,16 +9,16 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 
 /** Writes indented JSON of ASCII characters. */
-final class Json {
+public final class Json {
     /** Writes one value. */
     @FunctionalInterface
-    interface Content {
+    public interface Content {
         void write(JsonGenerator json) throws IOException;
     }
 
     private Json() {}
 
-    static String write(Content content) {
+    public static String write(Content content) {
         final StringWriter text = new StringWriter();
         final DefaultIndenter indenter = new DefaultIndenter("  ", "\n");
         try (JsonGenerator json = new JsonFactory().createGenerator(text)) {

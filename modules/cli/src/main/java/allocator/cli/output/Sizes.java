@@ -1,15 +1,15 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import java.util.Locale;
 
 /** Formats numbers for people to read. */
-final class Sizes {
+public final class Sizes {
     private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
     private Sizes() {}
 
     /** Returns four significant digits and a unit, such as {@code 541.0 MiB}. */
-    static String human(long bytes) {
+    public static String human(long bytes) {
         double value = bytes;
         int unit = 0;
         while (Math.abs(value) >= 1023.95 && unit < UNITS.length - 1) {
@@ -24,17 +24,17 @@ final class Sizes {
     }
 
     /** Returns all digits in groups of three. */
-    static String exact(long number) {
+    public static String exact(long number) {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
     /** Returns whole nanoseconds without the unit; a dash if not measured. */
-    static String nanos(double nanos) {
+    public static String nanos(double nanos) {
         return Double.isNaN(nanos) ? "-" : String.format(Locale.ROOT, "%,.0f", nanos);
     }
 
     /** Returns nanoseconds in the unit that keeps the number short; a dash if not measured. */
-    static String time(double nanos) {
+    public static String time(double nanos) {
         if (Double.isNaN(nanos)) {
             return "-";
         }
@@ -47,7 +47,7 @@ final class Sizes {
     }
 
     /** Returns a ratio with two decimals; a dash if it is not defined. */
-    static String ratio(double ratio) {
+    public static String ratio(double ratio) {
         return Double.isNaN(ratio) ? "-" : String.format(Locale.ROOT, "%.2f", ratio);
     }
 }
