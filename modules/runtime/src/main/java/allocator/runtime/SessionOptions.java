@@ -17,7 +17,10 @@ import java.util.function.UnaryOperator;
 
 /** The devices of a session and the settings of its allocators. Immutable. */
 public final class SessionOptions {
-    /** {@code 1}: the session uses the environment's allocators where it has them, instead of its own. */
+    /**
+     * {@code 1}: the session uses the environment's allocators where it has them, instead of its own. A session that
+     * adds devices uses those of their providers, and those that the application registered.
+     */
     public static final OptionKey<Boolean> USE_ENV_ALLOCATORS = RuntimeKeys.USE_ENV_ALLOCATORS;
 
     /** {@code 1}: {@link Session#allocInitializer} reserves memory, outside the growth of an arena. */

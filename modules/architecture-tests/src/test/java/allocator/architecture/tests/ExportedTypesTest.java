@@ -23,7 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A user of a module needs no other than those that it requires transitively: the types in its signatures are theirs.
- * The lint {@code exports} of the compiler checks that too, but counts null annotations, which nobody needs to compile.
+ * The lint {@code exports} of the compiler checks that too, but counts null annotations, which users need not read to
+ * compile.
  */
 class ExportedTypesTest {
     private final Map<String, ModuleDescriptor> byPackage = new HashMap<>();
