@@ -60,6 +60,8 @@ abstract class DeviceCommand extends ResultCommand {
     /** Searches for providers. */
     Environment openEnvironment() {
         requireNames();
+        // Read when the first logger is created, which the builder does.
+        System.setProperty(LOG_LEVEL, isVerbose() ? "debug" : logLevel());
         final EnvironmentBuilder builder = Environment.builder();
         for (final Path folder : providerFolders) {
             if (!Files.isDirectory(folder)) {
@@ -68,8 +70,6 @@ abstract class DeviceCommand extends ResultCommand {
             }
             builder.providersFrom(folder);
         }
-        // Read when the first logger is created, which is now.
-        System.setProperty(LOG_LEVEL, isVerbose() ? "debug" : logLevel());
         return builder.build();
     }
 
