@@ -206,6 +206,7 @@ public final class FallbackResource extends ResourceDecorator {
         return stats;
     }
 
+    /** Returns the sums. Counters of the second's own are left out where the first has one of that name. */
     private static AllocatorStats sum(AllocatorStats one, AllocatorStats two) {
         final boolean isLimited = one.limit() != AllocatorStats.UNLIMITED
                 && two.limit() != AllocatorStats.UNLIMITED
