@@ -13,11 +13,22 @@ public final class Json {
     /** Writes one value. */
     @FunctionalInterface
     public interface Content {
+        /**
+         * Writes the value.
+         *
+         * @param json receives the value
+         * @throws IOException if it throws it
+         */
         void write(JsonGenerator json) throws IOException;
     }
 
     private Json() {}
-
+    /**
+     * Returns a value as text.
+     *
+     * @param content writes the value
+     * @return the text, with a line end
+     */
     public static String write(Content content) {
         final StringWriter text = new StringWriter();
         final DefaultIndenter indenter = new DefaultIndenter("  ", "\n");

@@ -24,7 +24,11 @@ public final class ProgressBar implements AutoCloseable {
     private final String empty;
     private long nextDrawing = System.nanoTime() + FIRST_DRAWN_AFTER;
     private boolean isDrawn;
-
+    /**
+     * Makes a bar that is not drawn yet.
+     *
+     * @param terminal where it is drawn
+     */
     public ProgressBar(Terminal terminal) {
         isShown = terminal.isErrTerminal();
         err = terminal.rawErr();
@@ -32,7 +36,12 @@ public final class ProgressBar implements AutoCloseable {
         empty = terminal.hasUnicode() ? "░" : ".";
     }
 
-    /** Shows the fraction done, from 0 to 1, and the current step. */
+    /**
+     * Shows the fraction done, from 0 to 1, and the current step.
+     *
+     * @param done the fraction
+     * @param what the step
+     */
     public void show(double done, String what) {
         if (!isShown || System.nanoTime() - nextDrawing < 0) {
             return;

@@ -8,7 +8,12 @@ public final class Sizes {
 
     private Sizes() {}
 
-    /** Returns four significant digits and a unit, such as {@code 541.0 MiB}. */
+    /**
+     * Returns four significant digits and a unit, such as {@code 541.0 MiB}.
+     *
+     * @param bytes the size
+     * @return the text
+     */
     public static String human(long bytes) {
         double value = bytes;
         int unit = 0;
@@ -23,17 +28,32 @@ public final class Sizes {
         return String.format(Locale.ROOT, "%." + decimals + "f %s", value, UNITS[unit]);
     }
 
-    /** Returns all digits in groups of three. */
+    /**
+     * Returns all digits in groups of three.
+     *
+     * @param number the number
+     * @return the text
+     */
     public static String exact(long number) {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
-    /** Returns whole nanoseconds without the unit; a dash if not measured. */
+    /**
+     * Returns whole nanoseconds without the unit; a dash if not measured.
+     *
+     * @param nanos the time
+     * @return the text
+     */
     public static String nanos(double nanos) {
         return Double.isNaN(nanos) ? "-" : String.format(Locale.ROOT, "%,.0f", nanos);
     }
 
-    /** Returns nanoseconds in the unit that keeps the number short; a dash if not measured. */
+    /**
+     * Returns nanoseconds in the unit that keeps the number short; a dash if not measured.
+     *
+     * @param nanos the time, in nanoseconds
+     * @return the text
+     */
     public static String time(double nanos) {
         if (Double.isNaN(nanos)) {
             return "-";
@@ -46,7 +66,12 @@ public final class Sizes {
                 : String.format(Locale.ROOT, "%.1f ms", nanos / 1e6);
     }
 
-    /** Returns a ratio with two decimals; a dash if it is not defined. */
+    /**
+     * Returns a ratio with two decimals; a dash if it is not defined.
+     *
+     * @param ratio the ratio
+     * @return the text
+     */
     public static String ratio(double ratio) {
         return Double.isNaN(ratio) ? "-" : String.format(Locale.ROOT, "%.2f", ratio);
     }

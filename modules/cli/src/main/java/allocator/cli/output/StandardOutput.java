@@ -8,12 +8,20 @@ import org.jspecify.annotations.Nullable;
 /** Standard output, which remembers why it could not be written; the writers above it only remember that. */
 public final class StandardOutput extends FilterOutputStream {
     private @Nullable IOException failure;
-
+    /**
+     * Wraps standard output.
+     *
+     * @param out where the bytes go
+     */
     public StandardOutput(OutputStream out) {
         super(out);
     }
 
-    /** Returns the first failure. */
+    /**
+     * Returns the first failure.
+     *
+     * @return the failure, {@code null} if there was none
+     */
     @Nullable
     public IOException failure() {
         return failure;

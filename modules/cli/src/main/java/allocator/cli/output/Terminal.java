@@ -53,7 +53,11 @@ public final class Terminal {
         hasUnicode = encoder.canEncode('█') && encoder.canEncode('µ');
     }
 
-    /** Returns the streams of the process. */
+    /**
+     * Returns the streams of the process.
+     *
+     * @return the terminal of this process
+     */
     public static Terminal ofProcess() {
         final String noColour = System.getenv("NO_COLOR");
         final StandardOutput output = new StandardOutput(new FileOutputStream(FileDescriptor.out));
@@ -66,32 +70,58 @@ public final class Terminal {
                 System.err.charset());
     }
 
-    /** Returns streams of which none is a terminal. */
+    /**
+     * Returns streams of which none is a terminal.
+     *
+     * @param out receives results
+     * @param err receives errors
+     * @return the terminal
+     */
     public static Terminal of(PrintWriter out, PrintWriter err) {
         return new Terminal(out, err, null, Set.of(), false, StandardCharsets.UTF_8);
     }
 
-    /** Returns the writer of results. It escapes characters that control a terminal. */
+    /**
+     * Returns the writer of results. It escapes characters that control a terminal.
+     *
+     * @return the writer
+     */
     public PrintWriter out() {
         return out;
     }
 
-    /** Returns the writer of errors. It escapes characters that control a terminal. */
+    /**
+     * Returns the writer of errors. It escapes characters that control a terminal.
+     *
+     * @return the writer
+     */
     public PrintWriter err() {
         return err;
     }
 
-    /** Returns a writer of results that escapes nothing, for text that is the program's own. */
+    /**
+     * Returns a writer of results that escapes nothing, for text that is the program's own.
+     *
+     * @return the writer
+     */
     public PrintWriter rawOut() {
         return rawOut;
     }
 
-    /** Returns a writer of errors that escapes nothing, for text that is the program's own. */
+    /**
+     * Returns a writer of errors that escapes nothing, for text that is the program's own.
+     *
+     * @return the writer
+     */
     public PrintWriter rawErr() {
         return rawErr;
     }
 
-    /** Flushes both streams; returns why results were lost, empty if none were. */
+    /**
+     * Flushes both streams; returns why results were lost, empty if none were.
+     *
+     * @return the reason, in words
+     */
     public Optional<String> flush() {
         out.flush();
         err.flush();
@@ -101,27 +131,48 @@ public final class Terminal {
         final IOException failure = standardOutput == null ? null : standardOutput.failure();
         return Optional.of(failure == null || failure.getMessage() == null ? "an error" : failure.getMessage());
     }
-
+    /**
+     * Returns whether results may have colours.
+     *
+     * @return whether it is a terminal that shows them, and they are wanted
+     */
     public boolean hasColour() {
         return hasColour;
     }
 
-    /** Returns whether a line on standard error can be overwritten. */
+    /**
+     * Returns whether a line on standard error can be overwritten.
+     *
+     * @return whether it is a terminal
+     */
     public boolean isErrTerminal() {
         return isErrTerminal;
     }
-
+    /**
+     * Returns whether standard error shows characters beyond ASCII.
+     *
+     * @return whether its encoding has them
+     */
     public boolean hasUnicode() {
         return hasUnicode;
     }
 
-    /** Prints a line of results whose first part is a heading. */
+    /**
+     * Prints a line of results whose first part is a heading.
+     *
+     * @param heading the first part
+     * @param rest the rest of the line
+     */
     public void printHeading(String heading, String rest) {
         style("\u001b[1m", PlainWriter.oneLine(heading));
         out.println(PlainWriter.oneLine(rest));
     }
 
-    /** Prints a line of results that is less important than its surroundings. */
+    /**
+     * Prints a line of results that is less important than its surroundings.
+     *
+     * @param line the line
+     */
     public void printDim(String line) {
         style("\u001b[2m", PlainWriter.oneLine(line));
         out.println();

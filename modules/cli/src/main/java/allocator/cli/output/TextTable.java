@@ -12,21 +12,39 @@ public final class TextTable {
 
     private final String indent;
     private final List<List<String>> rows = new ArrayList<>();
-
+    /**
+     * Makes a table without rows.
+     *
+     * @param indent what each line begins with
+     * @param alignment a letter for each column: {@code l} for left, {@code r} for right
+     */
     public TextTable(String indent, String alignment) {
         this.indent = indent;
         this.alignment = alignment;
     }
-
+    /**
+     * Adds a row.
+     *
+     * @param cells the cells, at most as many as there are columns
+     * @return this table
+     */
     public TextTable row(String... cells) {
         rows.add(Arrays.stream(cells).map(PlainWriter::oneLine).toList());
         return this;
     }
-
+    /**
+     * Returns whether there is no row.
+     *
+     * @return whether there is none
+     */
     public boolean isEmpty() {
         return rows.isEmpty();
     }
-
+    /**
+     * Returns the aligned rows.
+     *
+     * @return one line for each row
+     */
     public List<String> lines() {
         final int[] widths = new int[alignment.length()];
         for (final List<String> row : rows) {
