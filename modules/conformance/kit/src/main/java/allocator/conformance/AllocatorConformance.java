@@ -3,22 +3,32 @@ package allocator.conformance;
 import allocator.conformance.rules.AllocationRules;
 import allocator.conformance.rules.ArenaRules;
 import allocator.conformance.rules.ConcurrencyRules;
+import allocator.conformance.rules.ContentRules;
+import allocator.conformance.rules.ContentionRules;
+import allocator.conformance.rules.CopyPatternRules;
 import allocator.conformance.rules.CopyRules;
+import allocator.conformance.rules.CounterRules;
 import allocator.conformance.rules.DiscoveryRules;
 import allocator.conformance.rules.ExhaustionRules;
 import allocator.conformance.rules.FailureRules;
 import allocator.conformance.rules.FreeRules;
+import allocator.conformance.rules.IdentityRules;
+import allocator.conformance.rules.InstanceRules;
 import allocator.conformance.rules.LeakRules;
 import allocator.conformance.rules.LifetimeRules;
+import allocator.conformance.rules.LimitRules;
 import allocator.conformance.rules.OptionRules;
 import allocator.conformance.rules.ProgramRules;
 import allocator.conformance.rules.ReferenceRules;
 import allocator.conformance.rules.RegressionRules;
 import allocator.conformance.rules.ReserveRules;
+import allocator.conformance.rules.ReturnRules;
 import allocator.conformance.rules.ShrinkRules;
+import allocator.conformance.rules.SizeRules;
 import allocator.conformance.rules.StatisticsRules;
 import allocator.conformance.rules.StreamLifetimeRules;
 import allocator.conformance.rules.StreamOrderRules;
+import allocator.conformance.rules.StreamStampRules;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.spi.EpFactory;
 import java.util.Optional;
@@ -99,6 +109,15 @@ public abstract class AllocatorConformance {
 
     @Nested
     @Order(3)
+    @DisplayName("Instances and factories")
+    class Instances extends InstanceRules {
+        Instances() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(4)
     @DisplayName("Levels and lifetimes")
     class Lifetimes extends LifetimeRules {
         Lifetimes() {
@@ -107,7 +126,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(4)
+    @Order(5)
+    @DisplayName("Identity over time")
+    class Identities extends IdentityRules {
+        Identities() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(6)
     @DisplayName("Options")
     class Options extends OptionRules {
         Options() {
@@ -116,7 +144,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(5)
+    @Order(7)
     @DisplayName("Regions of arenas")
     class Arenas extends ArenaRules {
         Arenas() {
@@ -125,7 +153,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(6)
+    @Order(8)
     @DisplayName("Allocating")
     class Allocations extends AllocationRules {
         Allocations() {
@@ -134,7 +162,25 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(7)
+    @Order(9)
+    @DisplayName("Large blocks and limits")
+    class Sizes extends SizeRules {
+        Sizes() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(10)
+    @DisplayName("Contents")
+    class ContentsOfBlocks extends ContentRules {
+        ContentsOfBlocks() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(11)
     @DisplayName("Exhaustion and recovery")
     class Exhaustion extends ExhaustionRules {
         Exhaustion() {
@@ -143,7 +189,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(8)
+    @Order(12)
+    @DisplayName("At a limit")
+    class Limits extends LimitRules {
+        Limits() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(13)
     @DisplayName("Invalid frees")
     class Frees extends FreeRules {
         Frees() {
@@ -152,7 +207,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(9)
+    @Order(14)
     @DisplayName("Reserving")
     class Reserves extends ReserveRules {
         Reserves() {
@@ -161,7 +216,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(10)
+    @Order(15)
     @DisplayName("Statistics")
     class Statistics extends StatisticsRules {
         Statistics() {
@@ -170,7 +225,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(11)
+    @Order(16)
+    @DisplayName("Counters")
+    class Counters extends CounterRules {
+        Counters() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(17)
     @DisplayName("Shrinking")
     class Shrinks extends ShrinkRules {
         Shrinks() {
@@ -179,7 +243,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(12)
+    @Order(18)
     @DisplayName("Order between streams")
     class StreamOrder extends StreamOrderRules {
         StreamOrder() {
@@ -188,7 +252,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(13)
+    @Order(19)
+    @DisplayName("Events and blocks of streams")
+    class StreamStamps extends StreamStampRules {
+        StreamStamps() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(20)
     @DisplayName("Streams, runs and closing")
     class StreamLifetimes extends StreamLifetimeRules {
         StreamLifetimes() {
@@ -197,7 +270,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(14)
+    @Order(21)
     @DisplayName("Concurrency")
     class Concurrency extends ConcurrencyRules {
         Concurrency() {
@@ -206,7 +279,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(15)
+    @Order(22)
+    @DisplayName("Contention")
+    class Contention extends ContentionRules {
+        Contention() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(23)
     @DisplayName("Copying and the host's view")
     class Copies extends CopyRules {
         Copies() {
@@ -215,7 +297,25 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(16)
+    @Order(24)
+    @DisplayName("Copies of every size")
+    class CopyPatterns extends CopyPatternRules {
+        CopyPatterns() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(25)
+    @DisplayName("Memory of the process")
+    class Returns extends ReturnRules {
+        Returns() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(26)
     @DisplayName("Device failures")
     class Failures extends FailureRules {
         Failures() {
@@ -224,7 +324,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(17)
+    @Order(27)
     @DisplayName("Known faults of others")
     class Regressions extends RegressionRules {
         Regressions() {
@@ -233,7 +333,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(18)
+    @Order(28)
     @DisplayName("Random programs")
     class Programs extends ProgramRules {
         Programs() {
@@ -242,7 +342,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(19)
+    @Order(29)
     @DisplayName("Leaks")
     class Leaks extends LeakRules {
         Leaks() {

@@ -63,6 +63,7 @@ record Edit(String provider, String id, boolean isWrong, List<String> rules, Str
         private StringBuilder part = why;
 
         private boolean isChange;
+        private boolean isAfter;
 
         Parser(String provider) {
             this.provider = provider;
@@ -90,9 +91,19 @@ record Edit(String provider, String id, boolean isWrong, List<String> rules, Str
                     endChange();
                     file = rest;
                     isChange = true;
+                    part = before;
                 }
-                case "@old" -> part = before;
-                case "@new" -> part = after;
+                case "@old" -> {
+                    if (isAfter) {
+                        endChange();
+                        isChange = true;
+                    }
+                    part = before;
+                }
+                case "@new" -> {
+                    part = after;
+                    isAfter = true;
+                }
                 case "@end" -> end();
                 default -> {
                     if (isChange) {
@@ -114,11 +125,18 @@ record Edit(String provider, String id, boolean isWrong, List<String> rules, Str
 
         private void endChange() {
             if (isChange) {
-                changes.add(new Change(file, before.toString(), after.toString()));
+                changes.add(new Change(file, withoutLastBreak(before), withoutLastBreak(after)));
             }
             isChange = false;
+            isAfter = false;
+            part = why;
             before.setLength(0);
             after.setLength(0);
+        }
+
+        /** Texts end where their last line does, so that one may be a part of a line. */
+        private static String withoutLastBreak(StringBuilder lines) {
+            return lines.isEmpty() ? "" : lines.substring(0, lines.length() - 1);
         }
 
         private void end() {

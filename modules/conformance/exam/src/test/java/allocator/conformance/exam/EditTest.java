@@ -35,8 +35,8 @@ class EditTest {
         assertThat(edit.why()).isEqualTo("a size is rounded down");
         assertThat(edit.changes())
                 .containsExactly(
-                        new Edit.Change("A.java", "round up\n", "round down\n"),
-                        new Edit.Change("New.java", "", "class New {}\n"));
+                        new Edit.Change("A.java", "round up", "round down"),
+                        new Edit.Change("New.java", "", "class New {}"));
     }
 
     @Test
@@ -44,8 +44,7 @@ class EditTest {
         final Edit edit = Edit.parse("slab", TEXT).getFirst();
         final ExamProvider provider = new ExamProvider("slab", Map.of("A.java", "x\nround up\ny\n"), List.of(edit));
         assertThat(provider.edited(edit))
-                .containsExactlyInAnyOrderEntriesOf(
-                        Map.of("A.java", "x\nround down\ny\n", "New.java", "class New {}\n"));
+                .containsExactlyInAnyOrderEntriesOf(Map.of("A.java", "x\nround down\ny\n", "New.java", "class New {}"));
     }
 
     @Test

@@ -63,6 +63,9 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
+        if (!stream.memory().isSameMemoryAs(info)) {
+            throw new IllegalArgumentException(stream + " is not of the device of " + info);
+        }
         if (((SimpleStream) stream).isClosed() && fault != Fault.CLOSED_STREAM_ACCEPTED) {
             throw new IllegalStateException(stream + " is closed");
         }

@@ -103,6 +103,7 @@ final class SimpleStream extends SyncStream {
             finish(point());
             isClosed = true;
         }
+        setEnded();
         onClosed.accept(this);
     }
 
