@@ -8,6 +8,7 @@ import allocator.conformance.rules.ContentionRules;
 import allocator.conformance.rules.CopyPatternRules;
 import allocator.conformance.rules.CopyRules;
 import allocator.conformance.rules.CounterRules;
+import allocator.conformance.rules.DeviceRules;
 import allocator.conformance.rules.DiscoveryRules;
 import allocator.conformance.rules.ExhaustionRules;
 import allocator.conformance.rules.FailureRules;
@@ -17,12 +18,15 @@ import allocator.conformance.rules.InstanceRules;
 import allocator.conformance.rules.LeakRules;
 import allocator.conformance.rules.LifetimeRules;
 import allocator.conformance.rules.LimitRules;
+import allocator.conformance.rules.LookupRules;
 import allocator.conformance.rules.OptionRules;
 import allocator.conformance.rules.ProgramRules;
 import allocator.conformance.rules.ReferenceRules;
 import allocator.conformance.rules.RegressionRules;
 import allocator.conformance.rules.ReserveRules;
 import allocator.conformance.rules.ReturnRules;
+import allocator.conformance.rules.ReuseRules;
+import allocator.conformance.rules.SettingRules;
 import allocator.conformance.rules.ShrinkRules;
 import allocator.conformance.rules.SizeRules;
 import allocator.conformance.rules.StatisticsRules;
@@ -55,6 +59,8 @@ import org.junit.jupiter.api.TestInstance;
  * <p>Each test runs once for each memory that the factory lists, with a factory of its own and on a thread of its own.
  * A test that exceeds its time limit fails; its thread is interrupted and abandoned. A test of a capability that the
  * provider's types do not offer is skipped, with the reason. {@link ConformanceSettings} lists the settings.
+ *
+ * <p>One class, since JUnit finds the chapters as nested classes.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
@@ -100,6 +106,15 @@ public abstract class AllocatorConformance {
 
     @Nested
     @Order(2)
+    @DisplayName("Lookups")
+    class Lookups extends LookupRules {
+        Lookups() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(3)
     @DisplayName("References and closing")
     class References extends ReferenceRules {
         References() {
@@ -108,7 +123,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(3)
+    @Order(4)
     @DisplayName("Instances and factories")
     class Instances extends InstanceRules {
         Instances() {
@@ -117,7 +132,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(4)
+    @Order(5)
     @DisplayName("Levels and lifetimes")
     class Lifetimes extends LifetimeRules {
         Lifetimes() {
@@ -126,7 +141,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(5)
+    @Order(6)
     @DisplayName("Identity over time")
     class Identities extends IdentityRules {
         Identities() {
@@ -135,7 +150,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(6)
+    @Order(7)
     @DisplayName("Options")
     class Options extends OptionRules {
         Options() {
@@ -144,7 +159,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(7)
+    @Order(8)
+    @DisplayName("Settings in company")
+    class Settings extends SettingRules {
+        Settings() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(9)
     @DisplayName("Regions of arenas")
     class Arenas extends ArenaRules {
         Arenas() {
@@ -153,7 +177,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(8)
+    @Order(10)
     @DisplayName("Allocating")
     class Allocations extends AllocationRules {
         Allocations() {
@@ -162,7 +186,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(9)
+    @Order(11)
     @DisplayName("Large blocks and limits")
     class Sizes extends SizeRules {
         Sizes() {
@@ -171,7 +195,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(10)
+    @Order(12)
     @DisplayName("Contents")
     class ContentsOfBlocks extends ContentRules {
         ContentsOfBlocks() {
@@ -180,7 +204,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(11)
+    @Order(13)
     @DisplayName("Exhaustion and recovery")
     class Exhaustion extends ExhaustionRules {
         Exhaustion() {
@@ -189,7 +213,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(12)
+    @Order(14)
     @DisplayName("At a limit")
     class Limits extends LimitRules {
         Limits() {
@@ -198,7 +222,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(13)
+    @Order(15)
     @DisplayName("Invalid frees")
     class Frees extends FreeRules {
         Frees() {
@@ -207,7 +231,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(14)
+    @Order(16)
     @DisplayName("Reserving")
     class Reserves extends ReserveRules {
         Reserves() {
@@ -216,7 +240,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(15)
+    @Order(17)
     @DisplayName("Statistics")
     class Statistics extends StatisticsRules {
         Statistics() {
@@ -225,7 +249,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(16)
+    @Order(18)
     @DisplayName("Counters")
     class Counters extends CounterRules {
         Counters() {
@@ -234,7 +258,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(17)
+    @Order(19)
     @DisplayName("Shrinking")
     class Shrinks extends ShrinkRules {
         Shrinks() {
@@ -243,7 +267,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(18)
+    @Order(20)
+    @DisplayName("Memory that is used again")
+    class Reuse extends ReuseRules {
+        Reuse() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(21)
     @DisplayName("Order between streams")
     class StreamOrder extends StreamOrderRules {
         StreamOrder() {
@@ -252,7 +285,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(19)
+    @Order(22)
     @DisplayName("Events and blocks of streams")
     class StreamStamps extends StreamStampRules {
         StreamStamps() {
@@ -261,7 +294,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(20)
+    @Order(23)
     @DisplayName("Streams, runs and closing")
     class StreamLifetimes extends StreamLifetimeRules {
         StreamLifetimes() {
@@ -270,7 +303,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(21)
+    @Order(24)
     @DisplayName("Concurrency")
     class Concurrency extends ConcurrencyRules {
         Concurrency() {
@@ -279,7 +312,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(22)
+    @Order(25)
     @DisplayName("Contention")
     class Contention extends ContentionRules {
         Contention() {
@@ -288,7 +321,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(23)
+    @Order(26)
     @DisplayName("Copying and the host's view")
     class Copies extends CopyRules {
         Copies() {
@@ -297,7 +330,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(24)
+    @Order(27)
     @DisplayName("Copies of every size")
     class CopyPatterns extends CopyPatternRules {
         CopyPatterns() {
@@ -306,7 +339,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(25)
+    @Order(28)
     @DisplayName("Memory of the process")
     class Returns extends ReturnRules {
         Returns() {
@@ -315,7 +348,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(26)
+    @Order(29)
+    @DisplayName("The end of a device")
+    class Devices extends DeviceRules {
+        Devices() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(30)
     @DisplayName("Device failures")
     class Failures extends FailureRules {
         Failures() {
@@ -324,7 +366,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(27)
+    @Order(31)
     @DisplayName("Known faults of others")
     class Regressions extends RegressionRules {
         Regressions() {
@@ -333,7 +375,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(28)
+    @Order(32)
     @DisplayName("Random programs")
     class Programs extends ProgramRules {
         Programs() {
@@ -342,7 +384,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(29)
+    @Order(33)
     @DisplayName("Leaks")
     class Leaks extends LeakRules {
         Leaks() {

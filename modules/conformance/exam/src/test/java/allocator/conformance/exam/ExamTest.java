@@ -40,7 +40,7 @@ class ExamTest {
 
     private static void requireFound(ExamProvider provider, Edit edit) {
         final CompiledProvider compiled = CompiledProvider.of(provider.factory(), provider.edited(edit));
-        final Optional<Finding> found = InProcess.firstFailure(compiled.load(), edit.rules());
+        final Optional<Finding> found = InProcess.firstFailure(compiled.load(), edit.rules(), true);
         assertThat(found)
                 .as("%s: %s; the rules %s hold", edit.name(), edit.why(), edit.rules())
                 .isPresent();

@@ -14,12 +14,16 @@ import org.opentest4j.TestAbortedException;
 
 /** Runs a part of the kit in this process, up to the first test that fails. */
 final class InProcess {
-    private static final ConformanceSettings QUICK = new ConformanceSettings(1, true, Duration.ofSeconds(10));
+    private static final Duration TIME_LIMIT = Duration.ofSeconds(10);
 
     private InProcess() {}
 
-    /** Runs the tests of some rules on a provider; returns the first that fails. */
-    static Optional<Finding> firstFailure(Supplier<EpFactory> factories, List<String> rules) {
+    /**
+     * Runs the tests of some rules on a provider; returns the first that fails.
+     *
+     * @param rules their ids, or patterns such as {@code *}
+     */
+    static Optional<Finding> firstFailure(Supplier<EpFactory> factories, List<String> rules, boolean isQuick) {
         final AtomicReference<Finding> found = new AtomicReference<>();
         final Supplier<EpFactory> untilFound = () -> {
             if (found.get() != null) {
@@ -27,7 +31,8 @@ final class InProcess {
             }
             return factories.get();
         };
-        final ConformanceReport report = new ConformanceRunner(untilFound, QUICK, String.join(",", rules))
+        final ConformanceReport report = new ConformanceRunner(
+                        untilFound, new ConformanceSettings(1, isQuick, TIME_LIMIT), String.join(",", rules))
                 .run(result -> {
                     if (result.status() == Status.FAILED) {
                         final String rule = result.name().replaceFirst("\\w+?_([A-Z])(\\d\\d)_.*", "$1-$2");

@@ -225,4 +225,18 @@ public abstract class ArenaRules extends Chapter {
         arena.free(address);
         subject.release(arena);
     }
+
+    @ConformanceTest
+    void required_O05_sizesOfRegionsDoNotApplyWithoutDoubling(Subject subject) {
+        final Allocator arena = arena(subject, Map.of(STRATEGY, 1));
+        for (final String key : List.of(INITIAL, AFTER_SHRINK, LARGEST)) {
+            final String value = arena.effectiveOptions().value(key);
+            Expect.that(
+                    value == null,
+                    "with %s=1 a region is as large as its request, yet effectiveOptions returns %s=%s",
+                    STRATEGY,
+                    key,
+                    value);
+        }
+    }
 }

@@ -2,6 +2,7 @@ package allocator.conformance.rules;
 
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.StatisticsCheck;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
@@ -325,6 +326,15 @@ public abstract class ContentionRules extends Chapter {
         final int level = allocator.spiLevel();
         calls.put("alloc", () -> allocator.free(allocator.alloc(1000)));
         calls.put("large alloc", () -> allocator.free(allocator.alloc(3 * MIB)));
+        calls.put("many allocs", () -> {
+            final long[] live = new long[48];
+            for (int i = 0; i < live.length; i++) {
+                live[i] = allocator.alloc(i % 3 == 0 ? 20_000 : 2_000);
+            }
+            for (final long address : live) {
+                allocator.free(address);
+            }
+        });
         calls.put("create", () -> subject.release(subject.allocator()));
         calls.put("shortage", () -> fail(allocator::alloc));
         if (level >= SpiLevel.RESERVE) {
@@ -353,5 +363,38 @@ public abstract class ContentionRules extends Chapter {
 
     private static void fail(LongUnaryOperator call) {
         Expect.rejection(OutOfMemoryException.class, "a request of 2^50 bytes", () -> call.applyAsLong(1L << 50));
+    }
+
+    @ConformanceTest
+    void stochastic_S01_snapshotsAreOfOneMoment(Subject subject) throws Throwable {
+        final Allocator allocator = subject.exclusive(subject.manyRegions());
+        subject.stats(allocator);
+        final boolean isArena = subject.isArena(allocator);
+        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(2_000, 250));
+        final boolean shrinks = allocator instanceof ShrinkableAllocator && allocator.spiLevel() >= SpiLevel.SHRINK;
+        Workers.run(platform(), THREADS, worker -> {
+            AllocatorStats last = allocator.stats();
+            while (System.nanoTime() < end) {
+                if (worker == 0) {
+                    final AllocatorStats now = allocator.stats();
+                    StatisticsCheck.fault(now, isArena)
+                            .ifPresent(fault -> Expect.that(false, "while threads work, %s", fault));
+                    final AllocatorStats before = last;
+                    StatisticsCheck.fall(before, now)
+                            .ifPresent(fault -> Expect.that(false, "while threads work, %s", fault));
+                    last = now;
+                } else if (worker == 1 && shrinks) {
+                    ((ShrinkableAllocator) allocator).shrink();
+                } else {
+                    final long[] live = new long[24];
+                    for (int i = 0; i < live.length; i++) {
+                        live[i] = allocator.alloc(i % 4 == 0 ? 40_000 : 3_000);
+                    }
+                    for (final long address : live) {
+                        allocator.free(address);
+                    }
+                }
+            }
+        });
     }
 }

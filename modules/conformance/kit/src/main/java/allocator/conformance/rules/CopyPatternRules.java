@@ -271,4 +271,36 @@ public abstract class CopyPatternRules extends Chapter {
             }
         }
     }
+
+    @ConformanceTest
+    void required_D02_aSmallCopyDoesNotOvertakeALargeOne(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final DataTransfer transfer = requireTransfer(subject);
+        final long large = 12L << 20;
+        try (Arena lifetime = Arena.ofConfined()) {
+            final MemorySegment source = lifetime.allocate(large, 64);
+            final MemorySegment tail = lifetime.allocate(4096, 64);
+            final MemorySegment target = lifetime.allocate(4096, 64);
+            Contents.write(source, 1);
+            Contents.write(tail, 2);
+            for (int round = 0; round < subject.times(20, 6); round++) {
+                final SyncStream stream = subject.stream();
+                final long address = allocator.allocOnStream(large, stream);
+                transfer.copy(host(source), own(subject, address, large), stream);
+                transfer.copy(host(tail), own(subject, address + large - 4096, 4096), stream);
+                transfer.copy(own(subject, address + large - 4096, 4096), host(target), stream);
+                stream.flush();
+                Contents.difference(target, 2)
+                        .ifPresent(fault -> Expect.that(
+                                false, "4096 bytes were copied behind 12 MiB on a stream, over their end: %s", fault));
+                final MemorySegment again = lifetime.allocate(4096, 64);
+                transfer.copy(own(subject, address + large - 4096, 4096), host(again), null);
+                Contents.difference(again, 2)
+                        .ifPresent(fault -> Expect.that(
+                                false, "a copy of 12 MiB was done after the 4096 bytes behind it: %s", fault));
+                allocator.free(address);
+                stream.close();
+            }
+        }
+    }
 }

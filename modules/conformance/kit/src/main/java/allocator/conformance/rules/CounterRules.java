@@ -10,6 +10,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import java.util.ArrayDeque;
@@ -79,7 +80,7 @@ public abstract class CounterRules extends Chapter {
     void required_S05_onlyAShortageIsCountedAsAFailure(Subject subject) {
         final Allocator allocator = counting(subject);
         final long live = allocator.alloc(1000);
-        final boolean countsFailures = failsOnce(allocator, allocator::alloc);
+        final boolean countsFailures = failsOnce(allocator, allocator::alloc) || countsFailuresAtALimit(subject);
         AllocationCalls.of(subject, allocator).forEach((name, call) -> {
             final AllocatorStats before = allocator.stats();
             failsOnce(allocator, call);
@@ -99,6 +100,19 @@ public abstract class CounterRules extends Chapter {
         }
         requireUnchanged(allocator, before, 0, "rejected frees");
         allocator.free(live);
+    }
+
+    /** Returns whether failures are counted where it is the limit that fails them. */
+    private static boolean countsFailuresAtALimit(Subject subject) {
+        if (!subject.hasKey(Subject.LIMIT)) {
+            return false;
+        }
+        final long limit = Math.max(8 * MIB, subject.smallestLimit());
+        final Allocator limited = subject.exclusive(Map.of(Subject.LIMIT, Long.toString(limit)));
+        final boolean counts = limited.effectiveOptions().value(Subject.LIMIT) != null
+                && failsOnce(limited, _ -> limited.alloc(subject.limitOf(limited) + 1));
+        subject.release(limited);
+        return counts;
     }
 
     /** Returns whether the failure of a call is counted. */
@@ -217,13 +231,38 @@ public abstract class CounterRules extends Chapter {
 
     @ConformanceTest
     void required_S01_countersGoOnAfterAShrink(Subject subject) {
-        final Allocator allocator = counting(subject);
+        final Allocator allocator = subject.exclusive(subject.manyRegions());
+        subject.stats(allocator);
         final ShrinkableAllocator shrinkable = subject.shrinkable(allocator);
         final long kept = allocator.alloc(5000);
-        allocator.free(allocator.alloc(3 * MIB));
+        final List<Long> live = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            live.add(allocator.alloc(3000));
+        }
+        live.add(allocator.alloc(3 * MIB));
+        live.forEach(allocator::free);
         final AllocatorStats before = allocator.stats();
-        shrinkable.shrink();
+        final ShrinkReport report = shrinkable.shrink();
         final AllocatorStats after = allocator.stats();
+        final long returned = before.numArenaExtensions() - after.numArenaExtensions();
+        Expect.that(
+                after.numArenaExtensions() <= before.numArenaExtensions()
+                        && (before.numArenaExtensions() == 0
+                                || after.numArenaShrinkages() == 0
+                                || after.numArenaShrinkages() - before.numArenaShrinkages() == returned),
+                "a shrink returned %d regions; numArenaExtensions, the regions held, went from %d to %d, and"
+                        + " numArenaShrinkages from %d to %d",
+                report.regionsReleased(),
+                before.numArenaExtensions(),
+                after.numArenaExtensions(),
+                before.numArenaShrinkages(),
+                after.numArenaShrinkages());
+        Expect.that(
+                before.numArenaExtensions() == 0 || returned == report.regionsReleased(),
+                "a shrink reports %d regions released; numArenaExtensions, the regions held, went from %d to %d",
+                report.regionsReleased(),
+                before.numArenaExtensions(),
+                after.numArenaExtensions());
         requireCounter("numAllocs", after.numAllocs(), before.numAllocs(), "a shrink");
         requireCounter("numReserves", after.numReserves(), before.numReserves(), "a shrink");
         requireCounter("numFailedAllocs", after.numFailedAllocs(), before.numFailedAllocs(), "a shrink");

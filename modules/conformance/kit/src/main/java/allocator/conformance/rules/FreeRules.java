@@ -179,4 +179,29 @@ public abstract class FreeRules extends Chapter {
             other.free(address);
         }
     }
+
+    @ConformanceTest
+    void required_A06_noAddressNearABlockIsAccepted(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        for (final long byteSize : new long[] {48, 1000, 5000, 40_000, 700_000}) {
+            final List<Long> live = new ArrayList<>();
+            for (int i = 0; i < 9; i++) {
+                live.add(allocator.alloc(byteSize));
+            }
+            final long middle = live.get(4);
+            for (int step = -1500; step <= 1500; step++) {
+                for (final long stride : new long[] {16, 64, byteSize, 4096}) {
+                    final long address = middle + step * stride;
+                    if (address > 0 && !live.contains(address)) {
+                        requireRejected(
+                                allocator,
+                                address,
+                                "free of an address " + step * stride + " bytes from a live block of " + byteSize
+                                        + " bytes, where none starts,");
+                    }
+                }
+            }
+            live.forEach(allocator::free);
+        }
+    }
 }

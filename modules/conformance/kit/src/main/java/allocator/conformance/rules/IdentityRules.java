@@ -79,14 +79,16 @@ public abstract class IdentityRules extends Chapter {
     @ConformanceTest
     void required_F02_theFactoryStaysTheSameInUse(Subject subject) {
         final EpFactory factory = subject.factory();
-        final Allocator allocator = subject.allocator();
         final List<String> names = names(factory);
         final List<EpDevice> devices = factory.discoverDevices().devices();
         final List<String> memories = memories(devices);
+        final List<String> metadata = metadata(devices);
         final List<String> keys = keys(factory);
         final List<Boolean> streams =
                 subject.memories().stream().map(factory::isStreamAware).toList();
         final boolean copies = factory.dataTransfer().isPresent();
+        final Allocator allocator = subject.allocator();
+        final long live = allocator.alloc(5000);
         events(subject, allocator).forEach((event, action) -> {
             action.run();
             requireSame("name, vendor and version", names, names(factory), event);
@@ -103,8 +105,16 @@ public abstract class IdentityRules extends Chapter {
                     streams,
                     subject.memories().stream().map(factory::isStreamAware).toList(),
                     event);
+            requireSame("metadata", metadata, metadata(factory.discoverDevices().devices()), event);
             requireSame("the presence of copies", copies, factory.dataTransfer().isPresent(), event);
         });
+        allocator.free(live);
+    }
+
+    private static List<String> metadata(List<EpDevice> devices) {
+        return devices.stream()
+                .map(device -> device.hardware().toString() + device.hardware().metadata())
+                .toList();
     }
 
     private static List<String> names(EpFactory factory) {
@@ -131,21 +141,25 @@ public abstract class IdentityRules extends Chapter {
     void required_F05_theInfoStaysTheSameInUse(Subject subject) {
         final Allocator allocator = subject.allocator();
         final String info = describe(allocator.info());
+        final long live = allocator.alloc(5000);
         events(subject, allocator).forEach((event, action) -> {
             action.run();
             requireSame("the allocator's info", info, describe(allocator.info()), event);
             requireSame("the allocator's info", subject.memory(), allocator.info(), event);
         });
+        allocator.free(live);
     }
 
     @ConformanceTest
     void required_L01_theLevelStaysTheSameInUse(Subject subject) {
         final Allocator allocator = subject.allocator();
         final int level = allocator.spiLevel();
+        final long live = allocator.alloc(5000);
         events(subject, allocator).forEach((event, action) -> {
             action.run();
             requireSame("the level", level, allocator.spiLevel(), event);
         });
+        allocator.free(live);
         requireSame("the level", level, subject.allocator().spiLevel(), "a further create");
     }
 
@@ -154,6 +168,7 @@ public abstract class IdentityRules extends Chapter {
         final Allocator allocator = subject.allocator();
         final AllocatorOptions options = allocator.effectiveOptions();
         final boolean isOrderedByDevice = allocator instanceof StreamAwareAllocator aware && aware.isOrderedByDevice();
+        final long live = allocator.alloc(5000);
         events(subject, allocator).forEach((event, action) -> {
             action.run();
             requireSame("what effectiveOptions returns", options, allocator.effectiveOptions(), event);
@@ -161,6 +176,7 @@ public abstract class IdentityRules extends Chapter {
                 requireSame("isOrderedByDevice", isOrderedByDevice, aware.isOrderedByDevice(), event);
             }
         });
+        allocator.free(live);
     }
 
     @ConformanceTest

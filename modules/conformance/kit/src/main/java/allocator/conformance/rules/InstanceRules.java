@@ -232,4 +232,58 @@ public abstract class InstanceRules extends Chapter {
                 "createSyncStream of " + unlisted + ", which is not listed,",
                 () -> subject.factory().createSyncStream(unlisted));
     }
+
+    @ConformanceTest
+    void required_F10_allocatorsOfAMemoryAreIndependent(Subject subject) {
+        final Map<String, String> options = subject.manyRegions();
+        final Allocator alone = subject.exclusive(options);
+        final List<Allocator> beside = new ArrayList<>();
+        final List<AllocatorStats> expected = new ArrayList<>();
+        subject.stats(alone);
+        final List<Long> live = new ArrayList<>();
+        for (int step = 0; step < 60; step++) {
+            play(alone, live, step);
+            expected.add(alone.stats());
+        }
+        live.forEach(alone::free);
+        subject.release(alone);
+        for (int i = 0; i < 3; i++) {
+            beside.add(subject.exclusive(options));
+        }
+        if (Expect.same(beside.get(0), beside.get(1))) {
+            throw Expect.skip("the provider shares its only instance");
+        }
+        beside.forEach(subject::stats);
+        final List<List<Long>> lives = List.of(new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
+        for (int step = 0; step < 60; step++) {
+            for (int i = 0; i < beside.size(); i++) {
+                play(beside.get(i), lives.get(i), step);
+                requireSameCounters(beside.get(i).stats(), expected.get(step), step);
+            }
+        }
+        for (int i = 0; i < beside.size(); i++) {
+            lives.get(i).forEach(beside.get(i)::free);
+        }
+    }
+
+    private static void play(Allocator allocator, List<Long> live, int step) {
+        if (step % 4 == 3) {
+            allocator.free(live.remove(step % live.size()));
+        } else {
+            live.add(allocator.alloc(100 + 977L * step));
+        }
+    }
+
+    private static void requireSameCounters(AllocatorStats now, AllocatorStats alone, int step) {
+        Expect.that(
+                now.bytesInUse() == alone.bytesInUse()
+                        && now.requestedBytesInUse() == alone.requestedBytesInUse()
+                        && now.numAllocs() == alone.numAllocs()
+                        && now.numArenaExtensions() == alone.numArenaExtensions()
+                        && (now.numArenaExtensions() == 0 || now.bytesHeld() == alone.bytesHeld()),
+                "in step %d of a program the statistics are %s; without other allocators beside it they were %s",
+                step,
+                now,
+                alone);
+    }
 }

@@ -176,6 +176,15 @@ public abstract class LimitRules extends Chapter {
         }
         allocator.free(live.remove(1));
         allocator.free(live.remove(2));
+        // Small blocks, so that what is held is more than what is in use.
+        final List<Long> small = new ArrayList<>();
+        for (int i = 0; i < subject.mostLive(9) && i * subject.memory().byteAlignment() < unit / 2; i++) {
+            small.add(allocator.alloc(100));
+        }
+        while (small.size() > 2) {
+            allocator.free(small.removeLast());
+        }
+        live.addAll(small);
         AllocationCalls.of(subject, allocator).forEach((name, call) -> {
             final Shortage shortage = Expect.rejection(
                             OutOfMemoryException.class,

@@ -57,7 +57,7 @@ public abstract class OptionRules extends Chapter {
         super(fixture);
     }
 
-    private static boolean accepts(OptionKey<?> key, String value) {
+    static boolean accepts(OptionKey<?> key, String value) {
         try {
             key.parse(value, ORIGIN);
             return true;

@@ -36,6 +36,8 @@ public abstract class SizeRules extends Chapter {
     /** Tried where the device has them, in this order. */
     private static final long[] HUGE = {GIB + 1, 2 * GIB - 255, 2 * GIB + 4097, 4 * GIB + 4097};
 
+    private static final long[] LIMITS = {2 * GIB, 2 * GIB + MIB, 3 * GIB, 4 * GIB, 4 * GIB + MIB, 9 * GIB};
+
     protected SizeRules(ProviderFixture fixture) {
         super(fixture);
     }
@@ -44,7 +46,14 @@ public abstract class SizeRules extends Chapter {
         try {
             return OptionalLong.of(call.applyAsLong(byteSize));
         } catch (OutOfMemoryException noRoom) {
-            Expect.that(noRoom.shortage().requested() == byteSize, "%s", noRoom.getMessage());
+            final OutOfMemoryException.Shortage shortage = noRoom.shortage();
+            Expect.that(shortage.requested() == byteSize, "%s", noRoom.getMessage());
+            Expect.that(
+                    shortage.deviceFree() < 2 * byteSize || shortage.limit() >= 0,
+                    "a request of %d bytes failed with %d free on the device, and no limit: %s",
+                    byteSize,
+                    shortage.deviceFree(),
+                    noRoom.getMessage());
             return OptionalLong.empty();
         }
     }
@@ -53,23 +62,31 @@ public abstract class SizeRules extends Chapter {
     void required_A03_largeBlocksDoNotOverlap(Subject subject) {
         final Allocator any = subject.allocator();
         for (final String name : AllocationCalls.of(subject, any).keySet()) {
-            final Allocator allocator = subject.exclusive(Map.of());
-            final LongUnaryOperator call = Objects.requireNonNull(
-                    AllocationCalls.of(subject, allocator).get(name));
             final long before = System.nanoTime();
-            if (!surroundedByNeighbours(subject, allocator, name, call, 65 * MIB + 1)) {
+            if (!isGranted(subject, name, 65 * MIB + 1)) {
                 throw Expect.skip("the device has no room for 65 MiB");
             }
-            if (System.nanoTime() - before < SLOW || subject.probe().isPresent()) {
-                for (final long byteSize : HUGE) {
-                    if (!subject.mayTry(byteSize)
-                            || !surroundedByNeighbours(subject, allocator, name, call, byteSize)) {
-                        break;
-                    }
+            final boolean isFast =
+                    System.nanoTime() - before < SLOW || subject.probe().isPresent();
+            for (final long byteSize : HUGE) {
+                if (!isFast || !subject.mayTry(byteSize) || !isGranted(subject, name, byteSize)) {
+                    break;
                 }
             }
-            subject.release(allocator);
         }
+    }
+
+    /** Tries a large block of a new allocator; returns whether there was room. */
+    private static boolean isGranted(Subject subject, String name, long byteSize) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        final LongUnaryOperator call =
+                Objects.requireNonNull(AllocationCalls.of(subject, allocator).get(name));
+        final boolean isGranted = surroundedByNeighbours(subject, allocator, name, call, byteSize);
+        if (!isGranted) {
+            requireNoRoomInPieces(allocator, name, call, byteSize);
+        }
+        subject.release(allocator);
+        return isGranted;
     }
 
     /** Allocates a large block and small ones around it; fails if they overlap. Returns whether there was room. */
@@ -114,6 +131,24 @@ public abstract class SizeRules extends Chapter {
                     before.bytesInUse());
         }
         return true;
+    }
+
+    /** Fails if an allocator has in four pieces what it did not have at once, although nothing was live. */
+    private static void requireNoRoomInPieces(Allocator allocator, String name, LongUnaryOperator call, long byteSize) {
+        final List<Long> pieces = new ArrayList<>();
+        while (pieces.size() < 4) {
+            final OptionalLong piece = tryAlloc(call, byteSize / 4 + 1);
+            if (piece.isEmpty()) {
+                break;
+            }
+            pieces.add(piece.getAsLong());
+        }
+        pieces.forEach(allocator::free);
+        Expect.that(
+                pieces.size() < 4,
+                "%s(%d) failed with nothing live; as much in four blocks was granted",
+                name,
+                byteSize);
     }
 
     @ConformanceTest
@@ -169,7 +204,7 @@ public abstract class SizeRules extends Chapter {
 
     @ConformanceTest
     void required_O05_limitsBeyondTwoGiBAreEffective(Subject subject) {
-        for (final long limit : new long[] {2 * GIB, 2 * GIB + MIB, 3 * GIB, 4 * GIB, 4 * GIB + MIB, 9 * GIB}) {
+        for (final long limit : LIMITS) {
             final Allocator allocator = subject.limited(limit);
             final long effective = subject.limitOf(allocator);
             Expect.that(
@@ -186,6 +221,15 @@ public abstract class SizeRules extends Chapter {
                         effective,
                         allocator.stats().limit());
             }
+            subject.release(allocator);
+        }
+    }
+
+    @ConformanceTest
+    void required_S03_limitsBeyondTwoGiBHold(Subject subject) {
+        for (final long limit : LIMITS) {
+            final Allocator allocator = subject.limited(limit);
+            final long effective = subject.limitOf(allocator);
             AllocationCalls.of(subject, allocator).forEach((name, call) -> {
                 try {
                     allocator.free(call.applyAsLong(3 * MIB));

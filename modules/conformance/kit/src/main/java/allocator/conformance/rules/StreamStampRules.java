@@ -5,6 +5,8 @@ import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorType;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
@@ -12,6 +14,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryRange;
 import allocator.spi.MemoryType;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -222,7 +225,7 @@ public abstract class StreamStampRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_T05_aStreamOfAnotherDeviceIsRefused(Subject subject) {
+    void required_F10_aStreamOfAnotherDeviceIsRefused(Subject subject) {
         final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
         final boolean counts = subject.counts(allocator);
         final long before = counts ? allocator.stats().numAllocs() : 0;
@@ -233,7 +236,77 @@ public abstract class StreamStampRules extends Chapter {
         Expect.that(
                 !counts || allocator.stats().numAllocs() == before,
                 "a rejected allocOnStream was counted as an allocation");
+        for (final MemoryInfo info : subject.memories()) {
+            if (subject.factory().isStreamAware(info) && !isSameDevice(info, subject.memory())) {
+                final SyncStream other = subject.factory().createSyncStream(info);
+                try {
+                    Expect.rejection(
+                            IllegalArgumentException.class,
+                            "allocOnStream on " + subject.memory() + " with a stream of " + info,
+                            () -> allocator.allocOnStream(100, other));
+                } finally {
+                    other.close();
+                }
+            }
+        }
         allocator.free(allocator.alloc(100));
+    }
+
+    private static boolean isSameDevice(MemoryInfo one, MemoryInfo other) {
+        final MemoryLocation here = one.location();
+        final MemoryLocation there = other.location();
+        return here.deviceType() == there.deviceType()
+                && here.vendorId() == there.vendorId()
+                && here.deviceOrdinal() == there.deviceOrdinal();
+    }
+
+    @ConformanceTest
+    void required_T04_aRunEndsInEachMemoryOfTheDevice(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(limited(subject));
+        Subject.requireOwnOrder(allocator);
+        final long unit = subject.limitOf(allocator) / 16;
+        final SyncStream second = subject.stream();
+        int others = 0;
+        for (final MemoryInfo info : subject.memories()) {
+            if (info.equals(subject.memory())
+                    || !isSameDevice(info, subject.memory())
+                    || !subject.factory().isStreamAware(info)) {
+                continue;
+            }
+            others++;
+            for (final boolean isEnd : new boolean[] {true, false}) {
+                final SyncStream first = subject.factory().createSyncStream(info);
+                allocator.free(allocator.allocOnStream(12 * unit, first));
+                if (isEnd) {
+                    first.onSessionRunEnd();
+                } else {
+                    first.close();
+                }
+                try {
+                    allocator.free(allocator.allocOnStream(12 * unit, second));
+                } catch (OutOfMemoryException e) {
+                    throw Expect.failure(
+                            "12 sixteenths of the limit were freed on a stream that was created for " + info
+                                    + "; after "
+                                    + (isEnd ? "the end of its run" : "its close")
+                                    + " another stream did not get them: "
+                                    + e.getMessage(),
+                            e);
+                } finally {
+                    first.close();
+                }
+                second.onSessionRunEnd();
+            }
+        }
+        if (others == 0) {
+            throw Expect.skip("the device has no other memory with streams");
+        }
+    }
+
+    private static Allocator limited(Subject subject) {
+        final Allocator allocator = subject.limited(16 * MIB);
+        allocator.free(allocator.alloc(subject.limitOf(allocator) / 16 * 16));
+        return allocator;
     }
 
     @ConformanceTest
@@ -267,8 +340,9 @@ public abstract class StreamStampRules extends Chapter {
         final DataTransfer transfer = Contents.transfer(subject, subject.memory())
                 .orElseThrow(() -> Expect.skip("needs copies between host and device, to queue work"));
         subject.probe().ifPresent(probe -> probe.lag(true));
-        for (int round = 0; round < 5; round++) {
+        for (int round = 0; round < 6; round++) {
             final SyncStream stream = subject.stream();
+            final boolean isInterrupted = round % 3 == 2;
             try (Arena lifetime = Arena.ofConfined()) {
                 final MemorySegment source = lifetime.allocate(4 * MIB, 64);
                 final MemorySegment target = lifetime.allocate(4 * MIB, 64);
@@ -277,12 +351,40 @@ public abstract class StreamStampRules extends Chapter {
                 final MemoryRange block = new MemoryRange(subject.memory(), address, 4 * MIB);
                 transfer.copy(new MemoryRange(Contents.HOST, source.address(), 4 * MIB), block, stream);
                 transfer.copy(block, new MemoryRange(Contents.HOST, target.address(), 4 * MIB), stream);
-                wait.accept(stream);
+                if (!returns(stream, wait, isInterrupted)) {
+                    allocator.free(address);
+                    continue;
+                }
                 Contents.difference(target, 40 + round)
                         .ifPresent(fault -> Expect.that(
-                                false, "a copy was queued on a stream; after %s returned, %s", what, fault));
+                                false,
+                                "a copy was queued on a stream; after %s returned%s, %s",
+                                what,
+                                isInterrupted ? " to an interrupted thread" : "",
+                                fault));
                 allocator.free(address);
             }
+        }
+    }
+
+    /** Waits; returns whether that ended without an exception, which it may have if the thread is interrupted. */
+    private static boolean returns(SyncStream stream, Consumer<SyncStream> wait, boolean isInterrupted) {
+        if (!isInterrupted) {
+            wait.accept(stream);
+            return true;
+        }
+        Thread.currentThread().interrupt();
+        try {
+            wait.accept(stream);
+            return true;
+        } catch (AllocatorException ended) {
+            Thread.interrupted();
+            if (!stream.hasEnded()) {
+                stream.flush();
+            }
+            return false;
+        } finally {
+            Thread.interrupted();
         }
     }
 
