@@ -9,6 +9,8 @@ import java.util.Map;
  * bytes. A counter that an allocator does not maintain is {@code 0}; {@code limit} is {@link #UNLIMITED} if there is
  * none.
  *
+ * <p>Peaks, counts of calls and the largest size never fall (S-02).
+ *
  * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and {@code bytesInUse
  * <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).
  *

@@ -234,39 +234,50 @@ public abstract class ContentionRules extends Chapter {
     }
 
     @ConformanceTest
+    void stochastic_S03_whatThreadsHaveTogetherKeepsTheLimit(Subject subject) throws Throwable {
+        raceForTheLimit(subject, false);
+    }
+
+    @ConformanceTest
     void stochastic_R01_reservesAndAllocationsTogetherKeepTheLimit(Subject subject) throws Throwable {
-        for (int round = 0; round < subject.times(40, 12) && subject.hasTime(); round++) {
-            final Allocator allocator = subject.limited(4 * MIB);
+        raceForTheLimit(subject, true);
+    }
+
+    private static void raceForTheLimit(Subject subject, boolean reserves) throws Throwable {
+        final Allocator allocator = subject.limited(4 * MIB);
+        if (reserves) {
             subject.requireReserve(allocator);
-            final long limit = subject.limitOf(allocator);
-            final long byteSize = limit / 8 * 3;
-            final AtomicLong granted = new AtomicLong();
-            Workers.run(platform(), THREADS, worker -> {
-                for (int i = 0; i < 50; i++) {
-                    final long address;
-                    try {
-                        address = (worker + i) % 2 == 0 ? allocator.reserve(byteSize) : allocator.alloc(byteSize);
-                    } catch (OutOfMemoryException full) {
-                        continue;
-                    }
-                    final long together = granted.addAndGet(byteSize);
-                    Expect.that(
-                            together <= limit,
-                            "reserves and allocations of threads have %d bytes together; the limit is %d",
-                            together,
-                            limit);
-                    granted.addAndGet(-byteSize);
-                    allocator.free(address);
+        }
+        final boolean counts = subject.counts(allocator);
+        final long limit = subject.limitOf(allocator);
+        final long byteSize = limit / 8 * 3;
+        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(2_000, 200));
+        final AtomicLong granted = new AtomicLong();
+        Workers.run(platform(), THREADS, worker -> {
+            for (int i = 0; System.nanoTime() < end; i++) {
+                final long address;
+                try {
+                    address =
+                            reserves && (worker + i) % 2 == 0 ? allocator.reserve(byteSize) : allocator.alloc(byteSize);
+                } catch (OutOfMemoryException full) {
+                    continue;
                 }
-            });
-            if (subject.counts(allocator)) {
+                final long together = granted.addAndGet(byteSize);
                 Expect.that(
-                        allocator.stats().peakBytesHeld() <= limit,
-                        "%d bytes were held within a limit of %d",
-                        allocator.stats().peakBytesHeld(),
+                        together <= limit,
+                        "threads have blocks of %d bytes together; the limit is %d",
+                        together,
                         limit);
+                granted.addAndGet(-byteSize);
+                allocator.free(address);
             }
-            subject.release(allocator);
+        });
+        if (counts) {
+            Expect.that(
+                    allocator.stats().peakBytesHeld() <= limit,
+                    "%d bytes were held within a limit of %d",
+                    allocator.stats().peakBytesHeld(),
+                    limit);
         }
     }
 
@@ -301,7 +312,7 @@ public abstract class ContentionRules extends Chapter {
         final Allocator allocator = subject.exclusive(Map.of());
         final List<Map.Entry<String, Work>> calls =
                 new ArrayList<>(calls(subject, allocator).entrySet());
-        final long each = TimeUnit.MILLISECONDS.toNanos(subject.times(60, 6));
+        final long each = TimeUnit.MILLISECONDS.toNanos(subject.times(80, 12));
         for (int first = 0; first < calls.size(); first++) {
             for (int second = first; second < calls.size() && subject.hasTime(); second++) {
                 final Work one = calls.get(first).getValue();

@@ -297,4 +297,29 @@ public abstract class CounterRules extends Chapter {
         limited.free(limited.alloc(1000));
         requireCounter("limit", limited.stats().limit(), subject.limitOf(limited), "an allocation and its free");
     }
+
+    @ConformanceTest
+    void required_S05_everyKindOfShortageIsCounted(Subject subject) {
+        final Allocator limited = subject.limited(8 * MIB);
+        subject.stats(limited);
+        final long limit = subject.limitOf(limited);
+        final Allocator unlimited = subject.exclusive(Map.of());
+        final boolean counts = failsOnce(unlimited, unlimited::alloc);
+        for (final Map.Entry<String, LongUnaryOperator> call :
+                AllocationCalls.of(subject, limited).entrySet()) {
+            for (final long byteSize : new long[] {limit + 1, 2 * limit, ABSURD}) {
+                final long before = limited.stats().numFailedAllocs();
+                Expect.rejection(
+                        OutOfMemoryException.class,
+                        call.getKey() + "(" + byteSize + ") under a limit of " + limit,
+                        () -> call.getValue().applyAsLong(byteSize));
+                requireCounter(
+                        "numFailedAllocs",
+                        limited.stats().numFailedAllocs(),
+                        before + (counts ? 1 : 0),
+                        call.getKey() + "(" + byteSize + ") failed under a limit of " + limit + ", where failures "
+                                + (counts ? "are" : "are not") + " counted without a limit");
+            }
+        }
+    }
 }

@@ -189,7 +189,8 @@ public abstract class FreeRules extends Chapter {
                 live.add(allocator.alloc(byteSize));
             }
             final long middle = live.get(4);
-            for (int step = -1500; step <= 1500; step++) {
+            final int steps = subject.times(1_500, 300);
+            for (int step = -steps; step <= steps; step++) {
                 for (final long stride : new long[] {16, 64, byteSize, 4096}) {
                     final long address = middle + step * stride;
                     if (address > 0 && !live.contains(address)) {

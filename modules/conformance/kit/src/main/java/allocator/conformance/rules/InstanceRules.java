@@ -4,6 +4,7 @@ import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
+import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /** Chapters F and O: shared and exclusive instances, and several factories beside one another. */
 public abstract class InstanceRules extends Chapter {
@@ -285,5 +287,86 @@ public abstract class InstanceRules extends Chapter {
                 step,
                 now,
                 alone);
+    }
+
+    @ConformanceTest
+    void required_F05_eachListedInfoHasItsAllocator(Subject subject) {
+        final List<MemoryInfo> memories = new ArrayList<>(subject.memories());
+        memories.remove(subject.memory());
+        final List<Allocator> all = new ArrayList<>(List.of(subject.allocator()));
+        for (final MemoryInfo info : memories) {
+            all.add(subject.create(info, Map.of()));
+        }
+        memories.addFirst(subject.memory());
+        for (int i = 0; i < all.size(); i++) {
+            final MemoryInfo asked = memories.get(i);
+            final MemoryInfo got = all.get(i).info();
+            Expect.that(
+                    got.equals(asked)
+                            && got.isReadOnly() == asked.isReadOnly()
+                            && got.byteAlignment() == asked.byteAlignment(),
+                    "%s with alignment %d was requested beside others, and %s with alignment %d returned",
+                    asked,
+                    asked.byteAlignment(),
+                    got,
+                    got.byteAlignment());
+            final long address = all.get(i).alloc(100);
+            Expect.that(
+                    address % asked.byteAlignment() == 0,
+                    "a block of %s is at %s, no multiple of %d",
+                    asked,
+                    Expect.hex(address),
+                    asked.byteAlignment());
+            all.get(i).free(address);
+        }
+    }
+
+    @ConformanceTest
+    void required_F08_aRejectedCreateChangesNoSettings(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final AllocatorOptions before = allocator.effectiveOptions();
+        final boolean counts = subject.counts(allocator);
+        final long limit = counts ? allocator.stats().limit() : 0;
+        for (final OptionKey<?> key : subject.factory().optionKeys()) {
+            for (final String value : SettingRules.accepted(key)) {
+                Expect.rejection(
+                        InvalidOptionException.class,
+                        "createAllocator with " + key.name() + "=" + value + " and an unknown option",
+                        () -> subject.create(subject.memory(), Map.of(key.name(), value, "zz.no.such.key", "1")));
+            }
+        }
+        Expect.that(
+                allocator.effectiveOptions().equals(before),
+                "rejected creates changed the effective options from %s to %s",
+                before,
+                allocator.effectiveOptions());
+        Expect.that(
+                !counts || allocator.stats().limit() == limit,
+                "rejected creates changed the limit from %d to %d",
+                limit,
+                counts ? allocator.stats().limit() : 0);
+        allocator.free(allocator.alloc(20 * MIB));
+    }
+
+    @ConformanceTest
+    void stochastic_L03_aRejectedCloseDisturbsNoOtherCall(Subject subject) throws Throwable {
+        final Allocator kept = subject.allocator();
+        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(1_000, 120));
+        Workers.run(Thread.ofPlatform().daemon(), 3, worker -> {
+            while (System.nanoTime() < end) {
+                if (worker == 0) {
+                    Expect.rejection(
+                            IllegalStateException.class,
+                            "close of the factory with a reference open",
+                            subject.factory()::close);
+                } else if (worker == 1) {
+                    kept.free(kept.alloc(1000));
+                } else {
+                    final Allocator other = subject.allocator();
+                    other.free(other.alloc(1000));
+                    subject.release(other);
+                }
+            }
+        });
     }
 }

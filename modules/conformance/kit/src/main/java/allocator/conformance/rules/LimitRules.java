@@ -193,7 +193,12 @@ public abstract class LimitRules extends Chapter {
                     .shortage();
             final AllocatorStats stats = allocator.stats();
             requireTrue(name, "requested", shortage.requested(), 14 * unit);
-            requireTrue(name, "limit", shortage.limit(), stats.limit());
+            Expect.that(
+                    shortage.limit() == stats.limit(),
+                    "the shortage of %s, beyond the limit, gives a limit of %d; it is %d",
+                    name,
+                    shortage.limit(),
+                    stats.limit());
             requireTrue(name, "in use", shortage.inUse(), stats.bytesInUse());
             requireTrue(name, "held", shortage.held(), stats.bytesHeld());
             Expect.that(

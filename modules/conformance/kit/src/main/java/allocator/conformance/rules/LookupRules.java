@@ -12,7 +12,10 @@ import allocator.spi.DataTransfer;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryRange;
 import allocator.spi.MemoryType;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -138,6 +141,15 @@ public abstract class LookupRules extends Chapter {
                     info,
                     Contents.HOST,
                     other);
+            for (final MemoryInfo same : subject.memories()) {
+                Expect.that(
+                        !same.isSameMemoryAs(info)
+                                || transfer.canCopy(same, Contents.HOST) == transfer.canCopy(info, Contents.HOST),
+                        "copies from %s and from %s are not the same: both have the location %s",
+                        info,
+                        same,
+                        info.location());
+            }
         }
     }
 
@@ -155,5 +167,27 @@ public abstract class LookupRules extends Chapter {
                         e);
             }
         }
+    }
+
+    @ConformanceTest
+    void required_M01_copiesTakeEachNameOfAMemory(Subject subject) {
+        final DataTransfer transfer = Contents.transfer(subject, subject.memory())
+                .orElseThrow(() -> Expect.skip("the provider has no DataTransfer between host and this memory"));
+        final MemoryInfo info = subject.memory();
+        final Allocator allocator = subject.allocator();
+        final MemoryInfo host = new MemoryInfo("Cpu", Contents.HOST.location(), 64, AllocatorType.DEVICE);
+        final MemoryInfo alias =
+                new MemoryInfo(info.name() + "Alias", info.location(), info.byteAlignment(), info.allocatorType());
+        final long address = allocator.alloc(1000);
+        try (Arena lifetime = Arena.ofConfined()) {
+            final MemorySegment source = lifetime.allocate(1000, 64);
+            final MemorySegment target = lifetime.allocate(1000, 64);
+            Contents.write(source, 71);
+            transfer.copy(new MemoryRange(host, source.address(), 1000), new MemoryRange(alias, address, 1000), null);
+            transfer.copy(new MemoryRange(info, address, 1000), new MemoryRange(host, target.address(), 1000), null);
+            Contents.difference(target, 71)
+                    .ifPresent(fault -> Expect.that(false, "copied under other names of both memories: %s", fault));
+        }
+        allocator.free(address);
     }
 }

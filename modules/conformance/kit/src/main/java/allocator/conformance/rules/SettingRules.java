@@ -33,7 +33,7 @@ public abstract class SettingRules extends Chapter {
     }
 
     /** Returns values that a key accepts: numbers, and the words that it lists. */
-    private static List<String> accepted(OptionKey<?> key) {
+    static List<String> accepted(OptionKey<?> key) {
         final Set<String> candidates = new LinkedHashSet<>(NUMBERS);
         candidates.addAll(Arrays.asList(key.accepted().replace("one of ", "").split("[ ,;]+", -1)));
         final List<String> accepted = new ArrayList<>();
@@ -241,6 +241,44 @@ public abstract class SettingRules extends Chapter {
             }
             live.forEach(allocator::free);
             subject.release(allocator);
+        }
+    }
+
+    @ConformanceTest
+    void required_K02_reportsAreTrueUnderEachSetting(Subject subject) {
+        subject.shrinkable(subject.allocator());
+        for (final OptionKey<?> key : subject.factory().optionKeys()) {
+            for (final String value : accepted(key)) {
+                if (!subject.hasTime()) {
+                    return;
+                }
+                final Map<String, String> options = new HashMap<>();
+                if (subject.hasKey(Subject.LIMIT)) {
+                    options.put(Subject.LIMIT, Long.toString(Math.max(32 * MIB, subject.smallestLimit())));
+                }
+                options.put(key.name(), value);
+                if (!(subject.allocator(options) instanceof ShrinkableAllocator allocator)) {
+                    continue;
+                }
+                final boolean counts = allocator.spiLevel() >= SpiLevel.STATISTICS;
+                final List<Long> live = new ArrayList<>();
+                try {
+                    for (int i = 0; i < 300; i++) {
+                        live.add(allocator.alloc(100 + i * 31L));
+                    }
+                } catch (OutOfMemoryException full) {
+                    Expect.that(full.shortage().requested() > 0, "%s", full.getMessage());
+                }
+                for (int i = 0; i < live.size(); i += 2) {
+                    allocator.free(live.get(i));
+                }
+                requireTruthful(allocator, counts, "with " + key.name() + "=" + value + " and blocks live, ");
+                for (int i = 1; i < live.size(); i += 2) {
+                    allocator.free(live.get(i));
+                }
+                requireTruthful(allocator, counts, "with " + key.name() + "=" + value + " and nothing live, ");
+                subject.release(allocator);
+            }
         }
     }
 }

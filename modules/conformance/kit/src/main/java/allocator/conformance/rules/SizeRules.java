@@ -31,7 +31,7 @@ public abstract class SizeRules extends Chapter {
     private static final long END = 4096;
 
     /** A block that takes longer is touched by the provider or the device: larger ones would take too long. */
-    private static final long SLOW = TimeUnit.MILLISECONDS.toNanos(15);
+    private static final long SLOW = TimeUnit.MILLISECONDS.toNanos(150);
 
     /** Tried where the device has them, in this order. */
     private static final long[] HUGE = {GIB + 1, 2 * GIB - 255, 2 * GIB + 4097, 4 * GIB + 4097};
@@ -69,11 +69,18 @@ public abstract class SizeRules extends Chapter {
             final boolean isFast =
                     System.nanoTime() - before < SLOW || subject.probe().isPresent();
             for (final long byteSize : HUGE) {
-                if (!isFast || !subject.mayTry(byteSize) || !isGranted(subject, name, byteSize)) {
+                if (!isFast
+                        || isLate(subject, before)
+                        || !subject.mayTry(byteSize)
+                        || !isGranted(subject, name, byteSize)) {
                     break;
                 }
             }
         }
+    }
+
+    private static boolean isLate(Subject subject, long start) {
+        return System.nanoTime() - start > TimeUnit.MILLISECONDS.toNanos(subject.times(4_000, 800));
     }
 
     /** Tries a large block of a new allocator; returns whether there was room. */
@@ -82,11 +89,31 @@ public abstract class SizeRules extends Chapter {
         final LongUnaryOperator call =
                 Objects.requireNonNull(AllocationCalls.of(subject, allocator).get(name));
         final boolean isGranted = surroundedByNeighbours(subject, allocator, name, call, byteSize);
-        if (!isGranted) {
-            requireNoRoomInPieces(allocator, name, call, byteSize);
-        }
         subject.release(allocator);
         return isGranted;
+    }
+
+    @ConformanceTest
+    void required_A05_whatFitsInPiecesFitsAtOnce(Subject subject) {
+        final Allocator any = subject.allocator();
+        for (final String name : AllocationCalls.of(subject, any).keySet()) {
+            final long before = System.nanoTime();
+            for (final long byteSize : new long[] {65 * MIB + 1, 2 * GIB + 4097, 4 * GIB + 4097}) {
+                if (isLate(subject, before) || !subject.mayTry(byteSize)) {
+                    break;
+                }
+                final Allocator allocator = subject.exclusive(Map.of());
+                final LongUnaryOperator call = Objects.requireNonNull(
+                        AllocationCalls.of(subject, allocator).get(name));
+                final OptionalLong whole = tryAlloc(call, byteSize);
+                if (whole.isEmpty()) {
+                    requireNoRoomInPieces(allocator, name, call, byteSize);
+                } else {
+                    allocator.free(whole.getAsLong());
+                }
+                subject.release(allocator);
+            }
+        }
     }
 
     /** Allocates a large block and small ones around it; fails if they overlap. Returns whether there was room. */

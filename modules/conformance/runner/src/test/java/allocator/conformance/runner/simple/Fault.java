@@ -79,7 +79,7 @@ public enum Fault {
     FAILURES_COUNT_AS_ALLOCATIONS("S-05 S-01", "changed the statistics"),
     SEGMENT_OF_ROUNDED_SIZE("H-02", "bytes at"),
     SEGMENT_AFTER_CLOSE("L-02", "segment after the last release"),
-    DEVICE_MEMORY_AS_SEGMENT("H-01", "that of a device"),
+    DEVICE_MEMORY_AS_SEGMENT("H-01 H-02 A-09", "does not show"),
     COPY_RETURNS_EARLY("D-01", "without a stream"),
     COPY_OVERTAKES_ITS_STREAM("D-02", "on a stream that waited"),
     COPY_TRUNCATES("D-03", "a copy of"),

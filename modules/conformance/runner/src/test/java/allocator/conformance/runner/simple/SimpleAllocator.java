@@ -63,7 +63,7 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        if (!stream.memory().isSameMemoryAs(info)) {
+        if (!(stream instanceof SimpleStream) || !factory.lists(stream.memory())) {
             throw new IllegalArgumentException(stream + " is not of the device of " + info);
         }
         if (((SimpleStream) stream).isClosed() && fault != Fault.CLOSED_STREAM_ACCEPTED) {

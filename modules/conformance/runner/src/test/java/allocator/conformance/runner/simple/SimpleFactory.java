@@ -228,6 +228,11 @@ public final class SimpleFactory implements EpFactory {
                 .sum();
     }
 
+    /** Returns whether memory is that of the only device. */
+    boolean lists(MemoryInfo info) {
+        return info.isSameMemoryAs(DEVICE) || info.isSameMemoryAs(PINNED);
+    }
+
     @Override
     public boolean isStreamAware(MemoryInfo info) {
         return info.equals(DEVICE);
