@@ -36,7 +36,7 @@ public abstract class DeviceRules extends Chapter {
     /** How long filling may take: a device that touches its memory would take that of the host. */
     private static final int MOST_MILLIS = 6_000;
 
-    private static final int FEW_MILLIS = 1_500;
+    private static final int FEW_MILLIS = 700;
 
     protected DeviceRules(ProviderFixture fixture) {
         super(fixture);
@@ -177,7 +177,7 @@ public abstract class DeviceRules extends Chapter {
     void required_F04_aFullDeviceIsEmptyAfterARelease(Subject subject) {
         final Map<String, LongUnaryOperator> calls = AllocationCalls.withoutStreams(subject.exclusive(Map.of()));
         for (final String name : calls.keySet()) {
-            for (int round = 0; round < 2; round++) {
+            for (int round = 0; round < subject.times(2, 1); round++) {
                 final Allocator allocator = subject.exclusive(Map.of());
                 final int count = requireFull(subject, allocator, BLOCK).release(allocator);
                 if (allocator instanceof ShrinkableAllocator shrinkable) {
@@ -274,7 +274,7 @@ public abstract class DeviceRules extends Chapter {
             if (allocator instanceof ShrinkableAllocator shrinkable) {
                 shrinkable.shrink();
             }
-            for (int round = 0; round < 3; round++) {
+            for (int round = 0; round < subject.times(3, 2); round++) {
                 final List<Long> live = new ArrayList<>();
                 // An arena may keep its first region, from which there is no reserve.
                 for (int i = 0; i < (count + 1) / 2; i++) {

@@ -63,10 +63,10 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        if (!(stream instanceof SimpleStream) || !factory.lists(stream.memory())) {
+        if (!(stream instanceof SimpleStream simple) || !factory.lists(stream.memory())) {
             throw new IllegalArgumentException(stream + " is not of the device of " + info);
         }
-        if (((SimpleStream) stream).isClosed() && fault != Fault.CLOSED_STREAM_ACCEPTED) {
+        if (simple.isClosed() && fault != Fault.CLOSED_STREAM_ACCEPTED) {
             throw new IllegalStateException(stream + " is closed");
         }
         return allocate(byteSize, stream);
