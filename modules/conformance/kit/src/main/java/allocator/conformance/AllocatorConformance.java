@@ -2,6 +2,7 @@ package allocator.conformance;
 
 import allocator.conformance.rules.AllocationRules;
 import allocator.conformance.rules.ArenaRules;
+import allocator.conformance.rules.CallPairRules;
 import allocator.conformance.rules.ConcurrencyRules;
 import allocator.conformance.rules.ContentRules;
 import allocator.conformance.rules.ContentionRules;
@@ -33,6 +34,7 @@ import allocator.conformance.rules.StatisticsRules;
 import allocator.conformance.rules.StreamLifetimeRules;
 import allocator.conformance.rules.StreamOrderRules;
 import allocator.conformance.rules.StreamStampRules;
+import allocator.conformance.rules.StreamWaitRules;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.spi.EpFactory;
 import java.util.Optional;
@@ -295,6 +297,15 @@ public abstract class AllocatorConformance {
 
     @Nested
     @Order(23)
+    @DisplayName("Waits for streams")
+    class StreamWaits extends StreamWaitRules {
+        StreamWaits() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(24)
     @DisplayName("Streams, runs and closing")
     class StreamLifetimes extends StreamLifetimeRules {
         StreamLifetimes() {
@@ -303,7 +314,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(24)
+    @Order(25)
     @DisplayName("Concurrency")
     class Concurrency extends ConcurrencyRules {
         Concurrency() {
@@ -312,7 +323,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(25)
+    @Order(26)
     @DisplayName("Contention")
     class Contention extends ContentionRules {
         Contention() {
@@ -321,7 +332,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(26)
+    @Order(27)
+    @DisplayName("Pairs of calls")
+    class CallPairs extends CallPairRules {
+        CallPairs() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(28)
     @DisplayName("Copying and the host's view")
     class Copies extends CopyRules {
         Copies() {
@@ -330,7 +350,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(27)
+    @Order(29)
     @DisplayName("Copies of every size")
     class CopyPatterns extends CopyPatternRules {
         CopyPatterns() {
@@ -339,7 +359,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(28)
+    @Order(30)
     @DisplayName("Memory of the process")
     class Returns extends ReturnRules {
         Returns() {
@@ -348,7 +368,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(29)
+    @Order(31)
     @DisplayName("The end of a device")
     class Devices extends DeviceRules {
         Devices() {
@@ -357,7 +377,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(30)
+    @Order(32)
     @DisplayName("Device failures")
     class Failures extends FailureRules {
         Failures() {
@@ -366,7 +386,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(31)
+    @Order(33)
     @DisplayName("Known faults of others")
     class Regressions extends RegressionRules {
         Regressions() {
@@ -375,7 +395,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(32)
+    @Order(34)
     @DisplayName("Random programs")
     class Programs extends ProgramRules {
         Programs() {
@@ -384,7 +404,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(33)
+    @Order(35)
     @DisplayName("Leaks")
     class Leaks extends LeakRules {
         Leaks() {

@@ -189,7 +189,8 @@ final class WholeExam {
         final long failed =
                 unusual.stream().filter(result -> !result.findings().isEmpty()).count();
         return String.format(
-                        "%d wrong: %d found, %d by a rule of theirs (%d of them quick), %d by the end of the process only.%n"
+                        "%d wrong: %d found, %d by a rule of theirs (%d of them quick),"
+                                + " %d by the end of the process only.%n"
                                 + "%d unusual: %d fail.%n%n| edit | rules | found by | run |%n|---|---|---|---|%n",
                         wrong.size(), found, own, ownQuick, ends, unusual.size(), failed)
                 + results.stream().map(Result::line).collect(Collectors.joining("\n"))

@@ -72,7 +72,7 @@ public abstract class SettingRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_O02_eachUnknownKeyIsToldItsOwnNearest(Subject subject) {
+    void required_O02_eachUnknownKeyHasItsOwnNearest(Subject subject) {
         final Map<String, String> messages = new HashMap<>();
         for (final OptionKey<?> key : subject.factory().optionKeys()) {
             final String misspelt = key.name() + "x";

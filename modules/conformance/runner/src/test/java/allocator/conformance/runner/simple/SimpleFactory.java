@@ -267,6 +267,9 @@ public final class SimpleFactory implements EpFactory {
     }
 
     private void closed(SimpleStream stream) {
+        if (fault != Fault.BOUND_TO_A_CLOSED_STREAM) {
+            stream.end();
+        }
         unbind(stream, true);
         synchronized (this) {
             streams.remove(stream);

@@ -103,8 +103,12 @@ final class SimpleStream extends SyncStream {
             finish(point());
             isClosed = true;
         }
-        setEnded();
         onClosed.accept(this);
+    }
+
+    /** Lets other streams know that this one has ended. */
+    void end() {
+        setEnded();
     }
 
     /** A point in the queue. */
