@@ -30,7 +30,7 @@ public abstract class CallPairRules extends Chapter {
         final Allocator allocator = subject.exclusive(Map.of());
         final List<Map.Entry<String, Work>> calls =
                 new ArrayList<>(calls(subject, allocator).entrySet());
-        final long each = TimeUnit.MILLISECONDS.toNanos(subject.times(80, 8));
+        final long each = TimeUnit.MILLISECONDS.toNanos(subject.times(30, 8));
         for (int first = 0; first < calls.size(); first++) {
             for (int second = first; second < calls.size() && subject.hasTime(); second++) {
                 final Work one = calls.get(first).getValue();

@@ -28,7 +28,7 @@ public abstract class ContentionRules extends Chapter {
     private static final int THREADS = 4;
 
     /** How long threads contend for one size, in a full and in a quick run. */
-    private static final int MOST_MILLIS = 1_500;
+    private static final int MOST_MILLIS = 600;
 
     private static final int FEW_MILLIS = 100;
 
@@ -249,7 +249,7 @@ public abstract class ContentionRules extends Chapter {
         final boolean counts = subject.counts(allocator);
         final long limit = subject.limitOf(allocator);
         final long byteSize = limit / 8 * 3;
-        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(2_000, 120));
+        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(800, 120));
         final AtomicLong granted = new AtomicLong();
         Workers.run(platform(), THREADS, worker -> {
             for (int i = 0; System.nanoTime() < end; i++) {
@@ -310,7 +310,7 @@ public abstract class ContentionRules extends Chapter {
         final Allocator allocator = subject.exclusive(subject.manyRegions());
         subject.stats(allocator);
         final boolean isArena = subject.isArena(allocator);
-        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(2_000, 150));
+        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(1_000, 150));
         final boolean shrinks = allocator instanceof ShrinkableAllocator && allocator.spiLevel() >= SpiLevel.SHRINK;
         Workers.run(platform(), THREADS, worker -> {
             AllocatorStats last = allocator.stats();

@@ -351,7 +351,7 @@ public abstract class InstanceRules extends Chapter {
     @ConformanceTest
     void stochastic_L03_aRejectedCloseDisturbsNoOtherCall(Subject subject) throws Throwable {
         final Allocator kept = subject.allocator();
-        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(1_000, 120));
+        final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(400, 120));
         Workers.run(Thread.ofPlatform().daemon(), 3, worker -> {
             while (System.nanoTime() < end) {
                 if (worker == 0) {
