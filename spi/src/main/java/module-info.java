@@ -10,7 +10,7 @@ import org.jspecify.annotations.NullMarked;
  */
 @NullMarked
 module java.allocator.spi {
-    requires static transitive org.jspecify;
+    requires static org.jspecify;
 
     exports allocator.spi;
 }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.conformance {
     requires java.management;
     requires transitive java.allocator.spi;
-    requires static transitive org.jspecify;
+    requires static org.jspecify;
     requires transitive org.junit.jupiter.api;
 
     exports allocator.conformance;

@@ -1,8 +1,16 @@
 package allocator.spi;
 
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * Counters of an allocator at one moment: those of ONNX Runtime, with the same meaning, and a few more. All sizes are
@@ -13,6 +21,8 @@ import java.util.Map;
  *
  * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and {@code bytesInUse
  * <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).
+ *
+ * <p>An allocator may add {@linkplain Counter counters of its own} (S-06).
  *
  * @param limit the limit of {@code bytesHeld}, {@link #UNLIMITED} if there is none; key {@code Limit}
  * @param bytesInUse the sizes of live blocks, padding included; key {@code InUse}
@@ -32,6 +42,7 @@ import java.util.Map;
  * @param numArenaExtensions device allocations that the arena holds now: extensions minus regions returned, as ONNX
  *     Runtime counts; key {@code NumArenaExtensions}
  * @param numArenaShrinkages regions returned to the device so far; key {@code NumArenaShrinkages}
+ * @param counters the counters of the allocator's own, each under its name; empty if it has none
  */
 public record AllocatorStats(
         long limit,
@@ -47,13 +58,122 @@ public record AllocatorStats(
         long numReserves,
         long numFailedAllocs,
         long numArenaExtensions,
-        long numArenaShrinkages) {
+        long numArenaShrinkages,
+        List<Counter> counters) {
+
+    /** The keys of {@link #toMap}, in the order of the components. */
+    private static final List<String> KEYS = List.of(
+            "Limit",
+            "InUse",
+            "RequestedInUse",
+            "TotalAllocated",
+            "FreeBytes",
+            "LargestFreeChunk",
+            "MaxInUse",
+            "MaxTotalAllocated",
+            "MaxAllocSize",
+            "NumAllocs",
+            "NumReserves",
+            "NumFailedAllocs",
+            "NumArenaExtensions",
+            "NumArenaShrinkages");
+
+    /** What a {@link Counter} counts. */
+    public enum Unit {
+        /** Events or things. */
+        COUNT,
+        /** Bytes. */
+        BYTES,
+        /** Time, in nanoseconds. */
+        NANOSECONDS
+    }
+
+    /**
+     * A counter of an allocator's own.
+     *
+     * @param name its key in {@link #toMap}: letters and digits, a letter first, in the style of the other keys; none
+     *     of theirs
+     * @param value its value
+     * @param unit what it counts
+     * @param isMonotone whether it never decreases while the allocator is open
+     */
+    public record Counter(String name, long value, Unit unit, boolean isMonotone) {
+        private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9]*");
+
+        /**
+         * Checks the name.
+         *
+         * @throws IllegalArgumentException if it is not of that form, or the key of another statistic
+         */
+        public Counter {
+            Objects.requireNonNull(unit, "unit");
+            if (!NAME.matcher(name).matches() || KEYS.contains(name)) {
+                throw new IllegalArgumentException("'" + name + "' is no name for a counter: it has letters and digits,"
+                        + " a letter first, and is none of " + KEYS);
+            }
+        }
+    }
 
     /** The {@link #limit} of an allocator without one. */
     public static final long UNLIMITED = -1;
 
     /** The statistics of an allocator that maintains no counters. */
     public static final AllocatorStats NONE = new Builder().build();
+
+    /**
+     * Copies the counters.
+     *
+     * @throws IllegalArgumentException if two counters have one name
+     */
+    public AllocatorStats {
+        counters = List.copyOf(counters);
+        if (counters.size() > 1) {
+            final Set<String> names = new HashSet<>();
+            for (final Counter counter : counters) {
+                if (!names.add(counter.name)) {
+                    throw new IllegalArgumentException("two counters have the name " + counter.name);
+                }
+            }
+        }
+    }
+
+    /**
+     * Returns a counter of the allocator's own.
+     *
+     * @param name its name
+     * @return the counter, or empty if there is none of that name
+     */
+    public Optional<Counter> counter(String name) {
+        return counters.stream().filter(counter -> counter.name.equals(name)).findFirst();
+    }
+
+    /**
+     * Returns the statistics that all allocators have, without {@link #counters}.
+     *
+     * @return the same numbers
+     */
+    public AllocatorStats withoutCounters() {
+        return counters.isEmpty() ? this : copy(List.of());
+    }
+
+    private AllocatorStats copy(List<Counter> others) {
+        return new AllocatorStats(
+                limit,
+                bytesInUse,
+                requestedBytesInUse,
+                bytesHeld,
+                freeBytes,
+                largestFreeChunk,
+                peakBytesInUse,
+                peakBytesHeld,
+                maxAllocSize,
+                numAllocs,
+                numReserves,
+                numFailedAllocs,
+                numArenaExtensions,
+                numArenaShrinkages,
+                others);
+    }
 
     /**
      * Returns how much of the free memory cannot be allocated as one block: {@code 1 - largestFreeChunk / freeBytes}.
@@ -69,26 +189,33 @@ public record AllocatorStats(
     }
 
     /**
-     * Returns the counters under ONNX Runtime's keys, as decimal strings.
+     * Returns the counters under ONNX Runtime's keys, and those of the allocator's own under their names, as decimal
+     * strings.
      *
      * @return an unmodifiable map in the order of the components, every key present
      */
     public Map<String, String> toMap() {
+        final long[] values = {
+            limit,
+            bytesInUse,
+            requestedBytesInUse,
+            bytesHeld,
+            freeBytes,
+            largestFreeChunk,
+            peakBytesInUse,
+            peakBytesHeld,
+            maxAllocSize,
+            numAllocs,
+            numReserves,
+            numFailedAllocs,
+            numArenaExtensions,
+            numArenaShrinkages
+        };
         final Map<String, String> map = new LinkedHashMap<>();
-        map.put("Limit", Long.toString(limit));
-        map.put("InUse", Long.toString(bytesInUse));
-        map.put("RequestedInUse", Long.toString(requestedBytesInUse));
-        map.put("TotalAllocated", Long.toString(bytesHeld));
-        map.put("FreeBytes", Long.toString(freeBytes));
-        map.put("LargestFreeChunk", Long.toString(largestFreeChunk));
-        map.put("MaxInUse", Long.toString(peakBytesInUse));
-        map.put("MaxTotalAllocated", Long.toString(peakBytesHeld));
-        map.put("MaxAllocSize", Long.toString(maxAllocSize));
-        map.put("NumAllocs", Long.toString(numAllocs));
-        map.put("NumReserves", Long.toString(numReserves));
-        map.put("NumFailedAllocs", Long.toString(numFailedAllocs));
-        map.put("NumArenaExtensions", Long.toString(numArenaExtensions));
-        map.put("NumArenaShrinkages", Long.toString(numArenaShrinkages));
+        for (int i = 0; i < values.length; i++) {
+            map.put(KEYS.get(i), Long.toString(values[i]));
+        }
+        counters.forEach(counter -> map.put(counter.name, Long.toString(counter.value)));
         return Collections.unmodifiableMap(map);
     }
 
@@ -111,6 +238,7 @@ public record AllocatorStats(
         private long numFailedAllocs;
         private long numArenaExtensions;
         private long numArenaShrinkages;
+        private List<Counter> counters = List.of();
 
         /** Starts with all counters at zero. */
         public Builder() {}
@@ -198,9 +326,39 @@ public record AllocatorStats(
         }
 
         /**
+         * Adds a counter of the allocator's own (S-06).
+         *
+         * @param name its name, see {@link Counter}
+         * @param value its value
+         * @param unit what it counts
+         * @param isMonotone whether it never decreases
+         * @return this builder
+         * @throws IllegalArgumentException if it cannot have that name
+         */
+        public Builder counter(String name, long value, Unit unit, boolean isMonotone) {
+            return counters(List.of(new Counter(name, value, unit, isMonotone)));
+        }
+
+        /**
+         * Adds counters, such as those of an allocator that this one wraps.
+         *
+         * @param others the counters
+         * @return this builder
+         */
+        public Builder counters(Collection<Counter> others) {
+            if (!others.isEmpty()) {
+                final List<Counter> all = new ArrayList<>(counters);
+                all.addAll(others);
+                counters = all;
+            }
+            return this;
+        }
+
+        /**
          * Builds the statistics.
          *
          * @return the statistics
+         * @throws IllegalArgumentException if two counters have one name
          */
         public AllocatorStats build() {
             return new AllocatorStats(
@@ -217,7 +375,8 @@ public record AllocatorStats(
                     numReserves,
                     numFailedAllocs,
                     numArenaExtensions,
-                    numArenaShrinkages);
+                    numArenaShrinkages,
+                    counters);
         }
     }
 }

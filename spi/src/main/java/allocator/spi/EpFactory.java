@@ -25,6 +25,17 @@ public interface EpFactory extends AutoCloseable {
     String name();
 
     /**
+     * Returns where this provider comes among providers of the same memory: one with a higher priority before one with
+     * a lower one, and of two with the same the first by name. The application may set another order. A provider that
+     * is meant to replace general ones has a higher priority than {@code 0}, one that only stands in has a lower one.
+     *
+     * @return the priority, the same on every call (F-02); {@code 0} unless overridden
+     */
+    default int priority() {
+        return 0;
+    }
+
+    /**
      * Returns the vendor of the provider.
      *
      * @return the vendor's name, for a person to read

@@ -51,12 +51,14 @@ public final class InvalidOptionException extends AllocatorException {
      * @param value its value
      * @param origin where it was given
      * @param known the keys that are understood
-     * @return the exception; its message names the closest known key
+     * @return the exception; its message names the closest known key: one that differs by a prefix, or else by the
+     *     fewest letters
      */
     public static InvalidOptionException unknownKey(String key, String value, String origin, Collection<String> known) {
         final String accepted = known.isEmpty() ? "no options" : String.join(", ", known);
         final String nearest = known.stream()
-                .min(Comparator.comparingInt(candidate -> distance(key, candidate)))
+                .min(Comparator.comparingInt((String candidate) -> differsByPrefix(key, candidate) ? 0 : 1)
+                        .thenComparingInt(candidate -> distance(key, candidate)))
                 .map(candidate -> "; did you mean " + candidate + "?")
                 .orElse(".");
         return new InvalidOptionException(
@@ -65,6 +67,10 @@ public final class InvalidOptionException extends AllocatorException {
                 accepted,
                 origin,
                 "unknown option " + key + "='" + value + "' (from " + origin + ")" + nearest + " Known: " + accepted);
+    }
+
+    private static boolean differsByPrefix(String a, String b) {
+        return a.endsWith("." + b) || b.endsWith("." + a);
     }
 
     /** Returns the Levenshtein distance: the number of letters to insert, delete or replace. */

@@ -45,7 +45,6 @@ public final class OutOfMemoryException extends AllocatorException {
             long largestFree,
             long deviceFree)
             implements Serializable {
-        private static final String UNITS = "KMGTPE";
 
         /**
          * Returns a shortage of which only the request is known, as a raw device allocator reports it.
@@ -62,9 +61,9 @@ public final class OutOfMemoryException extends AllocatorException {
 
         private String describe() {
             final StringBuilder text = new StringBuilder();
-            text.append(memory).append(": cannot allocate ").append(size(requested));
+            text.append(memory).append(": cannot allocate ").append(ByteSizes.describe(requested));
             if (rounded != requested) {
-                text.append(", rounded to ").append(size(rounded));
+                text.append(", rounded to ").append(ByteSizes.describe(rounded));
             }
             String separator = ": ";
             separator = append(text, separator, "limit", limit);
@@ -79,37 +78,8 @@ public final class OutOfMemoryException extends AllocatorException {
             if (bytes < 0) {
                 return separator;
             }
-            text.append(separator).append(what).append(' ').append(size(bytes));
+            text.append(separator).append(what).append(' ').append(ByteSizes.describe(bytes));
             return ", ";
-        }
-
-        /** Returns a size for people with the exact bytes: {@code 24.0 MiB (25,165,824 bytes)}, {@code 100 bytes}. */
-        private static String size(long bytes) {
-            final String exact = grouped(bytes) + " bytes";
-            if (bytes < 1024) {
-                return exact;
-            }
-            int unit = (63 - Long.numberOfLeadingZeros(bytes)) / 10;
-            long tenths = tenths(bytes, unit);
-            if (tenths == 10 * 1024 && unit < UNITS.length()) {
-                unit++;
-                tenths = tenths(bytes, unit);
-            }
-            return tenths / 10 + "." + tenths % 10 + " " + UNITS.charAt(unit - 1) + "iB (" + exact + ")";
-        }
-
-        /** Returns tenths of a unit, rounded. */
-        private static long tenths(long bytes, int unit) {
-            return ((bytes >>> (10 * (unit - 1))) * 10 + 512) / 1024;
-        }
-
-        private static String grouped(long number) {
-            final StringBuilder digits = new StringBuilder(Long.toString(number));
-            final int first = number < 0 ? 1 : 0;
-            for (int i = digits.length() - 3; i > first; i -= 3) {
-                digits.insert(i, ',');
-            }
-            return digits.toString();
         }
     }
 

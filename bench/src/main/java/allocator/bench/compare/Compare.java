@@ -79,6 +79,15 @@ public final class Compare implements Callable<Integer> {
             defaultValue = "30")
     private int minutes;
 
+    @Option(
+            names = "--lanes",
+            paramLabel = "N",
+            description =
+                    "Pairs that are measured side by side, each bound to its share of the processors, of which two"
+                            + " are enough for one thread (default: ${DEFAULT-VALUE}, not bound).",
+            defaultValue = "1")
+    private int lanes;
+
     @Option(names = "--a", hidden = true)
     private @Nullable Path treeOfA;
 
@@ -127,11 +136,12 @@ public final class Compare implements Callable<Integer> {
             throw wrong(
                     "--rounds takes numbers from " + Ratio.FEWEST_PAIRS + ", --minutes from 1, --threshold above 0");
         }
+        final Processors processors = processors();
         if (treeOfA == null || treeOfB == null) {
             return 0;
         }
-        final SideClient a = new SideClient(nameOfA, treeOfA);
-        final SideClient b = new SideClient(nameOfB, treeOfB);
+        final SideClient a = new SideClient(nameOfA, treeOfA, processors);
+        final SideClient b = new SideClient(nameOfB, treeOfB, processors);
         a.requireKnown(cells);
         b.requireKnown(cells);
 
@@ -139,7 +149,7 @@ public final class Compare implements Callable<Integer> {
         final long limit = TimeUnit.MINUTES.toNanos(minutes);
         final Map<Cell, Pairs> measured = new PairedRuns(
                         a, b, threshold, rounds, () -> System.nanoTime() - begin >= limit, progress)
-                .measure(cells);
+                .measure(cells, lanes);
         out.printf(
                 Locale.ROOT,
                 "A %s, B %s: ns for a free and an allocation, threshold %.3f, %d s, load %s, %s%n",
@@ -158,6 +168,14 @@ public final class Compare implements Callable<Integer> {
     private List<Cell> cells() {
         try {
             return Cell.of(subjects, workloads);
+        } catch (IllegalArgumentException e) {
+            throw wrong(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private Processors processors() {
+        try {
+            return new Processors(Runtime.getRuntime().availableProcessors(), lanes);
         } catch (IllegalArgumentException e) {
             throw wrong(String.valueOf(e.getMessage()));
         }

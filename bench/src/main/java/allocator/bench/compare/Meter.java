@@ -9,9 +9,10 @@ interface Meter {
      * Starts a JVM that measures a cell; returns at once.
      *
      * @param jvmOptions options of the JVM besides its own
+     * @param lane the lane that measures, from 0
      * @throws SideFailedException if it cannot be started
      */
-    Sampler open(Cell cell, List<String> jvmOptions) throws SideFailedException, IOException;
+    Sampler open(Cell cell, List<String> jvmOptions, int lane) throws SideFailedException, IOException;
 
     /** A JVM with an allocator that is warmed up once and then measured window by window. Closing it ends the JVM. */
     interface Sampler extends AutoCloseable {

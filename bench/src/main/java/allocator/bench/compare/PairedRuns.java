@@ -3,18 +3,27 @@ package allocator.bench.compare;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Rounds of paired measurements. Each round measures every cell that is undecided, with a new JVM of each side. The two
- * JVMs play windows in turn, and the first of two windows is each side's equally often; which side plays the very first
- * window is random in every other round and the opposite in the round after it. The two JVMs compile at the same
- * thresholds, which are others in each pair.
+ * Paired measurements of cells, each pair with a new JVM of each side. The next pair is always of the undecided cell
+ * that has had the fewest. The two JVMs play windows in turn, and the first of two windows is each side's equally
+ * often; which side plays the very first window is random in every other pair of a cell and the opposite in the pair
+ * after it. The two JVMs compile at the same thresholds, which are others in each pair.
+ *
+ * <p>There may be several lanes, which measure pairs side by side.
  */
 final class PairedRuns {
     private static final long SEED = 1;
@@ -27,11 +36,37 @@ final class PairedRuns {
     private final BooleanSupplier isTimeUp;
     private final PrintStream progress;
 
+    private final SplittableRandom random = new SplittableRandom(SEED);
+    private final CompileThresholds thresholds = new CompileThresholds(random.split());
+
+    // Guarded by this object
+    private final List<Row> rows = new ArrayList<>();
+    private boolean hasFailed;
+
+    /** A cell, and what was measured of it. */
+    private static final class Row {
+        private final Cell cell;
+        private final Pairs pairs = new Pairs();
+        private int begun;
+        private boolean isAFirst;
+
+        Row(Cell cell) {
+            this.cell = cell;
+        }
+
+        int begun() {
+            return begun;
+        }
+    }
+
+    /** A pair to measure. */
+    private record Turn(Row row, int number, boolean isAFirst, List<String> jvmOptions) {}
+
     /**
-     * Prepares rounds.
+     * Prepares measurements.
      *
      * @param fewestPairs how many pairs a cell has at least before it is decided
-     * @param isTimeUp whether to stop, decided or not; asked before each pair
+     * @param isTimeUp whether to stop, decided or not; called before each pair
      */
     PairedRuns(Meter a, Meter b, double threshold, int fewestPairs, BooleanSupplier isTimeUp, PrintStream progress) {
         this.a = a;
@@ -42,41 +77,90 @@ final class PairedRuns {
         this.progress = progress;
     }
 
-    /** Measures until each cell is decided or the time is up. */
-    Map<Cell, Pairs> measure(List<Cell> cells) throws SideFailedException, IOException, InterruptedException {
-        final Map<Cell, Pairs> measured = new LinkedHashMap<>();
-        cells.forEach(cell -> measured.put(cell, new Pairs()));
-        final SplittableRandom random = new SplittableRandom(SEED);
-        final List<Map.Entry<Cell, Pairs>> open = new ArrayList<>(measured.entrySet());
-        final CompileThresholds thresholds = new CompileThresholds(random.split());
-        boolean isAFirst = false;
-        for (int round = 1; !open.isEmpty(); round++) {
-            isAFirst = round % 2 == 1 ? random.nextBoolean() : !isAFirst;
-            for (final Map.Entry<Cell, Pairs> row : open) {
-                if (isTimeUp.getAsBoolean()) {
-                    return measured;
-                }
-                measure(round, row.getKey(), thresholds.draw(), isAFirst, row.getValue());
+    /**
+     * Measures until each cell is decided or the time is up.
+     *
+     * @param lanes how many pairs are measured side by side
+     */
+    Map<Cell, Pairs> measure(List<Cell> cells, int lanes)
+            throws SideFailedException, IOException, InterruptedException {
+        cells.forEach(cell -> rows.add(new Row(cell)));
+        try (ExecutorService executor = Executors.newFixedThreadPool(lanes)) {
+            final List<Future<Void>> ends = new ArrayList<>();
+            for (int i = 0; i < lanes; i++) {
+                final int lane = i;
+                ends.add(executor.submit((Callable<Void>) () -> {
+                    measureIn(lane);
+                    return null;
+                }));
             }
-            open.removeIf(row -> isDecided(row.getValue()));
+            for (final Future<Void> end : ends) {
+                end.get();
+            }
+        } catch (ExecutionException e) {
+            throw unwrapped(e.getCause());
         }
+        final Map<Cell, Pairs> measured = new LinkedHashMap<>();
+        rows.forEach(row -> measured.put(row.cell, row.pairs));
         return measured;
     }
 
-    private boolean isDecided(Pairs pairs) {
-        return pairs.count() >= fewestPairs && pairs.verdict(threshold) != Verdict.UNDECIDED;
+    private static IllegalStateException unwrapped(@Nullable Throwable cause) throws SideFailedException, IOException {
+        return switch (cause) {
+            case SideFailedException e -> throw e;
+            case IOException e -> throw e;
+            case RuntimeException e -> throw e;
+            case Error e -> throw e;
+            case null, default -> new IllegalStateException(cause);
+        };
     }
 
-    private void measure(int round, Cell cell, List<String> jvmOptions, boolean isAFirst, Pairs pairs)
-            throws SideFailedException, IOException, InterruptedException {
+    private void measureIn(int lane) throws SideFailedException, IOException, InterruptedException {
+        boolean isDone = false;
+        try {
+            for (Turn turn = next(); turn != null; turn = next()) {
+                measure(turn, lane);
+            }
+            isDone = true;
+        } finally {
+            if (!isDone) {
+                fail();
+            }
+        }
+    }
+
+    /** Ends the other lanes after their pair. */
+    private synchronized void fail() {
+        hasFailed = true;
+    }
+
+    private synchronized @Nullable Turn next() {
+        final Row row = rows.stream()
+                .filter(each -> !isDecided(each))
+                .min(Comparator.comparingInt(Row::begun))
+                .orElse(null);
+        if (row == null || hasFailed || isTimeUp.getAsBoolean()) {
+            return null;
+        }
+        row.begun++;
+        row.isAFirst = row.begun % 2 == 1 ? random.nextBoolean() : !row.isAFirst;
+        return new Turn(row, row.begun, row.isAFirst, thresholds.draw());
+    }
+
+    private boolean isDecided(Row row) {
+        return row.pairs.count() >= fewestPairs && row.pairs.verdict(threshold) != Verdict.UNDECIDED;
+    }
+
+    private void measure(Turn turn, int lane) throws SideFailedException, IOException, InterruptedException {
         final List<Double> windowsOfA = new ArrayList<>();
         final List<Double> windowsOfB = new ArrayList<>();
-        try (Meter.Sampler ofA = a.open(cell, jvmOptions);
-                Meter.Sampler ofB = b.open(cell, jvmOptions)) {
+        final Cell cell = turn.row.cell;
+        try (Meter.Sampler ofA = a.open(cell, turn.jvmOptions, lane);
+                Meter.Sampler ofB = b.open(cell, turn.jvmOptions, lane)) {
             ofA.awaitReady();
             ofB.awaitReady();
             for (int i = 0; i < WINDOWS; i++) {
-                if (isAFirst == (i % 2 == 0)) {
+                if (turn.isAFirst == (i % 2 == 0)) {
                     windowsOfA.add(ofA.nextNanos());
                     windowsOfB.add(ofB.nextNanos());
                 } else {
@@ -85,8 +169,15 @@ final class PairedRuns {
                 }
             }
         }
-        pairs.add(windowsOfA, windowsOfB);
-        progress.printf(
-                Locale.ROOT, "round %d, %s, %s: %.3f%n", round, cell.workload(), cell.subjectText(), pairs.lastRatio());
+        synchronized (this) {
+            turn.row.pairs.add(windowsOfA, windowsOfB);
+            progress.printf(
+                    Locale.ROOT,
+                    "pair %d, %s, %s: %.3f%n",
+                    turn.number,
+                    cell.workload(),
+                    cell.subjectText(),
+                    turn.row.pairs.lastRatio());
+        }
     }
 }

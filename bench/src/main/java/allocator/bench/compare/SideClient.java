@@ -9,16 +9,19 @@ import java.util.List;
 final class SideClient implements Meter {
     private final String name;
     private final Path tree;
+    private final Processors processors;
 
     /**
      * Uses a tree.
      *
      * @param name the commit, for messages
      * @param tree the root of its working tree, built
+     * @param processors where the JVMs of a lane run
      */
-    SideClient(String name, Path tree) {
+    SideClient(String name, Path tree, Processors processors) {
         this.name = name;
         this.tree = tree;
+        this.processors = processors;
     }
 
     String name() {
@@ -28,7 +31,7 @@ final class SideClient implements Meter {
     /** Checks that the side knows the subject and the workload of each cell. */
     void requireKnown(List<Cell> cells) throws SideFailedException, IOException, InterruptedException {
         final SideProtocol.Offer offer;
-        try (SideProcess process = start(name, List.of(), "list")) {
+        try (SideProcess process = start(name, List.of(), List.of(), "list")) {
             offer = process.readOffer();
         }
         for (final Cell cell : cells) {
@@ -45,9 +48,10 @@ final class SideClient implements Meter {
     }
 
     @Override
-    public Sampler open(Cell cell, List<String> jvmOptions) throws IOException {
+    public Sampler open(Cell cell, List<String> jvmOptions, int lane) throws IOException {
         return start(
                 name + ": " + cell.subjectText() + " under " + cell.workload(),
+                processors.of(lane),
                 jvmOptions,
                 "measure",
                 cell.subject(),
@@ -55,8 +59,9 @@ final class SideClient implements Meter {
                 String.valueOf(cell.threads()));
     }
 
-    private SideProcess start(String what, List<String> jvmOptions, String... arguments) throws IOException {
-        final List<String> command = new ArrayList<>();
+    private SideProcess start(String what, List<String> before, List<String> jvmOptions, String... arguments)
+            throws IOException {
+        final List<String> command = new ArrayList<>(before);
         command.add(tree.resolve("bench").resolve("side").toString());
         command.addAll(List.of(arguments));
         return new SideProcess(what, command, jvmOptions);

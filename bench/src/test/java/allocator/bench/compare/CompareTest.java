@@ -30,6 +30,7 @@ class CompareTest {
                     "--threshold=0 | --threshold above 0",
                     "--threshold=NaN | --threshold above 0",
                     "--subjects=arena:x | --subjects takes NAME or NAME:THREADS: arena:x",
+                    "--lanes=0 | --lanes takes numbers from 1",
                     "--fast | Unknown option: '--fast'"
                 })
         void wrongOptionsAreReportedAndNothingRuns(String option, String message) {

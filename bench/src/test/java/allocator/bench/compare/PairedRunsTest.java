@@ -1,6 +1,7 @@
 package allocator.bench.compare;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import allocator.bench.Console;
@@ -10,6 +11,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntToDoubleFunction;
 import org.junit.jupiter.api.Test;
@@ -21,6 +25,7 @@ class PairedRunsTest {
     private final Console console = new Console();
     private final List<String> windows = new ArrayList<>();
     private final Set<Object> open = new HashSet<>();
+    private final Set<Integer> lanes = ConcurrentHashMap.newKeySet();
 
     /** A side whose JVMs each have a time of their own, by their number from 0. */
     private final class FakeMeter implements Meter {
@@ -35,7 +40,8 @@ class PairedRunsTest {
         }
 
         @Override
-        public Sampler open(Cell cell, List<String> jvmOptions) {
+        public synchronized Sampler open(Cell cell, List<String> jvmOptions, int lane) {
+            lanes.add(lane);
             options.add(jvmOptions);
             final double nanos = nanosOfJvm.applyAsDouble(jvms++);
             final Sampler sampler = new Sampler() {
@@ -67,7 +73,7 @@ class PairedRunsTest {
     private final FakeMeter a = new FakeMeter("A", jvm -> 100);
 
     private Map<Cell, Pairs> measure(FakeMeter b, BooleanSupplier isTimeUp, Cell... cells) throws Exception {
-        return new PairedRuns(a, b, THRESHOLD, 1, isTimeUp, console.out()).measure(List.of(cells));
+        return new PairedRuns(a, b, THRESHOLD, 1, isTimeUp, console.out()).measure(List.of(cells), 1);
     }
 
     private Map<Cell, Pairs> measure(FakeMeter b, Cell... cells) throws Exception {
@@ -128,6 +134,51 @@ class PairedRunsTest {
 
         assertEquals(Verdict.UNDECIDED, verdict(measured));
         assertEquals(3, a.jvms);
+    }
+
+    /** The first pair of each lane waits for that of the other. */
+    @Test
+    void lanesMeasureSideBySide() throws Exception {
+        final CountDownLatch both = new CountDownLatch(2);
+        final Meter waiting = new Meter() {
+            @Override
+            public Sampler open(Cell cell, List<String> jvmOptions, int lane) {
+                if (lanes.add(lane)) {
+                    both.countDown();
+                }
+                return new Sampler() {
+                    @Override
+                    public void awaitReady() throws InterruptedException {
+                        assertTrue(both.await(20, TimeUnit.SECONDS));
+                    }
+
+                    @Override
+                    public double nextNanos() {
+                        return 100;
+                    }
+
+                    @Override
+                    public void close() {}
+                };
+            }
+        };
+        final Map<Cell, Pairs> measured = new PairedRuns(waiting, waiting, THRESHOLD, 1, () -> false, console.out())
+                .measure(List.of(CELL, new Cell("bridge", 1, "large")), 2);
+
+        assertEquals(Set.of(0, 1), lanes);
+        measured.forEach((cell, pairs) -> assertEquals(Verdict.PASS, pairs.verdict(THRESHOLD)));
+    }
+
+    @Test
+    void aLaneThatFailsEndsTheOthers() {
+        final Meter failing = (cell, jvmOptions, lane) -> {
+            throw new SideFailedException("lane " + lane);
+        };
+        final SideFailedException thrown = assertThrows(
+                SideFailedException.class,
+                () -> new PairedRuns(failing, failing, THRESHOLD, 1, () -> false, console.out())
+                        .measure(List.of(CELL), 3));
+        assertTrue(String.valueOf(thrown.getMessage()).startsWith("lane "));
     }
 
     @Test

@@ -2,6 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
+import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.Failures;
 import allocator.provider.support.LiveSizes;
 import allocator.spi.SyncStream;
@@ -33,22 +34,28 @@ final class ArenaClose {
         return true;
     }
 
-    /**
-     * Returns the memory of the lanes, after the streams that own it are done. What the upstream allocator does not
-     * take back stays known as unreturned. Under the device lock.
-     *
-     * @return what left
-     */
-    CloseReport giveBack() {
+    /** Waits for the streams that own memory of the lanes; without a lock of them, and not under the device lock. */
+    void awaitOwners() {
         for (int i = 0; i < owners.size(); i++) { // without Java heap, which may have ended
             try {
-                LaneShrink.waitFor(owners.get(i));
+                StreamWork.await(owners.get(i));
             } catch (Throwable e) {
                 failures.add(e);
             }
         }
+    }
+
+    /**
+     * Returns the memory of the lanes. What the upstream allocator does not take back stays known as unreturned. Under
+     * the device lock.
+     */
+    void giveBack() {
         leavings.forEach(leaving -> failures.run(leaving::giveBack));
         failures.throwIfAny();
+    }
+
+    /** Returns what was closed. */
+    CloseReport report() {
         return report;
     }
 

@@ -76,7 +76,7 @@ public record ArenaConfig(
      * Reads the keys of {@link ArenaOptions}. Ignores other keys, which the caller checks.
      *
      * @param options the requested options
-     * @return the configuration, with {@link #keepFirstRegion} set
+     * @return the configuration
      * @throws InvalidOptionException if a value is invalid
      */
     public static ArenaConfig from(AllocatorOptions options) {
@@ -90,7 +90,7 @@ public record ArenaConfig(
                 options.get(ArenaOptions.POLICY),
                 options.get(ArenaOptions.MAX_KEPT_BYTES),
                 options.get(ArenaOptions.MAX_LANES),
-                true);
+                options.get(ArenaOptions.KEEP_FIRST_REGION));
     }
 
     /** Returns this configuration with another placement policy. */

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The option keys of an arena: those of ONNX Runtime with its names, meanings (O-07) and defaults, and three more. */
+/** The option keys of an arena: those of ONNX Runtime with its names, meanings (O-07) and defaults, and four more. */
 public final class ArenaOptions {
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;
@@ -66,6 +66,12 @@ public final class ArenaOptions {
                     + "is no division,"
                     + " 0 is one more than there are processors");
 
+    /**
+     * {@code arena.keep_first_region}; not an option of ONNX Runtime. On by default, as in ONNX Runtime's core; see
+     * {@link #keepFirstRegion} for providers whose default is another one.
+     */
+    public static final OptionKey<Boolean> KEEP_FIRST_REGION = keepFirstRegion(true);
+
     /** All keys. */
     public static final List<OptionKey<?>> KEYS = List.of(
             EXTEND_STRATEGY,
@@ -76,19 +82,37 @@ public final class ArenaOptions {
             MAX_MEM,
             POLICY,
             MAX_KEPT_BYTES,
-            MAX_LANES);
+            MAX_LANES,
+            KEEP_FIRST_REGION);
 
     /** What only doubling uses. */
-    private static final Set<OptionKey<?>> OF_DOUBLING =
-            Set.of(INITIAL_CHUNK_SIZE_BYTES, INITIAL_GROWTH_CHUNK_SIZE_BYTES, MAX_POWER_OF_TWO_EXTEND_BYTES);
+    private static final Set<String> OF_DOUBLING = Set.of(
+            INITIAL_CHUNK_SIZE_BYTES.name(),
+            INITIAL_GROWTH_CHUNK_SIZE_BYTES.name(),
+            MAX_POWER_OF_TWO_EXTEND_BYTES.name(),
+            KEEP_FIRST_REGION.name());
 
     private ArenaOptions() {}
 
     /**
+     * Returns {@code arena.keep_first_region} with a default of a provider's own: ONNX Runtime's core keeps the first
+     * region of a doubling arena, its CUDA plug-in does not.
+     *
+     * @param byDefault whether a shrink keeps the first region unless the key is set
+     * @return the key
+     */
+    public static OptionKey<Boolean> keepFirstRegion(boolean byDefault) {
+        return OptionKey.flag(
+                "arena.keep_first_region",
+                byDefault,
+                "1: a shrink keeps the first region of a doubling arena; 0: it returns that one too");
+    }
+
+    /**
      * Returns the keys that have an effect in a best-fit arena with given settings, for
      * {@link AllocatorOptions#resolve}: without {@link #MAX_KEPT_BYTES} unless {@link #POLICY} is quick-fit, and
-     * without the sizes of doubling where {@link #EXTEND_STRATEGY} does not double. A setting that has no effect is not
-     * among the effective options.
+     * without the keys of doubling, {@link #KEEP_FIRST_REGION} among them, where {@link #EXTEND_STRATEGY} does not
+     * double. A setting that has no effect is not among the effective options.
      *
      * @param keys the keys that a provider has; those that are not of this class are kept
      * @param requested the requested options
@@ -100,7 +124,7 @@ public final class ArenaOptions {
         final boolean doubles = requested.get(EXTEND_STRATEGY) == ExtendStrategy.POWER_OF_TWO;
         return keys.stream()
                 .filter(key -> caches || !key.equals(MAX_KEPT_BYTES))
-                .filter(key -> doubles || !OF_DOUBLING.contains(key))
+                .filter(key -> doubles || !OF_DOUBLING.contains(key.name()))
                 .<OptionKey<?>>map(key -> key)
                 .toList();
     }

@@ -197,9 +197,9 @@ public final class BfcArena {
 
     /**
      * Returns every region without live allocations to the upstream allocator, except the first region of the main lane
-     * if {@linkplain ArenaConfig#keepFirstRegion configured}, and restarts growth. Waits first for the streams that own
-     * memory in those regions; a region of a stream that was closed without {@linkplain SyncStream#hasEnded having
-     * ended} stays.
+     * if {@linkplain ArenaConfig#keepFirstRegion configured}, and restarts growth. The report says why each byte that
+     * is still held stays. Waits first for the streams that own memory in those regions; a region of a stream that was
+     * closed without {@linkplain SyncStream#hasEnded having ended} stays.
      *
      * @return what was returned and what stays
      * @throws DeviceException if waiting for a stream fails, in which case its lane returns nothing; or if the upstream

@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Region;
+import allocator.arena.upstream.StreamWork;
 import allocator.arena.upstream.UpstreamReturns;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Returns free regions of a lane to the upstream allocator.
@@ -41,21 +43,24 @@ final class LaneShrink {
     ShrinkReport shrink() {
         StackReserve.touch();
         if (lanes.isInDevice()) {
-            return lane.locked(() -> new ShrinkReport(0, 0, lane.counters.held(), lane.regions.count(), 0));
+            return report(0, 0);
         }
         lanes.shrinkLock.lock();
         try {
             final Map<Region, Long> idle = new LinkedHashMap<>();
             final Map<Long, SyncStream> owners = new LinkedHashMap<>();
-            final int kept = lane.locked(() -> findIdle(idle, owners));
-            owners.values().removeIf(LaneShrink::waitFor);
-            return giveBack(idle, owners, kept);
+            lane.locked(() -> {
+                findIdle(idle, owners);
+                return null;
+            });
+            owners.values().removeIf(StreamWork::await);
+            return giveBack(idle, owners);
         } finally {
             lanes.shrinkLock.unlock();
         }
     }
 
-    private ShrinkReport giveBack(Map<Region, Long> idle, Map<Long, SyncStream> owners, int kept) {
+    private ShrinkReport giveBack(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
         lanes.deviceLock.lock();
         try {
             lane.returns.tryAgain();
@@ -69,50 +74,27 @@ final class LaneShrink {
             }
             compact();
             failures.throwIfAny();
-            return report(released, detached.size(), kept);
+            return report(released, detached.size());
         } finally {
             lanes.deviceLock.unlock();
         }
     }
 
-    /**
-     * Notes the regions that may be returned, with the number of frees in each, and the streams to wait for. Returns
-     * the number of idle regions that stay.
-     */
-    private int findIdle(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
+    /** Notes the regions that may be returned, with the number of frees in each, and the streams to wait for. */
+    private void findIdle(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
         lane.placement.mergeCached();
-        int kept = 0;
         for (final Region region : lane.regions.toList()) {
-            if (region.chunksInUse() == 0) {
-                if (keeps(region)) {
-                    kept++;
-                } else {
-                    idle.put(region, region.frees());
-                    lane.placement.addOwners(region, owners);
-                }
+            if (region.chunksInUse() == 0 && !keeps(region)) {
+                idle.put(region, region.frees());
+                lane.placement.addOwners(region, owners);
             }
         }
-        return kept;
     }
 
     private boolean keeps(Region region) {
         return region.isFirst()
                 && lane.config.keepFirstRegion()
                 && lane.config.extendStrategy() == ExtendStrategy.POWER_OF_TWO;
-    }
-
-    /**
-     * Waits for a stream's work, and returns whether it is known to be done: not that of a stream that was closed while
-     * its device could not confirm it.
-     */
-    static boolean waitFor(SyncStream stream) {
-        try {
-            stream.flush();
-            return true;
-        } catch (IllegalStateException e) {
-            LOG.log(Level.DEBUG, "{0} is closed", stream);
-            return stream.hasEnded();
-        }
     }
 
     /**
@@ -163,10 +145,48 @@ final class LaneShrink {
         }
     }
 
-    private ShrinkReport report(long released, int regionsReleased, int kept) {
-        final ShrinkReport report = lane.locked(() ->
-                new ShrinkReport(released, regionsReleased, lane.counters.held(), lane.regions.count() - kept, kept));
+    private ShrinkReport report(long released, int regionsReleased) {
+        final ShrinkReport report = lane.locked(() -> reportNow(released, regionsReleased));
         LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
         return report;
+    }
+
+    private ShrinkReport reportNow(long released, int regionsReleased) {
+        final Part inUse = new Part("regions with live blocks");
+        final Part first = new Part("the first region, which arena.keep_first_region=0 returns");
+        final Part busy = new Part("regions that were used during the shrink, or that a stream may still use");
+        for (final Region region : lane.regions.toList()) {
+            (region.chunksInUse() > 0 ? inUse : keeps(region) ? first : busy).add(region.byteSize());
+        }
+        final Part reserves = new Part("reserves, each until it is freed");
+        reserves.bytes = lane.reserves.sizes().totalBytes();
+        final Part unreturned = new Part("memory that the device failed to take back; the next shrink tries again");
+        unreturned.bytes = lane.returns.heldBytes();
+        return new ShrinkReport(
+                released,
+                regionsReleased,
+                lane.counters.held(),
+                inUse.regions,
+                first.regions + busy.regions,
+                Stream.of(inUse, first, busy, reserves, unreturned)
+                        .filter(part -> part.bytes > 0)
+                        .map(part -> new ShrinkReport.Held(part.bytes, part.regions, part.reason))
+                        .toList());
+    }
+
+    /** Memory that stays for one reason. */
+    private static final class Part {
+        private final String reason;
+        private long bytes;
+        private int regions;
+
+        Part(String reason) {
+            this.reason = reason;
+        }
+
+        void add(long byteSize) {
+            bytes += byteSize;
+            regions++;
+        }
     }
 }

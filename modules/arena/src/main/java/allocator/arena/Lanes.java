@@ -20,7 +20,7 @@ final class Lanes {
     /** Held while memory is taken from the device or returned to it. Taken before the lock of any lane. */
     final ReentrantLock deviceLock = new ReentrantLock();
 
-    /** Held while a shrink waits for streams and returns memory. Taken before the device lock. */
+    /** Held while a shrink or a close waits for streams and returns memory. Taken before the device lock. */
     final ReentrantLock shrinkLock = new ReentrantLock();
 
     final Allocator upstream;
@@ -77,12 +77,16 @@ final class Lanes {
      *     is asking the arena for what the arena has planned without it
      */
     void lockDevice() {
+        requireOutsideDevice();
+        deviceLock.lock();
+    }
+
+    private void requireOutsideDevice() {
         if (isInDevice()) {
             throw new IllegalStateException("the arena of " + main.info + " is in a call to its upstream allocator or "
                     + "to a stream, which may use and free what the arena holds, but not make it take more, "
                     + "nor close it");
         }
-        deviceLock.lock();
     }
 
     /** Returns whether the calling thread is in a call by the arena to its upstream allocator or to a stream. */
@@ -132,13 +136,7 @@ final class Lanes {
         final Failures failures = new Failures();
         for (final Lane lane : all) {
             failures.run(() -> {
-                final ShrinkReport report = lane.shrink().shrink();
-                sum[0] = new ShrinkReport(
-                        sum[0].bytesReleased() + report.bytesReleased(),
-                        sum[0].regionsReleased() + report.regionsReleased(),
-                        sum[0].bytesHeld() + report.bytesHeld(),
-                        sum[0].regionsInUse() + report.regionsInUse(),
-                        sum[0].regionsKept() + report.regionsKept());
+                sum[0] = sum[0].plus(lane.shrink().shrink());
             });
         }
         failures.throwIfAny();
@@ -172,15 +170,27 @@ final class Lanes {
     /**
      * Closes all lanes; none, if the Java heap or the stack has no room for it. Returns everything, live or not, after
      * the streams that own it are done. What the device fails to take back stays known: another call tries to return it
-     * again.
+     * again. While it waits for the streams, a call that needs the device is rejected at once and does not wait.
      */
     CloseReport close() {
         StackReserve.touch();
-        lockDevice();
+        requireOutsideDevice();
+        shrinkLock.lock();
         try {
             final ArenaClose close = new ArenaClose();
-            choice.close(() -> locked(close::closeAll));
-            return close.giveBack();
+            inDevice(() -> choice.close(() -> locked(close::closeAll)));
+            close.awaitOwners();
+            inDevice(close::giveBack);
+            return close.report();
+        } finally {
+            shrinkLock.unlock();
+        }
+    }
+
+    private void inDevice(Runnable work) {
+        deviceLock.lock();
+        try {
+            work.run();
         } finally {
             deviceLock.unlock();
         }

@@ -32,7 +32,7 @@ class ArenaExampleTest {
         stream.flush();
         allocator.endRun(stream); // now any stream may use what was freed; releaseStream when the stream closes
 
-        ShrinkReport report = allocator.shrink(); // keeps the first region, as ONNX Runtime does
+        ShrinkReport report = allocator.shrink(); // keeps the first region, unless arena.keep_first_region is 0
         allocator.free(weights);
         allocator.close();
         // end

@@ -1,7 +1,9 @@
 package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeDevice;
@@ -315,6 +317,31 @@ class BfcArenaConcurrencyTest {
         assertThat(isDone).isTrue();
         arena.checkConsistency();
         arena.close();
+    }
+
+    /** Work of the stream may wait for the thread that reserves. */
+    @Test
+    void noCallWaitsForTheStreamsOfAClose() throws Exception {
+        final BfcArena arena = new BfcArena(new FakeDevice(), ArenaConfig.DEFAULT);
+        final CountDownLatch isFlushing = new CountDownLatch(1);
+        final CountDownLatch hasCalled = new CountDownLatch(1);
+        final AtomicBoolean isDone = new AtomicBoolean();
+        final FakeStream stream = new FakeStream().before(operation -> {
+            if (operation.equals("flush")) {
+                isFlushing.countDown();
+                isDone.set(hasCome(hasCalled));
+            }
+        });
+        arena.free(arena.allocOnStream(8 << 20, stream));
+        final Thread closing = Thread.ofPlatform().start(arena::close);
+        assertThat(hasCome(isFlushing)).isTrue();
+
+        assertThatThrownBy(() -> arena.reserve(1000)).isInstanceOf(AllocatorClosedException.class);
+        assertThatThrownBy(() -> arena.alloc(64 << 20)).isInstanceOf(AllocatorClosedException.class);
+
+        hasCalled.countDown();
+        closing.join();
+        assertThat(isDone).isTrue();
     }
 
     private static boolean hasCome(CountDownLatch latch) {

@@ -240,8 +240,12 @@ class BfcArenaStreamsTest {
 
         assertThat(s1.flushes()).isEqualTo(1);
         assertThat(s2.flushes()).isZero();
-        assertThat(report).isEqualTo(new ShrinkReport(REGION, 1, 2 * REGION, 2, 0));
+        assertThat(report).isEqualTo(new ShrinkReport(REGION, 1, 2 * REGION, 2, 0, List.of(inUse(2 * REGION, 2))));
         arena.free(b);
+    }
+
+    private static ShrinkReport.Held inUse(long bytes, int regions) {
+        return new ShrinkReport.Held(bytes, regions, "regions with live blocks");
     }
 
     @Test
@@ -277,7 +281,19 @@ class BfcArenaStreamsTest {
         address[0] = arena.allocOnStream(REGION, busy);
         arena.free(address[0]);
 
-        assertThat(arena.shrink()).isEqualTo(new ShrinkReport(0, 0, 2 * REGION, 2, 0));
+        assertThat(arena.shrink())
+                .isEqualTo(new ShrinkReport(
+                        0,
+                        0,
+                        2 * REGION,
+                        1,
+                        1,
+                        List.of(
+                                inUse(REGION, 1),
+                                new ShrinkReport.Held(
+                                        REGION,
+                                        1,
+                                        "regions that were used during the shrink, or that a stream may still use"))));
     }
 
     @Test

@@ -202,7 +202,15 @@ class LanesTest {
             arena.free(arena.alloc(1000));
             leaveMainLane(first);
             arena.free(arena.allocOnStream(1000, first));
-            assertThat(arena.shrink()).isEqualTo(new ShrinkReport(MIB, 1, MIB, 0, 1));
+            assertThat(arena.shrink())
+                    .isEqualTo(new ShrinkReport(
+                            MIB,
+                            1,
+                            MIB,
+                            0,
+                            1,
+                            List.of(new ShrinkReport.Held(
+                                    MIB, 1, "the first region, which arena.keep_first_region=0 returns"))));
         }
 
         @Test

@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import allocator.conformance.runner.ConformanceCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.IFactory;
@@ -20,6 +21,12 @@ final class Commands implements IFactory {
         }
         if (type == ProvidersCommand.class) {
             return type.cast(new ProvidersCommand(terminal));
+        }
+        if (type == TraceInfoCommand.class) {
+            return type.cast(new TraceInfoCommand(terminal));
+        }
+        if (type == TraceImportCommand.class) {
+            return type.cast(new TraceImportCommand(terminal));
         }
         if (type == ConformanceCommand.class) {
             return type.cast(new ConformanceCommand(terminal.out(), terminal.err(), "allocator"));

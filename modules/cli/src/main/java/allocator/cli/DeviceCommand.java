@@ -1,29 +1,26 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import allocator.runtime.Environment;
 import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The base of commands that use providers: their options, the environment, and the choice of a device. */
-abstract class DeviceCommand implements Callable<Integer> {
+abstract class DeviceCommand extends ResultCommand {
     private static final String OPTION = "--option";
 
     /** The system property that the configuration of the log reads. */
     private static final String LOG_LEVEL = "allocator.log";
-
-    private final Terminal terminal;
 
     @Option(
             names = "--provider",
@@ -51,42 +48,8 @@ abstract class DeviceCommand implements Callable<Integer> {
             description = "Set an option of the provider, for instance%narena.max_mem=67108864. Repeatable.")
     private List<String> settings = new ArrayList<>();
 
-    @Option(
-            names = "--json",
-            paramLabel = "FILE",
-            description = "Write the result to this file as JSON; - is standard output, instead of the text.")
-    private @Nullable Path jsonFile;
-
-    @Option(
-            names = {"-v", "--verbose"},
-            description = "Log progress, and show the stack trace of an error.")
-    private boolean verbose;
-
     DeviceCommand(Terminal terminal) {
-        this.terminal = terminal;
-    }
-
-    Terminal terminal() {
-        return terminal;
-    }
-
-    PrintWriter out() {
-        return terminal.out();
-    }
-
-    boolean isVerbose() {
-        return verbose;
-    }
-
-    /** Returns whether the JSON replaces the text. */
-    boolean isJsonOnly() {
-        return jsonFile != null && jsonFile.toString().equals("-");
-    }
-
-    /** Returns the file for the JSON, checked; {@code null} if none was given or it goes to standard output. */
-    @Nullable
-    OutputFile jsonOutput() {
-        return jsonFile == null || isJsonOnly() ? null : new OutputFile("--json", jsonFile);
+        super(terminal);
     }
 
     /** Returns the log level without {@code --verbose}. */
@@ -97,6 +60,8 @@ abstract class DeviceCommand implements Callable<Integer> {
     /** Searches for providers. */
     Environment openEnvironment() {
         requireNames();
+        // Read when the first logger is created, which the builder does.
+        System.setProperty(LOG_LEVEL, isVerbose() ? "debug" : logLevel());
         final EnvironmentBuilder builder = Environment.builder();
         for (final Path folder : providerFolders) {
             if (!Files.isDirectory(folder)) {
@@ -105,8 +70,6 @@ abstract class DeviceCommand implements Callable<Integer> {
             }
             builder.providersFrom(folder);
         }
-        // Read when the first logger is created, which is now.
-        System.setProperty(LOG_LEVEL, verbose ? "info" : logLevel());
         return builder.build();
     }
 
@@ -128,9 +91,9 @@ abstract class DeviceCommand implements Callable<Integer> {
         try {
             environment.close();
         } catch (Throwable e) {
-            terminal.err().println("allocator: warning: a provider failed to close: " + ErrorLine.text(e));
-            if (verbose) {
-                e.printStackTrace(terminal.err());
+            terminal().err().println("allocator: warning: a provider failed to close: " + ErrorLine.text(e));
+            if (isVerbose()) {
+                e.printStackTrace(terminal().err());
             }
         }
     }

@@ -3,8 +3,10 @@ package allocator.cli;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A provider as the command lists it.
@@ -13,11 +15,21 @@ import java.util.List;
  * @param devices its devices, as selected by {@code --device}
  * @param keys the options it understands
  * @param settings the options that were given
+ * @param servedBy the provider whose allocator the environment shares, for the memories that have one
  */
 record ListedProvider(
-        ProviderReport report, List<ProviderDevice> devices, List<OptionKey<?>> keys, AllocatorOptions settings) {
+        ProviderReport report,
+        List<ProviderDevice> devices,
+        List<OptionKey<?>> keys,
+        AllocatorOptions settings,
+        Map<MemoryInfo, String> servedBy) {
     static ListedProvider unusable(ProviderReport report) {
-        return new ListedProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY);
+        return new ListedProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY, Map.of());
+    }
+
+    /** Returns whether another provider serves a memory of this one to sessions that name none. */
+    boolean isServedByOther(MemoryInfo memory) {
+        return !servedBy.getOrDefault(memory, report.name()).equals(report.name());
     }
 
     /** Returns the effective settings: given ones as parsed, and defaults. */

@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import allocator.conformance.runner.ConformanceCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -23,11 +24,11 @@ import picocli.CommandLine.UnmatchedArgumentException;
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
         versionProvider = Main.Version.class,
-        subcommands = {ReplayCommand.class, ProvidersCommand.class, ConformanceCommand.class},
+        subcommands = {ReplayCommand.class, ProvidersCommand.class, TraceCommand.class, ConformanceCommand.class},
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
         commandListHeading = "%nCommands:%n",
-        synopsisSubcommandLabel = "[replay | providers | conformance]",
+        synopsisSubcommandLabel = "[replay | providers | trace | conformance]",
         header = "Replays the memory of machine-learning models through allocators.",
         footer = {
             "",
@@ -121,11 +122,16 @@ public final class Main {
 
     private static int refuse(ParameterException e, String... args) {
         final CommandLine command = e.getCommandLine();
-        final String message = e instanceof UnmatchedArgumentException unmatched && command.getParent() == null
+        final String message = e instanceof UnmatchedArgumentException unmatched
+                        && !command.getSubcommands().isEmpty()
                 ? "no command '" + unmatched.getUnmatched().getFirst() + "', there are "
-                        + String.join(", ", command.getSubcommands().keySet()) + " (see allocator --help)"
-                : ErrorLine.of(e) + " (see " + command.getCommandSpec().qualifiedName() + " --help)";
-        report(command.getErr(), e, message, isVerbose(command));
+                        + String.join(", ", command.getSubcommands().keySet())
+                : ErrorLine.of(e);
+        report(
+                command.getErr(),
+                e,
+                message + " (see " + command.getCommandSpec().qualifiedName() + " --help)",
+                isVerbose(command));
         return 2;
     }
 
@@ -150,7 +156,7 @@ public final class Main {
     private static boolean isVerbose(CommandLine command) {
         final Object user = command.getCommand();
         return switch (user) {
-            case DeviceCommand device -> device.isVerbose();
+            case ResultCommand result -> result.isVerbose();
             case ConformanceCommand conformance -> conformance.isVerbose();
             default -> false;
         };

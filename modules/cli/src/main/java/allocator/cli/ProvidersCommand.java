@@ -1,10 +1,14 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;
+import allocator.spi.MemoryInfo;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import picocli.CommandLine.Command;
 
 /** Lists every provider found, its devices, and the reason any provider was skipped. */
@@ -61,11 +65,24 @@ final class ProvidersCommand extends DeviceCommand {
                                         report,
                                         devices(environment, report),
                                         environment.optionKeys(report.name()),
-                                        settings(environment, report.name()))
+                                        settings(environment, report.name()),
+                                        servedBy(environment, report))
                                 : ListedProvider.unusable(report));
             }
         }
         return found;
+    }
+
+    private static Map<MemoryInfo, String> servedBy(Environment environment, ProviderReport report) {
+        final Map<MemoryInfo, String> servedBy = new HashMap<>();
+        report.devices().stream()
+                .flatMap(device -> device.memoryInfos().stream())
+                .filter(memory -> !memory.isReadOnly())
+                .forEach(memory -> environment
+                        .sharedAllocator(memory.location())
+                        .ifPresent(
+                                shared -> servedBy.put(memory, shared.report().provider())));
+        return servedBy;
     }
 
     private List<ProviderDevice> devices(Environment environment, ProviderReport report) {

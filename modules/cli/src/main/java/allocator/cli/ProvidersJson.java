@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Json;
 import allocator.runtime.ProviderDevice;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
@@ -28,6 +29,7 @@ final class ProvidersJson {
         json.writeStringField("provider", provider.report().name());
         json.writeStringField("vendor", provider.report().vendor());
         json.writeStringField("version", provider.report().version());
+        json.writeNumberField("priority", provider.report().priority());
         json.writeStringField("module", provider.report().module());
         json.writeStringField("origin", provider.report().origin());
         json.writeStringField("failure", provider.report().failure().orElse(null));
@@ -38,7 +40,7 @@ final class ProvidersJson {
         json.writeEndArray();
         json.writeArrayFieldStart("devices");
         for (final ProviderDevice device : provider.devices()) {
-            write(json, device);
+            write(json, provider, device);
         }
         json.writeEndArray();
         json.writeArrayFieldStart("options");
@@ -57,7 +59,7 @@ final class ProvidersJson {
         json.writeEndObject();
     }
 
-    private static void write(JsonGenerator json, ProviderDevice device) throws IOException {
+    private static void write(JsonGenerator json, ListedProvider provider, ProviderDevice device) throws IOException {
         json.writeStartObject();
         json.writeStringField("device", DeviceCommand.id(device));
         json.writeStringField("name", device.device().hardware().name());
@@ -74,6 +76,7 @@ final class ProvidersJson {
             json.writeStringField("location", memory.location().toString());
             json.writeStringField("kind", ProvidersText.kind(memory));
             json.writeNumberField("byte_alignment", memory.byteAlignment());
+            json.writeStringField("served_by", provider.servedBy().get(memory));
             json.writeEndObject();
         }
         json.writeEndArray();

@@ -1,5 +1,8 @@
 package allocator.cli;
 
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
+import allocator.cli.output.TextTable;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;
 import allocator.spi.AllocatorOptions;
@@ -46,6 +49,9 @@ final class ProvidersText {
         if (!report.module().isEmpty()) {
             terminal.printDim("  module " + report.module());
         }
+        if (report.priority() != 0) {
+            terminal.printDim("  priority " + report.priority());
+        }
         if (isVerbose && !report.origin().isEmpty()) {
             terminal.printDim("  from " + report.origin());
         }
@@ -54,13 +60,13 @@ final class ProvidersText {
             out.println(report.devices().isEmpty() ? "  no device" : "  no such device");
         }
         report.notes().forEach(note -> printWrapped("  note: ", note));
-        provider.devices().forEach(this::print);
+        provider.devices().forEach(device -> print(provider, device));
         if (!provider.keys().isEmpty() && (isOneRequested || !provider.devices().isEmpty())) {
             printOptions(provider);
         }
     }
 
-    private void print(ProviderDevice device) {
+    private void print(ListedProvider provider, ProviderDevice device) {
         out.println();
         final String id = "  " + DeviceCommand.id(device) + "  ";
         final StringBuilder hardware =
@@ -70,9 +76,15 @@ final class ProvidersText {
             hardware.append(", ").append(fact.getKey()).append(' ').append(fact.getValue());
         }
         printWrapped(id, hardware.toString());
-        final TextTable memories = new TextTable(" ".repeat(id.length()), "lll");
+        final TextTable memories = new TextTable(" ".repeat(id.length()), "llll");
         for (final MemoryInfo memory : device.device().memoryInfos()) {
-            memories.row(memory.name(), kind(memory), "aligned to " + Sizes.human(memory.byteAlignment()));
+            memories.row(
+                    memory.name(),
+                    kind(memory),
+                    "aligned to " + Sizes.human(memory.byteAlignment()),
+                    provider.isServedByOther(memory)
+                            ? "served by " + provider.servedBy().get(memory)
+                            : "");
         }
         memories.lines().forEach(out::println);
     }

@@ -1,15 +1,14 @@
 package allocator.cli;
 
+import allocator.cli.output.ProgressBar;
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderDevice;
 import allocator.spi.AllocatorException;
 import allocator.trace.Replay;
 import allocator.trace.ReplayResult;
 import allocator.trace.Trace;
-import allocator.trace.TraceException;
-import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import picocli.CommandLine.Command;
@@ -91,36 +90,8 @@ final class ReplayCommand extends DeviceCommand {
     }
 
     private List<Trace> load() {
-        final List<Trace> loaded = new ArrayList<>();
-        for (final String name : traces.isEmpty() ? Trace.bundledNames().subList(0, 1) : traces) {
-            try {
-                loaded.add(load(name));
-            } catch (TraceException e) {
-                throw e.line() == 0 && !Files.isRegularFile(Path.of(name))
-                        ? new UsageException(e.getMessage(), e)
-                        : new CommandException(e.getMessage(), e);
-            }
-        }
-        return loaded;
-    }
-
-    private static Trace load(String name) throws TraceException {
-        if (name.isEmpty()) {
-            throw new UsageException("the name of a trace is empty");
-        }
-        try {
-            final Path file = Path.of(name);
-            if (!Files.exists(file)) {
-                if (Trace.bundledNames().contains(name)) {
-                    return Trace.bundled(name);
-                }
-                throw new UsageException(name + ": no such file, and no bundled trace ("
-                        + String.join(", ", Trace.bundledNames()) + ")");
-            }
-            return Trace.read(file);
-        } catch (InvalidPathException e) {
-            throw new UsageException(name + ": " + e.getReason(), e);
-        }
+        return (traces.isEmpty() ? Trace.bundledNames().subList(0, 1) : traces)
+                .stream().map(NamedTrace::read).toList();
     }
 
     private ReplayResult replay(Replay replay, Trace trace, ProgressBar bar, int index, int count) {

@@ -1,12 +1,16 @@
 package allocator.cli;
 
+import allocator.cli.output.Json;
 import allocator.runtime.AllocatorReport.Setting;
+import allocator.spi.AllocatorStats;
+import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
 import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.List;
+import java.util.Locale;
 
 /** The results of replays as JSON: an array with one object per trace. Names of fields are stable. */
 final class ReplayJson {
@@ -58,6 +62,25 @@ final class ReplayJson {
         counted(json, result, "extensions", result.extensions());
         counted(json, result, "shrinkages", result.shrinkages());
         counted(json, result, "bytes_held_after_shrink", result.bytesHeldAfterShrink());
+        json.writeArrayFieldStart("held_after_shrink");
+        for (final ShrinkReport.Held part : result.heldAfterShrink()) {
+            json.writeStartObject();
+            json.writeNumberField("bytes", part.bytes());
+            json.writeNumberField("regions", part.regions());
+            json.writeStringField("reason", part.reason());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("counters_at_end");
+        for (final AllocatorStats.Counter counter : result.countersAtEnd()) {
+            json.writeStartObject();
+            json.writeStringField("name", counter.name());
+            json.writeNumberField("value", counter.value());
+            json.writeStringField("unit", counter.unit().name().toLowerCase(Locale.ROOT));
+            json.writeBooleanField("monotone", counter.isMonotone());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
         number(json, "ns_per_event_first", result.nsPerEventFirst(), 1);
         number(json, "ns_per_event_cold", result.nsPerEventCold(), 1);
         number(json, "ns_per_event_warm", result.nsPerEventWarm(), 1);

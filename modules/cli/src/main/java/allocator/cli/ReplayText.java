@@ -1,9 +1,14 @@
 package allocator.cli;
 
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
+import allocator.cli.output.TextTable;
 import allocator.runtime.AllocatorReport.Setting;
+import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.Locale;
 
 /** Prints the results of replays for people to read: tables for one trace, a row each for several; 80 columns wide. */
 final class ReplayText {
@@ -57,6 +62,21 @@ final class ReplayText {
         out.println();
         out.println("  " + count(result.allocations(), "allocation") + ", " + failures(result) + ", "
                 + count(result.frees(), "free"));
+        if (!result.countersAtEnd().isEmpty()) {
+            out.println();
+            final TextTable counters = new TextTable("  ", "lrl").row("counters of the allocator", "", "");
+            result.countersAtEnd()
+                    .forEach(counter -> counters.row(
+                            counter.name(),
+                            Sizes.exact(counter.value()),
+                            counter.unit().name().toLowerCase(Locale.ROOT)));
+            print(counters);
+        }
+        for (final ShrinkReport.Held part : result.heldAfterShrink()) {
+            out.println();
+            out.println("  " + Sizes.human(part.bytes()) + " stay after the shrink:");
+            out.println("    " + part.reason());
+        }
     }
 
     /** Adds the rows that are read from the allocator's statistics. */

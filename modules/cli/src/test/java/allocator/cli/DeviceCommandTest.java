@@ -2,6 +2,7 @@ package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.cli.output.Terminal;
 import allocator.runtime.Environment;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;

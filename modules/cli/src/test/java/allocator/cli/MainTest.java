@@ -2,6 +2,7 @@ package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.cli.output.Terminal;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

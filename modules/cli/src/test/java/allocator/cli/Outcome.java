@@ -1,5 +1,6 @@
 package allocator.cli;
 
+import allocator.cli.output.Terminal;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 

@@ -78,6 +78,17 @@ class ProcessTest {
         assertThat(process.exitValue()).isZero();
     }
 
+    /** The level was set after the first logger had read it: nothing was logged. */
+    @Test
+    void verboseLogsWhatTheRuntimeDoes() throws Exception {
+        final Process process = start(List.of(), "replay", "--once", "--verbose", "bert");
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        assertThat(err())
+                .contains("debug: registered cpu-reference with 1 devices", "debug: shrink of ")
+                .doesNotContain("extended");
+        assertThat(process.exitValue()).isZero();
+    }
+
     @Test
     void showsProgressOnATerminalAndColoursWhatStandsOut() throws Exception {
         final Process process =

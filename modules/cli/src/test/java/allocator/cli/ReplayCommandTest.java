@@ -47,6 +47,8 @@ class ReplayCommandTest {
                     final String name = parser.currentName();
                     if (parser.nextToken() == JsonToken.START_OBJECT) {
                         fields.put(name, object(parser));
+                    } else if (parser.currentToken() == JsonToken.START_ARRAY) {
+                        fields.put(name, array(parser));
                     } else {
                         fields.put(name, parser.getText());
                     }
@@ -58,12 +60,25 @@ class ReplayCommandTest {
         return objects;
     }
 
+    private static String array(JsonParser parser) throws IOException {
+        final List<String> values = new ArrayList<>();
+        while (parser.nextToken() == JsonToken.START_OBJECT) {
+            values.add(object(parser));
+        }
+        return String.join("; ", values);
+    }
+
     private static String object(JsonParser parser) throws IOException {
         final List<String> pairs = new ArrayList<>();
         while (parser.nextToken() == JsonToken.FIELD_NAME) {
-            pairs.add(parser.currentName() + "=" + parser.nextTextValue());
+            pairs.add(parser.currentName() + "=" + text(parser));
         }
         return String.join(" ", pairs);
+    }
+
+    private static String text(JsonParser parser) throws IOException {
+        parser.nextToken();
+        return parser.getText();
     }
 
     @Test
@@ -85,7 +100,12 @@ class ReplayCommandTest {
                           largest block      730.0 KiB    747,520
 
                           time per event\s""")
-                .contains("  5 allocations, none failed, 1 free\n")
+                .contains("""
+                          5 allocations, none failed, 1 free
+
+                          1.00 MiB stay after the shrink:
+                            the first region, which arena.keep_first_region=0 returns
+                        """)
                 .contains("  arena.exclusive                                 1  replay\n");
     }
 
@@ -164,6 +184,8 @@ class ReplayCommandTest {
                         "extensions",
                         "shrinkages",
                         "bytes_held_after_shrink",
+                        "held_after_shrink",
+                        "counters_at_end",
                         "ns_per_event_first",
                         "ns_per_event_cold",
                         "ns_per_event_warm");

@@ -2,6 +2,7 @@ package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.cli.output.Terminal;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderReport;
 import allocator.spi.Allocator;
@@ -16,6 +17,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -90,7 +92,7 @@ class TerminalTest {
             environment.register(new Hostile());
             final ProviderReport report = environment.providers().getFirst();
             new ProvidersText(Terminal.of(new PrintWriter(out), new PrintWriter(new StringWriter())), true, true)
-                    .print(List.of(new ListedProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY)));
+                    .print(List.of(new ListedProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY, Map.of())));
         }
         assertHarmless(out.toString());
         assertThat(out.toString().lines())

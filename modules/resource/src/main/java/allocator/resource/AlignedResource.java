@@ -249,6 +249,7 @@ public final class AlignedResource extends ResourceDecorator {
                 .free(all.freeBytes(), all.largestFreeChunk())
                 .calls(all.numAllocs(), all.numReserves(), all.numFailedAllocs(), all.maxAllocSize())
                 .regions(all.numArenaExtensions(), all.numArenaShrinkages())
+                .counters(all.counters())
                 .build();
     }
 }

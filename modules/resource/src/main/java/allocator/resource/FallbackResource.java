@@ -2,6 +2,7 @@ package allocator.resource;
 
 import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
+import allocator.resource.base.BlockCounts;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
@@ -205,6 +206,7 @@ public final class FallbackResource extends ResourceDecorator {
         return stats;
     }
 
+    /** Returns the sums. Counters of the second's own are left out where the first has one of that name. */
     private static AllocatorStats sum(AllocatorStats one, AllocatorStats two) {
         final boolean isLimited = one.limit() != AllocatorStats.UNLIMITED
                 && two.limit() != AllocatorStats.UNLIMITED
@@ -225,6 +227,10 @@ public final class FallbackResource extends ResourceDecorator {
                 .regions(
                         sum(one.numArenaExtensions(), two.numArenaExtensions()),
                         sum(one.numArenaShrinkages(), two.numArenaShrinkages()))
+                .counters(one.counters())
+                .counters(two.counters().stream()
+                        .filter(counter -> one.counter(counter.name()).isEmpty())
+                        .toList())
                 .build();
     }
 
@@ -236,14 +242,7 @@ public final class FallbackResource extends ResourceDecorator {
 
     @Override
     public ShrinkReport shrink() {
-        final ShrinkReport one = super.shrink();
-        final ShrinkReport two = second.shrink();
-        return new ShrinkReport(
-                one.bytesReleased() + two.bytesReleased(),
-                one.regionsReleased() + two.regionsReleased(),
-                one.bytesHeld() + two.bytesHeld(),
-                one.regionsInUse() + two.regionsInUse(),
-                one.regionsKept() + two.regionsKept());
+        return super.shrink().plus(second.shrink());
     }
 
     @Override

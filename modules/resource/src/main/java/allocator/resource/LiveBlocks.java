@@ -1,10 +1,11 @@
 package allocator.resource;
 
 import allocator.provider.support.Failures;
-import allocator.provider.support.LiveSizes;
-import allocator.provider.support.ReturnsUnderWay;
+import allocator.provider.support.ReturnGate;
 import allocator.provider.support.StackReserve;
 import allocator.resource.base.AddressTable;
+import allocator.resource.base.BlockCounts;
+import allocator.resource.base.UnreturnedBlocks;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
@@ -24,11 +25,15 @@ final class LiveBlocks {
     private final AddressTable<SyncStream> live = new AddressTable<>();
 
     // Guarded by the lock of the table above
-    private final AddressTable<SyncStream> unreturned = new AddressTable<>();
-    private final LiveSizes unreturnedInOrder = new LiveSizes();
-    private final ReturnsUnderWay leaving = new ReturnsUnderWay();
     private final BlockCounts counts = new BlockCounts();
+    private final UnreturnedBlocks unreturned = new UnreturnedBlocks(counts);
     private boolean isClosed;
+
+    /** Allocations that were under way when this was closed and have not ended. There is room for their blocks. */
+    private int late;
+
+    /** Between an allocation and its entry here, unreturned memory may be the new block's. */
+    private final ReturnGate gate = new ReturnGate();
 
     LiveBlocks(StreamOrderedMemoryResource resource) {
         this.resource = resource;
@@ -36,19 +41,24 @@ final class LiveBlocks {
 
     /** Allocates and records a block; arguments and failures are those of the allocator. */
     long allocate(long byteSize, @Nullable SyncStream stream, boolean isReserve) {
-        prepare();
+        StackReserve.touchBriefly();
         long address = 0;
+        long tooLate = 0;
+        gate.enterAllocation();
         try {
-            address = allocateBelow(byteSize, stream, isReserve);
-        } catch (OutOfMemoryException e) {
-            failed();
-            throw e;
-        } finally {
-            if (address == 0) {
-                live.abandon();
+            prepare();
+            boolean isShort = false;
+            try {
+                address = allocateBelow(byteSize, stream, isReserve);
+            } catch (OutOfMemoryException e) {
+                isShort = true;
+                throw e;
+            } finally {
+                tooLate = record(address, byteSize, stream, isReserve, isShort);
             }
+        } finally {
+            gate.exitAllocation();
         }
-        final long tooLate = address == 0 ? 0 : record(address, byteSize, stream, isReserve);
         if (tooLate != 0) {
             giveBack(tooLate, address, byteSize, stream, true);
             throw closedException();
@@ -57,7 +67,6 @@ final class LiveBlocks {
     }
 
     private void prepare() {
-        StackReserve.touchBriefly();
         boolean isOpen;
         live.lock.lock();
         try {
@@ -83,24 +92,28 @@ final class LiveBlocks {
         return isReserve ? resource.reserve(byteSize, byteAlignment) : resource.allocate(byteSize, byteAlignment);
     }
 
-    private void failed() {
-        live.lock.lock();
-        counts.failed++;
-        live.lock.unlock();
-    }
-
-    /** Records an allocation; returns the number of its return, which has begun, if this allocator is closed. */
-    private long record(long address, long byteSize, @Nullable SyncStream stream, boolean isReserve) {
+    /**
+     * Records the end of an allocation. Takes nothing from the Java heap.
+     *
+     * @param address 0 if it has failed, or was one of no bytes
+     * @param isShort whether it has failed for lack of memory
+     * @return the number of the block's return, which has begun, if this allocator is closed; else 0
+     */
+    private long record(long address, long byteSize, @Nullable SyncStream stream, boolean isReserve, boolean isShort) {
         long number = 0;
         live.lock.lock();
         try {
             live.expectNoMore();
-            forgetOverlapping(address, byteSize);
-            if (isClosed) {
-                expectUnreturned();
-                counts.arrivedDead(byteSize);
-                number = leaving.begin(address, byteSize);
+            late -= late > 0 ? 1 : 0;
+            if (address == 0) {
+                counts.failed += isShort ? 1 : 0;
             } else {
+                unreturned.forgetOverlapping(address, byteSize);
+            }
+            if (address != 0 && isClosed) {
+                counts.arrivedDead(byteSize);
+                number = unreturned.begin(address, byteSize);
+            } else if (address != 0) {
                 live.add(address, byteSize, stream);
                 counts.allocated(byteSize, isReserve);
             }
@@ -112,57 +125,28 @@ final class LiveBlocks {
         return number;
     }
 
-    /** Forgets what the resource has taken back before it handed memory out, whatever it reports or reported then. */
-    private void forgetOverlapping(long address, long byteSize) {
-        for (long start = unreturnedInOrder.overlapping(address, byteSize);
-                start != LiveSizes.NONE;
-                start = unreturnedInOrder.overlapping(address, byteSize)) {
-            counts.forgotten(unreturnedInOrder.remove(start));
-            unreturned.remove(unreturned.find(start));
-        }
-        counts.returned(leaving.handedOut(address, byteSize));
-    }
-
-    /** Makes room for a block that leaves, in this table and that of unreturned blocks. */
-    private void expectUnreturned() {
-        leaving.ensureRoom(1);
-        unreturnedInOrder.ensureRoom(leaving.count() + 1);
-        unreturned.expect();
-    }
-
-    /** Frees a live block, or deallocates an unreturned one again. */
+    /**
+     * Frees a live block, or deallocates an unreturned one again.
+     *
+     * @throws DeviceException also if an allocation goes on for so long that an unreturned one cannot be deallocated
+     */
     void free(long address) {
         StackReserve.touchShallow();
         boolean isOpen;
-        boolean isDead = false;
         long byteSize = -1;
         long number = 0;
         SyncStream stream = null;
         live.lock.lock();
         try {
             isOpen = !isClosed;
-            if (isOpen) {
-                AddressTable<SyncStream> from = live;
-                int slot = live.find(address);
-                if (slot < 0) {
-                    isDead = true;
-                    from = unreturned;
-                    slot = unreturned.find(address);
-                }
-                if (slot >= 0) {
-                    expectUnreturned();
-                    byteSize = from.value(slot);
-                    stream = from.attachment(slot);
-                    number = leaving.begin(address, byteSize);
-                    if (isDead) {
-                        unreturned.remove(slot);
-                        unreturnedInOrder.remove(address);
-                        counts.leavingAgain(byteSize);
-                    } else {
-                        live.removeForNow(slot);
-                        counts.leaving(byteSize);
-                    }
-                }
+            final int slot = isOpen ? live.find(address) : -1;
+            if (slot >= 0) {
+                unreturned.expect(1, late);
+                byteSize = live.value(slot);
+                stream = live.attachment(slot);
+                number = unreturned.begin(address, byteSize);
+                live.removeForNow(slot);
+                counts.leaving(byteSize);
             }
             live.lock.unlock();
         } catch (Throwable e) {
@@ -172,10 +156,11 @@ final class LiveBlocks {
         if (!isOpen) {
             throw closedException();
         }
-        if (byteSize < 0) {
+        if (byteSize >= 0) {
+            giveBack(number, address, byteSize, stream, false);
+        } else if (!returnGated(address)) {
             throw new ForeignAddressException(address, "not a live block of the allocator over " + resource);
         }
-        giveBack(number, address, byteSize, stream, isDead);
     }
 
     /**
@@ -214,11 +199,10 @@ final class LiveBlocks {
             boolean isLive) {
         live.lock.lock();
         try {
-            unreturned.expectNoMore();
             if (!wasDead) {
                 live.expectNoMore();
             }
-            final boolean isOurs = leaving.end(address, number); // otherwise it counts as returned since
+            final boolean isOurs = unreturned.end(address, number);
             if (isOurs && !isUnreturned) {
                 counts.returned(byteSize);
             } else if (isOurs && isLive && !isClosed) {
@@ -226,8 +210,6 @@ final class LiveBlocks {
                 counts.restored(byteSize);
             } else if (isOurs) {
                 unreturned.add(address, byteSize, stream);
-                unreturnedInOrder.put(address, byteSize);
-                counts.notReturned(byteSize);
             }
             live.lock.unlock();
         } catch (Throwable e) {
@@ -240,19 +222,35 @@ final class LiveBlocks {
         EndedStreams.deallocate(resource, address, byteSize, resource.memory().byteAlignment(), stream);
     }
 
-    /** Tries to deallocate again what is unreturned; all is tried, and the first failure thrown at the end. */
-    void returnAgain() {
+    /**
+     * Tries to deallocate again what is unreturned; all is tried, and the first failure thrown at the end.
+     *
+     * @return false if nothing was tried, since an allocation has gone on for too long
+     */
+    boolean returnAgain() {
         StackReserve.touch();
-        final long[] addresses = unreturnedAddresses();
-        final Failures failure = new Failures();
-        for (long address : addresses) {
-            try {
-                returnUnreturned(address);
-            } catch (Throwable e) {
-                failure.add(e);
-            }
+        if (unreturnedBytes() == 0) {
+            return true;
         }
-        failure.throwIfAny();
+        if (!gate.tryEnterReturn()) {
+            return false;
+        }
+        try {
+            final Failures failure = new Failures();
+            for (long address : unreturnedAddresses()) {
+                try {
+                    returnUnreturned(address);
+                } catch (TakenBackException e) {
+                    // The allocator below has it.
+                } catch (Throwable e) {
+                    failure.add(e);
+                }
+            }
+            failure.throwIfAny();
+        } finally {
+            gate.exitReturn();
+        }
+        return true;
     }
 
     private long[] unreturnedAddresses() {
@@ -268,10 +266,46 @@ final class LiveBlocks {
         return addresses;
     }
 
-    /** Tries to deallocate again what is unreturned at an address; returns false if nothing is. */
+    /**
+     * Tries to deallocate again what is unreturned at an address; returns false if nothing is.
+     *
+     * @throws DeviceException also if an allocation goes on for so long that it cannot be deallocated
+     */
     boolean returnAgain(long address) {
         StackReserve.touch();
-        return returnUnreturned(address);
+        try {
+            return returnGated(address);
+        } catch (TakenBackException e) {
+            return true; // The allocator below has it.
+        }
+    }
+
+    private boolean returnGated(long address) {
+        if (!isUnreturned(address)) {
+            return false;
+        }
+        if (!gate.tryEnterReturn()) {
+            throw notDuringAnAllocation();
+        }
+        try {
+            return returnUnreturned(address);
+        } finally {
+            gate.exitReturn();
+        }
+    }
+
+    private DeviceException notDuringAnAllocation() {
+        return new DeviceException(
+                "memory that " + resource + " did not take back is not returned during an allocation;"
+                        + " it stays unreturned until a later call",
+                null);
+    }
+
+    private boolean isUnreturned(long address) {
+        live.lock.lock();
+        final boolean isThere = unreturned.find(address) >= 0;
+        live.lock.unlock();
+        return isThere;
     }
 
     private boolean returnUnreturned(long address) {
@@ -282,13 +316,10 @@ final class LiveBlocks {
         try {
             final int slot = unreturned.find(address);
             if (slot >= 0) {
-                expectUnreturned();
-                byteSize = unreturned.value(slot);
-                stream = unreturned.attachment(slot);
-                number = leaving.begin(address, byteSize);
-                unreturned.remove(slot);
-                unreturnedInOrder.remove(address);
-                counts.leavingAgain(byteSize);
+                unreturned.expect(1, late);
+                byteSize = unreturned.byteSize(slot);
+                stream = unreturned.stream(slot);
+                number = unreturned.beginAgain(slot, address);
             }
             live.lock.unlock();
         } catch (Throwable e) {
@@ -298,11 +329,7 @@ final class LiveBlocks {
         if (byteSize == 0) {
             return false;
         }
-        try {
-            giveBack(number, address, byteSize, stream, true);
-        } catch (TakenBackException e) {
-            // The allocator below has it.
-        }
+        giveBack(number, address, byteSize, stream, true);
         return true;
     }
 
@@ -340,9 +367,20 @@ final class LiveBlocks {
     void close() {
         StackReserve.touch();
         live.lock.lock();
-        isClosed = true;
-        live.lock.unlock();
-        returnAgain();
+        try {
+            if (!isClosed) {
+                unreturned.expect(live.expected(), 0);
+                late = live.expected();
+                isClosed = true;
+            }
+            live.lock.unlock();
+        } catch (Throwable e) {
+            live.lock.held = 0;
+            throw e;
+        }
+        if (!returnAgain()) {
+            throw notDuringAnAllocation();
+        }
     }
 
     void requireOpen() {

@@ -138,6 +138,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
                 .free(all.freeBytes() + dead, all.largestFreeChunk())
                 .calls(all.numAllocs(), all.numReserves(), failed, all.maxAllocSize())
                 .regions(all.numArenaExtensions(), all.numArenaShrinkages())
+                .counters(all.counters())
                 .build();
     }
 

@@ -21,6 +21,19 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
     long allocate(long byteSize, long byteAlignment, SyncStream stream);
 
     /**
+     * Allocates memory with the default alignment, that of {@link #memory}, ordered on a stream.
+     *
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @param stream a stream of the same device
+     * @return the address; {@code 0} if and only if {@code byteSize} is {@code 0}
+     * @throws allocator.spi.AllocatorException as {@link #allocate(long, long, SyncStream)}
+     * @throws IllegalStateException if {@code stream} is closed
+     */
+    default long allocate(long byteSize, SyncStream stream) {
+        return allocate(byteSize, memory().byteAlignment(), stream);
+    }
+
+    /**
      * Deallocates memory, ordered on a stream, which need not be the stream of the allocation. Work that uses the
      * memory may still be queued on {@code stream}; work on other streams must be ordered before this point of
      * {@code stream}.
@@ -35,6 +48,19 @@ public interface StreamOrderedMemoryResource extends MemoryResource {
      *     be deallocated without one
      */
     void deallocate(long address, long byteSize, long byteAlignment, SyncStream stream);
+
+    /**
+     * Deallocates memory that was allocated with the default alignment, ordered on a stream.
+     *
+     * @param address the address of an allocation with the default alignment; {@code 0} does nothing
+     * @param byteSize the requested size in bytes
+     * @param stream a stream of the same device
+     * @throws allocator.spi.AllocatorException as {@link #deallocate(long, long, long, SyncStream)}
+     * @throws IllegalStateException as {@link #deallocate(long, long, long, SyncStream)}
+     */
+    default void deallocate(long address, long byteSize, SyncStream stream) {
+        deallocate(address, byteSize, memory().byteAlignment(), stream);
+    }
 
     /**
      * Adapts any resource to a stream-ordered one. For a resource that is not, an allocation may be used at once on any

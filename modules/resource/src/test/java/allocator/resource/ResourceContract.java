@@ -211,5 +211,7 @@ abstract class ResourceContract {
         assertThat(stream.flushes()).isEqualTo(1);
         ordered.deallocate(0, 0, 64, stream);
         assertThat(stream.flushes()).isEqualTo(1);
+        ordered.deallocate(ordered.allocate(100, stream), 100, stream); // with the default alignment
+        assertThat(stream.flushes()).isEqualTo(2);
     }
 }

@@ -79,7 +79,8 @@ public final class Environment implements AutoCloseable {
     /**
      * Reports the providers found or registered, and why any others were not loaded.
      *
-     * @return registered providers, those with devices first, by name; then those that failed
+     * @return registered providers, those with devices first, in the order of
+     *     {@link EnvironmentBuilder#PROVIDER_ORDER}; then those that failed
      */
     public List<ProviderReport> providers() {
         return locked(registry::reports);
@@ -88,7 +89,8 @@ public final class Environment implements AutoCloseable {
     /**
      * Returns the devices of all registered providers.
      *
-     * @return GPUs first, then NPUs, CPUs and others; devices of one kind by provider name and in the provider's order
+     * @return GPUs first, then NPUs, CPUs and others; devices of one kind in the order of their providers, see
+     *     {@link EnvironmentBuilder#PROVIDER_ORDER}, and of one provider in its own
      */
     public List<ProviderDevice> devices() {
         return locked(registry::devices);
@@ -179,7 +181,7 @@ public final class Environment implements AutoCloseable {
             instances.returnAll(cleanup);
         };
         if (registry.close(provider, release, cleanup)) {
-            Log.info(unregistered);
+            Log.debug(unregistered);
         } else {
             cleanup.attempt(() -> shared.share(provider));
         }

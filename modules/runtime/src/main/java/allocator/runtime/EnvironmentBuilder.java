@@ -2,6 +2,8 @@ package allocator.runtime;
 
 import allocator.runtime.discovery.ProviderSearch;
 import allocator.runtime.options.OptionPlace;
+import allocator.runtime.options.ProviderOrder;
+import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import java.nio.file.Path;
 import java.util.List;
@@ -12,22 +14,32 @@ import java.util.TreeMap;
 /** Builds an {@link Environment}: where to search for providers, and their settings. Not for use by several threads. */
 public final class EnvironmentBuilder {
     private final Map<String, String> settings = new TreeMap<>();
+    /**
+     * The key of the option that orders providers: names separated by commas, such as {@code cuda-mempool,cuda-arena}.
+     * Where several providers have the same memory, the environment's shared allocator and the default device of
+     * sessions are those of the first provider listed; then of the one with the highest {@link EpFactory#priority};
+     * then of the first by name. A name that no provider has is listed by {@link Environment#unusedSettings}.
+     */
+    public static final String PROVIDER_ORDER = ProviderOrder.KEY;
+
     private final ProviderSearch search = new ProviderSearch();
 
     EnvironmentBuilder() {}
 
     /**
-     * Sets an option of a provider: {@code ep_factory.<provider name>.<key of the provider>}, with the name in its
-     * exact case, such as {@code ep_factory.cuda-arena.arena.max_mem}. It applies to the provider's shared allocators,
-     * and to those of sessions that do not override it.
+     * Sets an option: {@link #PROVIDER_ORDER}, or one of a provider: {@code ep_factory.<provider name>.<key of the
+     * provider>}, with the name in its exact case, such as {@code ep_factory.cuda-arena.arena.max_mem}. It applies to
+     * the provider's shared allocators, and to those of sessions that do not override it.
      *
      * @param key the key
      * @param value its value, checked when the provider is registered
      * @return this builder
-     * @throws InvalidOptionException if the key is not of that form
+     * @throws InvalidOptionException if the key is unknown or belongs elsewhere, or the order is not accepted
      */
     public EnvironmentBuilder option(String key, String value) {
-        if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
+        if (key.equals(PROVIDER_ORDER)) {
+            ProviderOrder.parse(value);
+        } else if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
             throw OptionPlace.ENVIRONMENT.unknown(key, value);
         }
         settings.put(key, Objects.requireNonNull(value, "value"));

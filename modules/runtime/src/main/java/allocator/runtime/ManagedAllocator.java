@@ -441,8 +441,11 @@ public final class ManagedAllocator implements Allocator {
 
     /** As {@link #close}, where no block is live: the allocator is released when this method returns. */
     void closeUnused() {
-        lease.close();
-        lease.awaitRelease();
+        try {
+            lease.close();
+        } finally {
+            lease.awaitRelease();
+        }
     }
 
     /** Returns whether blocks are live. Calls no provider. */

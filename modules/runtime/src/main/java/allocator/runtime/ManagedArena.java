@@ -49,8 +49,7 @@ public final class ManagedArena {
 
     private void log(ShrinkReport report) {
         try {
-            Log.info("shrink of " + allocator + ": " + report.bytesReleased() + " bytes in " + report.regionsReleased()
-                    + " regions returned, " + report.bytesHeld() + " bytes held");
+            Log.debug("shrink of " + allocator + ": " + report);
         } catch (VirtualMachineError e) {
             // The memory has gone back, whether or not there is room for a message.
         }

@@ -8,6 +8,7 @@ import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.OptionPlace;
+import allocator.runtime.options.ProviderOrder;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
@@ -37,6 +38,7 @@ final class ProviderRegistry {
             "put the jar of a provider on the module path or the class path, such as java-allocator-cpu-reference";
 
     private final Map<String, String> settings;
+    private final ProviderOrder order;
     private final AllocatorInstances instances;
     private final SharedAllocators shared;
     private final Map<String, RegisteredProvider> providers = new LinkedHashMap<>();
@@ -53,17 +55,19 @@ final class ProviderRegistry {
      */
     ProviderRegistry(Map<String, String> settings, AllocatorInstances instances, SharedAllocators shared) {
         this.settings = settings;
+        final String list = settings.get(ProviderOrder.KEY);
+        order = list == null ? ProviderOrder.DEFAULT : ProviderOrder.parse(list);
         this.instances = instances;
         this.shared = shared;
     }
 
-    /** Returns the reports of registered providers, those with devices first, by name; then of those that failed. */
+    /** Returns the reports of registered providers, those with devices first, in order; then of those that failed. */
     List<ProviderReport> reports() {
         final List<ProviderReport> reports = new ArrayList<>();
         providers.values().forEach(provider -> reports.add(provider.report()));
         reports.sort(
                 Comparator.comparing((ProviderReport report) -> report.devices().isEmpty())
-                        .thenComparing(ProviderReport::name));
+                        .thenComparing(order.comparing(ProviderReport::name, ProviderReport::priority)));
         reports.addAll(failures);
         return List.copyOf(reports);
     }
@@ -73,13 +77,21 @@ final class ProviderRegistry {
         return providers.values().stream().filter(RegisteredProvider::isOpen);
     }
 
-    /** Returns the devices of all providers that may be used, best kind first. */
+    /** Returns the devices of all providers that may be used: best kind first, and of one kind in their order. */
     List<ProviderDevice> devices() {
-        return open().flatMap(provider ->
+        return open().sorted(order.comparing(RegisteredProvider::name, RegisteredProvider::priority))
+                .flatMap(provider ->
                         provider.devices().stream().map(device -> new ProviderDevice(provider.name(), device)))
-                .sorted(Comparator.comparingInt((ProviderDevice device) -> PREFERENCE.indexOf(device.type()))
-                        .thenComparing(ProviderDevice::provider))
+                .sorted(Comparator.comparingInt(device -> PREFERENCE.indexOf(device.type())))
                 .toList();
+    }
+
+    /** Says why a provider has the shared allocator of a memory that another one has too. */
+    private String whyServes(String owner, RegisteredProvider other) {
+        final RegisteredProvider serving = providers.get(owner);
+        return serving == null
+                ? "it was registered before"
+                : order.why(owner, serving.priority(), other.name(), other.priority());
     }
 
     /** Returns a provider that may be used. */
@@ -109,6 +121,8 @@ final class ProviderRegistry {
     ProviderReport register(Candidate candidate) {
         providers.values().forEach(present -> present.requireDistinctFrom(candidate));
         final RegisteredProvider provider = new RegisteredProvider(candidate, instances, settings);
+        shared.noteOthers(provider, owner -> whyServes(owner, provider));
+        final ProviderReport report = provider.report();
         final String registered =
                 "registered " + provider.name() + " with " + provider.devices().size() + " devices";
         providers.put(provider.name(), provider);
@@ -120,12 +134,13 @@ final class ProviderRegistry {
                 providers.remove(provider.name());
             }
         }
-        Log.info(registered);
-        return provider.report();
+        Log.debug(registered);
+        return report;
     }
 
     /**
-     * Registers what a search found. A provider that cannot be registered is reported and closed.
+     * Registers what a search found, in the order of providers: the first one of a memory gets its shared allocator,
+     * wherever it was found. A provider that cannot be registered is reported and closed.
      *
      * @throws InvalidOptionException if a setting is not understood by the provider that it is for; nothing is
      *     registered then, and every provider is closed
@@ -135,7 +150,9 @@ final class ProviderRegistry {
         found.skipped()
                 .forEach(skipped -> failures.add(
                         ProviderReport.failed(skipped.name(), skipped.module(), skipped.origin(), skipped.reason())));
-        final List<Candidate> candidates = withoutAmbiguity(named(found.factories()));
+        final List<Candidate> candidates = withoutAmbiguity(named(found.factories())).stream()
+                .sorted(order.comparing(Candidate::name, Candidate::priority))
+                .toList();
         try {
             candidates.forEach(this::registerFound);
         } catch (Throwable e) {
@@ -264,9 +281,13 @@ final class ProviderRegistry {
         });
     }
 
-    /** Describes each setting of the environment that belongs to no registered provider. */
+    /** Describes each setting of the environment that belongs to no registered provider, and each name of one. */
     List<String> unusedSettings() {
-        return settings.keySet().stream()
+        final Stream<String> names = order.named().stream()
+                .filter(name -> !providers.containsKey(name))
+                .map(name -> "no registered provider is named " + name + ", as " + ProviderOrder.KEY + " does");
+        final Stream<String> keys = settings.keySet().stream()
+                .filter(key -> !key.equals(ProviderOrder.KEY))
                 .filter(key -> providers.keySet().stream()
                         .noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
                 .map(key -> "no registered provider has it: "
@@ -275,8 +296,8 @@ final class ProviderRegistry {
                                         settings.getOrDefault(key, ""),
                                         OptionPlace.ENVIRONMENT.origin(),
                                         keys(OptionPlace.ENVIRONMENT))
-                                .getMessage())
-                .toList();
+                                .getMessage());
+        return Stream.concat(names, keys).toList();
     }
 
     /** Returns all keys of all providers as they are given at some place. */

@@ -11,6 +11,8 @@ import java.util.Optional;
  * @param name the provider's name; its class or jar if it did not report its name
  * @param vendor its vendor, empty if not known
  * @param version its version, empty if not known
+ * @param priority its priority among providers of the same device, see {@link allocator.spi.EpFactory#priority}; 0 if
+ *     not known
  * @param module its module, empty if it has none or if not known
  * @param origin where it was found: the location of its jar, or {@code application} if it was registered by a call
  * @param devices the devices it serves
@@ -21,6 +23,7 @@ public record ProviderReport(
         String name,
         String vendor,
         String version,
+        int priority,
         String module,
         String origin,
         List<EpDevice> devices,
@@ -49,6 +52,6 @@ public record ProviderReport(
     }
 
     static ProviderReport failed(String name, String module, String origin, String failure) {
-        return new ProviderReport(name, "", "", module, origin, List.of(), List.of(), Optional.of(failure));
+        return new ProviderReport(name, "", "", 0, module, origin, List.of(), List.of(), Optional.of(failure));
     }
 }

@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.Limit;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorInstances;
@@ -36,14 +37,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class RegisteredProvider {
     /**
-     * A factory that has reported its name, and nothing else yet.
+     * A factory that has reported its name and priority, and nothing else yet.
      *
      * @param loaded the factory and where it was found
      * @param name its name
+     * @param priority its priority
      */
-    record Candidate(LoadedFactory loaded, String name) {
+    record Candidate(LoadedFactory loaded, String name, int priority) {
         /**
-         * Reads the name of a factory.
+         * Reads the name and the priority of a factory.
          *
          * @throws ProviderException if the name cannot be part of option keys
          */
@@ -54,7 +56,7 @@ final class RegisteredProvider {
                 throw new ProviderException(
                         className, "is named '" + name + "': a name has no blanks and is not empty", null);
             }
-            return new Candidate(loaded, name);
+            return new Candidate(loaded, name, ProviderCalls.read(className, "priority", loaded.factory()::priority));
         }
 
         /** Returns what distinguishes providers: session keys use the name in lower case. */
@@ -151,6 +153,10 @@ final class RegisteredProvider {
         return candidate.name();
     }
 
+    int priority() {
+        return candidate.priority();
+    }
+
     /**
      * Returns whether sessions and allocators may be made: once it is registered, and until it is being closed. A
      * provider may call the environment while either is under way.
@@ -180,9 +186,20 @@ final class RegisteredProvider {
         return keys.stream().anyMatch(known -> known.name().equals(key.name()));
     }
 
+    /** Returns whether {@code arena.max_mem} is a limit among some settings; it is none if it is 0. */
+    boolean isLimited(AllocatorOptions wanted) {
+        return keys.stream()
+                .filter(key -> key.name().equals(Limit.KEY.name()))
+                .anyMatch(key -> !text(key, wanted).equals(text(Limit.KEY, AllocatorOptions.EMPTY)));
+    }
+
+    private static <T> String text(OptionKey<T> key, AllocatorOptions wanted) {
+        return key.format(wanted.get(key));
+    }
+
     void addNote(String note) {
         notes.add(note);
-        Log.info(name() + ": " + note);
+        Log.debug(name() + ": " + note);
     }
 
     ProviderReport report() {
@@ -190,6 +207,7 @@ final class RegisteredProvider {
                 name(),
                 vendor,
                 version,
+                candidate.priority(),
                 candidate.loaded().module(),
                 candidate.loaded().origin(),
                 devices,

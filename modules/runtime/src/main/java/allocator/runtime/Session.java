@@ -13,6 +13,7 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
 import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
 import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.MemorySegment;
@@ -184,7 +185,8 @@ public final class Session implements AutoCloseable {
 
     /**
      * Returns the allocator for data that is written once and then only read: that of the device's read-only memory if
-     * it has one, otherwise the same as {@link #allocator(MemoryLocation)}.
+     * it has one, otherwise the same as {@link #allocator(MemoryLocation)}. Where {@code arena.max_mem} limits that one
+     * it is used in any case, so that the limit covers initializers.
      *
      * @param location the memory's location
      * @return the allocator, or empty if the session has none there
@@ -195,16 +197,38 @@ public final class Session implements AutoCloseable {
 
     /**
      * Allocates memory for an initializer on the default device, from its {@link #initializerAllocator}: with
-     * {@link ManagedAllocator#reserve} if {@link SessionOptions#USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS} is set,
-     * otherwise with {@link ManagedAllocator#alloc}.
+     * {@link ManagedAllocator#reserve} if {@link SessionOptions#USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS} is set, or if
+     * the device has read-only memory that is not used because of a limit; otherwise with
+     * {@link ManagedAllocator#alloc}. {@link #report} says which.
      *
      * @param byteSize size in bytes
      * @return the address, to be freed through the same allocator
+     * @throws allocator.spi.OutOfMemoryException if the limit or the device cannot satisfy the request
      */
     public long allocInitializer(long byteSize) {
         final ManagedAllocator allocator =
                 initializerAllocator(allocator().info().location()).orElseThrow();
-        return reservesInitializers ? allocator.reserve(byteSize) : allocator.alloc(byteSize);
+        return reservesInitializers(allocator) ? allocator.reserve(byteSize) : allocator.alloc(byteSize);
+    }
+
+    private boolean reservesInitializers(ManagedAllocator allocator) {
+        return reservesInitializers
+                || plan.limitedInitializers().contains(allocator.info().location());
+    }
+
+    /** Says where initializers come from, and whether a limit covers them. */
+    private List<String> describeInitializers() {
+        return allocators.list().stream()
+                .filter(allocator -> allocator.info().memoryType() == MemoryType.DEFAULT)
+                .map(allocator -> allocators
+                        .findForInitializers(allocator.info().location())
+                        .orElse(allocator))
+                .map(allocator -> "initializers: "
+                        + (reservesInitializers(allocator) ? "reserves of " : "blocks of ") + allocator.info()
+                        + (plan.limitedInitializers().contains(allocator.info().location())
+                                ? ", since its arena.max_mem limits them too"
+                                : ""))
+                .toList();
     }
 
     /**
@@ -431,6 +455,7 @@ public final class Session implements AutoCloseable {
                         .filter(allocator -> !allocator.lease().isReleased())
                         .map(ManagedAllocator::report)
                         .toList(),
+                describeInitializers(),
                 plan.notes());
     }
 

@@ -17,7 +17,10 @@ import java.util.function.UnaryOperator;
 
 /** The devices of a session and the settings of its allocators. Immutable. */
 public final class SessionOptions {
-    /** {@code 1}: the session uses the environment's allocators where it has them, instead of its own. */
+    /**
+     * {@code 1}: the session uses the environment's allocators where it has them, instead of its own. A session that
+     * adds devices uses those of their providers, and those that the application registered.
+     */
     public static final OptionKey<Boolean> USE_ENV_ALLOCATORS = RuntimeKeys.USE_ENV_ALLOCATORS;
 
     /** {@code 1}: {@link Session#allocInitializer} reserves memory, outside the growth of an arena. */
@@ -76,6 +79,11 @@ public final class SessionOptions {
         return requested;
     }
 
+    /** Returns whether the application chose the devices, and with them their providers. */
+    boolean namesDevices() {
+        return !requested.isEmpty();
+    }
+
     /**
      * Returns the settings by key, as given.
      *
@@ -123,8 +131,8 @@ public final class SessionOptions {
 
         /**
          * Adds a device. The first device added is the session's default device. If two devices have the same memory,
-         * the first one's is used. If none is added the session uses the best device found: a GPU, then an NPU, then a
-         * CPU, and among devices of one kind the first by provider name.
+         * the first one's is used. If none is added the session uses the first of {@link Environment#devices}: a GPU,
+         * then an NPU, then a CPU, and among devices of one kind that of the provider that comes first.
          *
          * @param device a device of the environment
          * @return this builder

@@ -8,6 +8,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Decides how a session gets its devices and allocators: for each memory, the environment's allocator or a new one with
@@ -35,6 +37,9 @@ final class SessionPlanner {
 
         String providerName();
 
+        /** Returns whether {@code arena.max_mem} limits it. */
+        boolean isLimited();
+
         /** Takes hold of what exists already, until {@link #acquire} or {@link #abandon}. Allocates nothing. */
         void hold();
 
@@ -49,7 +54,12 @@ final class SessionPlanner {
          *
          * @param reference the reference to it, with this part as a user once it is held
          */
-        record Existing(MemoryInfo info, Source source, AllocatorOptions requested, AllocatorReference reference)
+        record Existing(
+                MemoryInfo info,
+                Source source,
+                AllocatorOptions requested,
+                AllocatorReference reference,
+                boolean isLimited)
                 implements Part {
             @Override
             public String providerName() {
@@ -85,6 +95,11 @@ final class SessionPlanner {
             }
 
             @Override
+            public boolean isLimited() {
+                return provider.isLimited(requested);
+            }
+
+            @Override
             public void hold() {}
 
             @Override
@@ -102,7 +117,9 @@ final class SessionPlanner {
      *
      * @param devices its devices, the default one first
      * @param providers the names of all providers that its allocators come from
-     * @param parts its allocators in the order of the devices, read-only ones among them
+     * @param parts its allocators in the order of the devices, read-only ones among them; none of read-only memory
+     *     where initializers count against the limit of other memory there
+     * @param limitedInitializers where initializers are reserves of an arena, so that its limit covers them
      * @param transferring the providers of its devices and allocators, in this order
      * @param streams the streams of each device by its default memory
      * @param notes settings that apply to none of its allocators, and why
@@ -111,6 +128,7 @@ final class SessionPlanner {
             List<ProviderDevice> devices,
             Set<String> providers,
             List<Part> parts,
+            Set<MemoryLocation> limitedInitializers,
             List<RegisteredProvider> transferring,
             Map<MemoryLocation, SessionStreams> streams,
             List<String> notes) {
@@ -118,6 +136,7 @@ final class SessionPlanner {
             devices = List.copyOf(devices);
             providers = Set.copyOf(providers);
             parts = List.copyOf(parts);
+            limitedInitializers = Set.copyOf(limitedInitializers);
             transferring = List.copyOf(transferring);
             streams = Collections.unmodifiableMap(streams);
             notes = List.copyOf(notes);
@@ -168,7 +187,11 @@ final class SessionPlanner {
             final AllocatorOptions given = own.getOrDefault(provider.name(), AllocatorOptions.EMPTY);
             for (final MemoryInfo memory : device.device().memoryInfos()) {
                 if ((memory.isReadOnly() ? plannedReadOnly : planned).add(memory.location())) {
-                    parts.add(part(provider, memory, given, usesEnvironment));
+                    parts.add(part(
+                            provider,
+                            memory,
+                            given,
+                            usesEnvironment ? shared(memory, options.namesDevices(), provider) : Optional.empty()));
                 }
             }
             device.device()
@@ -180,8 +203,26 @@ final class SessionPlanner {
                     .filter(allocator -> planned.add(allocator.info().location()))
                     .forEach(allocator -> parts.add(existing(allocator, AllocatorOptions.EMPTY)));
         }
+        final Set<MemoryLocation> limited = limitInitializers(parts);
         parts.forEach(part -> providers.add(part.providerName()));
-        return new Plan(devices, providers, parts, transferring(devices, parts), streams, notes);
+        return new Plan(devices, providers, parts, limited, transferring(devices, parts), streams, notes);
+    }
+
+    /**
+     * Removes the parts of read-only memory at the location of an arena with a limit, and returns these locations:
+     * initializers are reserves of the arena there, since a limit of the session means all of its memory.
+     */
+    private static Set<MemoryLocation> limitInitializers(List<Part> parts) {
+        final Set<MemoryLocation> limited = new HashSet<>();
+        parts.stream()
+                .filter(part -> !part.info().isReadOnly() && part.isLimited())
+                .forEach(part -> limited.add(part.info().location()));
+        final List<Part> replaced = parts.stream()
+                .filter(part ->
+                        part.info().isReadOnly() && limited.contains(part.info().location()))
+                .toList();
+        parts.removeAll(replaced);
+        return replaced.stream().map(part -> part.info().location()).collect(Collectors.toSet());
     }
 
     private List<RegisteredProvider> transferring(List<ProviderDevice> devices, List<Part> parts) {
@@ -192,18 +233,33 @@ final class SessionPlanner {
     }
 
     /**
+     * Returns the environment's allocator of a memory for a session that uses those: any provider's, or if the session
+     * names its providers only this one's or one that the application registered.
+     */
+    private Optional<ManagedAllocator> shared(MemoryInfo memory, boolean isNamed, RegisteredProvider provider) {
+        return shared.find(memory.location())
+                .filter(allocator -> !isNamed
+                        || allocator.source() == Source.REGISTERED
+                        || allocator.reference().provider().equals(provider.name()));
+    }
+
+    /**
      * Decides on one memory.
      *
      * @param own the session's own settings for the provider
+     * @param ofEnvironment the environment's allocator that the session uses, if it uses one
      */
-    private Part part(RegisteredProvider provider, MemoryInfo memory, AllocatorOptions own, boolean usesEnvironment) {
+    private Part part(
+            RegisteredProvider provider,
+            MemoryInfo memory,
+            AllocatorOptions own,
+            Optional<ManagedAllocator> ofEnvironment) {
         final AllocatorOptions requested = provider.options().overriddenBy(own);
         if (memory.isReadOnly()) {
             return new Part.ToCreate(memory, Source.CREATED, requested, provider);
         }
-        final Optional<ManagedAllocator> visible = shared.find(memory.location());
-        if (usesEnvironment && visible.isPresent()) {
-            return existing(visible.get(), own);
+        if (ofEnvironment.isPresent()) {
+            return existing(ofEnvironment.get(), own);
         }
         if (!own.isEmpty()) {
             final AllocatorOptions exclusive = provider.exclusive(requested);
@@ -218,12 +274,15 @@ final class SessionPlanner {
                 .orElseGet(() -> new Part.ToCreate(memory, Source.CREATED, requested, provider));
     }
 
-    private static Part existing(ManagedAllocator allocator, AllocatorOptions own) {
+    private Part existing(ManagedAllocator allocator, AllocatorOptions own) {
         return new Part.Existing(
                 allocator.info(),
                 allocator.source() == Source.REGISTERED ? Source.REGISTERED : Source.ENVIRONMENT,
                 allocator.requested().overriddenBy(own),
-                allocator.reference());
+                allocator.reference(),
+                registry.find(allocator.reference().provider())
+                        .filter(provider -> provider.isLimited(allocator.requested()))
+                        .isPresent());
     }
 
     private List<ProviderDevice> choose(List<RequestedDevice> requested) {

@@ -9,16 +9,19 @@ import java.util.List;
  * The allocators of a session with the effective settings of each.
  *
  * <p>{@link #toString} is a text of several lines for a person to read: for each allocator a table of key, effective
- * value and origin.
+ * value and origin; where initializers come from; and notes.
  *
  * @param session the session's name
  * @param allocators one entry for each allocator, read-only memory included
+ * @param initializers where the initializers of each device come from, and what limits them; for a person to read
  * @param notes settings of the session that apply to none of its allocators, and why; for a person to read
  */
-public record SessionReport(String session, List<AllocatorReport> allocators, List<String> notes) {
+public record SessionReport(
+        String session, List<AllocatorReport> allocators, List<String> initializers, List<String> notes) {
     /** Copies the lists. */
     public SessionReport {
         allocators = List.copyOf(allocators);
+        initializers = List.copyOf(initializers);
         notes = List.copyOf(notes);
     }
 
@@ -44,6 +47,7 @@ public record SessionReport(String session, List<AllocatorReport> allocators, Li
     public String toString() {
         final StringBuilder text = new StringBuilder("session ").append(session);
         allocators.forEach(allocator -> allocator.toString().lines().forEach(line -> append(text, line)));
+        initializers.forEach(line -> append(text, line));
         notes.forEach(note -> append(text, "note: " + note));
         return text.toString();
     }

@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -101,22 +102,37 @@ final class SharedAllocators {
                 .toList();
     }
 
-    /** Creates the shared allocators of a provider, all or none, where no other provider has one. */
-    void share(RegisteredProvider provider) {
-        final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
-        final List<MemoryInfo> memories = provider.devices().stream()
+    private static List<MemoryInfo> shareable(RegisteredProvider provider) {
+        return provider.devices().stream()
                 .flatMap(device -> device.memoryInfos().stream())
                 .filter(info -> !info.isReadOnly())
                 .toList();
+    }
+
+    /**
+     * Adds a note to a provider for each of its memories for which another one has the shared allocator.
+     *
+     * @param why says why the provider of a name comes first
+     */
+    void noteOthers(RegisteredProvider provider, UnaryOperator<String> why) {
+        for (final MemoryInfo info : shareable(provider)) {
+            owned(info.location())
+                    .map(Owned::provider)
+                    .ifPresent(owner -> provider.addNote("A shared allocator is already registered for " + info
+                            + ", that of " + owner + ", since " + why.apply(owner) + ": none is made"));
+        }
+    }
+
+    /** Creates the shared allocators of a provider, all or none, where no other provider has one. */
+    void share(RegisteredProvider provider) {
+        final Map<MemoryLocation, Slot> changed = new LinkedHashMap<>(slots);
+        final List<MemoryInfo> memories = shareable(provider);
         final ManagedAllocator[] created = new ManagedAllocator[memories.size()];
         try {
             for (int i = 0; i < created.length; i++) {
                 final MemoryInfo info = memories.get(i);
                 final Slot slot = changed.getOrDefault(info.location(), EMPTY);
-                if (slot.owned() != null) {
-                    provider.addNote("A shared allocator is already registered for " + info + ", that of "
-                            + slot.owned().provider() + ": none is made");
-                } else {
+                if (slot.owned() == null) {
                     created[i] = create(provider, info, provider.options(), changed);
                     changed.put(
                             info.location(),
@@ -194,7 +210,7 @@ final class SharedAllocators {
 
     private static void logSettings(String provider, AllocatorReport report) {
         final String allocator = "shared allocator " + report.memory() + " of " + provider;
-        Log.info(allocator + ": effective settings "
+        Log.debug(allocator + ": effective settings "
                 + report.settings().stream()
                         .filter(setting -> setting.effective() != null)
                         .map(setting -> setting.key() + "=" + setting.effective())
@@ -320,7 +336,7 @@ final class SharedAllocators {
             closeAfter(e, managed);
             throw e;
         }
-        Log.info(registered);
+        Log.debug(registered);
         return managed;
     }
 
@@ -338,12 +354,15 @@ final class SharedAllocators {
         slots = changed;
     }
 
-    /** Requires that nothing uses the allocator, since the application may destroy it afterwards. */
+    /**
+     * Requires that nothing uses the allocator, since the application may destroy it afterwards, and releases it. If
+     * this method throws, it is not released.
+     */
     private static void endRegistered(ManagedAllocator allocator, String what) {
         allocator.lease().pauseAllocations();
         try {
             if (!isUsed(allocator)) {
-                allocator.closeUnused();
+                closeRegistered(allocator);
                 return;
             }
         } finally {
@@ -355,6 +374,17 @@ final class SharedAllocators {
             users.add("sessions use it");
         }
         throw new StillInUseException("the registered allocator of " + allocator.info() + " cannot be " + what, users);
+    }
+
+    private static void closeRegistered(ManagedAllocator allocator) {
+        try {
+            allocator.closeUnused();
+        } catch (Throwable e) {
+            if (!allocator.lease().isReleased()) {
+                throw e;
+            }
+            Log.failed("release", allocator, e);
+        }
     }
 
     private static boolean isUsed(ManagedAllocator allocator) {

@@ -10,6 +10,7 @@ import allocator.spi.DeviceType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
 import allocator.testkit.FakeMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -130,6 +131,46 @@ class CpuReferenceTest {
             assertThat(allocator.stats().bytesHeld()).isEqualTo(before);
             assertThat(report.shrunk().getFirst().report().regionsReleased()).isEqualTo(2);
             allocator.free(weights);
+        }
+    }
+
+    @Test
+    void theLimitOfASessionCoversItsInitializers() {
+        try (Session session = environment.openSession(SessionOptions.builder()
+                .option("ep.cpu-reference.arena.max_mem", "65536")
+                .build())) {
+            final ManagedAllocator allocator = session.allocator();
+            assertThatThrownBy(() -> session.allocInitializer(200_000)).isInstanceOf(OutOfMemoryException.class);
+            final long weights = session.allocInitializer(60_000);
+            assertThat(allocator.stats().bytesHeld()).isEqualTo(60_000);
+            assertThatThrownBy(() -> allocator.alloc(8192)).isInstanceOf(OutOfMemoryException.class);
+            allocator.free(weights);
+            allocator.free(allocator.alloc(8192));
+        }
+    }
+
+    /** Six hundred MiB were allocated and freed; a shrink of the session returned nothing, and no key changed that. */
+    @Test
+    void aShrinkReturnsTheFirstRegionIfTheSessionSaysSo() {
+        try (Session session = environment.openSession(SessionOptions.builder()
+                .option("ep.cpu-reference.arena.keep_first_region", "0")
+                .build())) {
+            session.allocator().free(session.allocator().alloc(600L << 20));
+            final ShrinkReport report = session.shrink(CPU);
+            assertThat(report.bytesReleased()).isEqualTo(1L << 30);
+            assertThat(report).hasToString("1.0 GiB (1,073,741,824 bytes) in 1 region returned, 0 bytes held");
+        }
+    }
+
+    @Test
+    void aShrinkThatKeepsTheFirstRegionNamesTheOption() {
+        try (Session session = environment.openSession(SessionOptions.builder()
+                .option("ep.cpu-reference.arena.exclusive", "1")
+                .build())) {
+            session.allocator().free(session.allocator().alloc(600L << 20));
+            assertThat(session.shrink(CPU))
+                    .hasToString("0 bytes returned, 1.0 GiB (1,073,741,824 bytes) held; 1.0 GiB (1,073,741,824 bytes)"
+                            + " in 1 region: the first region, which arena.keep_first_region=0 returns");
         }
     }
 

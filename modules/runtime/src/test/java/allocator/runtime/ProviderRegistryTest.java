@@ -12,6 +12,7 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
+import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
@@ -20,11 +21,13 @@ import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeFactory;
 import allocator.testkit.Faults;
+import allocator.testkit.ForwardingFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -101,6 +104,111 @@ class ProviderRegistryTest {
         assertThat(environment.sharedAllocator(location(DeviceType.GPU, 0))).containsSame(first);
         assertThat(second.created()).isEmpty();
         assertThat(report.notes()).anySatisfy(note -> assertThat(note).contains("already registered", "First"));
+    }
+
+    /** The order of jars on a class path is that of the file system, which decided before. */
+    @Nested
+    class Order {
+        private static EpFactory of(String name, int priority) {
+            return new ForwardingFactory(FakeFactory.gpu(name)) {
+                @Override
+                public int priority() {
+                    return priority;
+                }
+            };
+        }
+
+        private void find(EpFactory... factories) {
+            environment.registerFound(new SearchResult(
+                    List.of("a test"),
+                    Stream.of(factories)
+                            .map(factory -> new LoadedFactory(factory, "", "a.jar"))
+                            .toList(),
+                    List.of()));
+        }
+
+        private String serving() {
+            return environment
+                    .sharedAllocator(location(DeviceType.GPU, 0))
+                    .orElseThrow()
+                    .report()
+                    .provider();
+        }
+
+        @Test
+        void ofTwoThatWereFoundTheFirstByNameServes() {
+            find(of("B", 0), of("A", 0));
+            assertThat(serving()).isEqualTo("A");
+            assertThat(environment.devices())
+                    .extracting(ProviderDevice::provider)
+                    .containsExactly("A", "B");
+            assertThat(environment.providers().getLast().notes())
+                    .anySatisfy(note -> assertThat(note).contains("that of A, since its name comes first"));
+        }
+
+        @Test
+        void aHigherPriorityComesFirst() {
+            find(of("A", 0), of("B", 7));
+            assertThat(serving()).isEqualTo("B");
+            assertThat(environment.devices())
+                    .extracting(ProviderDevice::provider)
+                    .containsExactly("B", "A");
+            assertThat(environment.providers())
+                    .extracting(ProviderReport::priority)
+                    .containsExactly(7, 0);
+            try (Session session = environment.openSession(SessionOptions.DEFAULT)) {
+                assertThat(session.devices())
+                        .extracting(ProviderDevice::provider)
+                        .containsExactly("B");
+            }
+            assertThat(environment.providers().getLast().notes())
+                    .anySatisfy(note -> assertThat(note).contains("since its priority is 7, that of A is 0"));
+        }
+
+        @Test
+        void theOptionComesBeforePriorities() {
+            use(EnvironmentBuilder.PROVIDER_ORDER, "A,Absent");
+            find(of("B", 7), of("A", 0));
+            assertThat(serving()).isEqualTo("A");
+            assertThat(environment.unusedSettings())
+                    .containsExactly("no registered provider is named Absent, as environment.provider_order does");
+        }
+
+        @Test
+        void aListThatIsNotOneIsRejectedAtOnce() {
+            final EnvironmentBuilder builder = Environment.builder();
+            assertThatThrownBy(() -> builder.option("environment.provider_order", "A,,B"))
+                    .isInstanceOf(InvalidOptionException.class);
+        }
+
+        @Test
+        void aPriorityThatThrowsIsReportedAndAffectsNoOther() {
+            find(
+                    new ForwardingFactory(FakeFactory.gpu("A")) {
+                        @Override
+                        public int priority() {
+                            throw new IllegalStateException("none");
+                        }
+                    },
+                    of("B", 0));
+            assertThat(serving()).isEqualTo("B");
+            assertThat(environment.providers().getLast().failure().orElseThrow())
+                    .contains("threw from priority");
+        }
+
+        @Test
+        void aSessionThatNamesAProviderGetsItsMemoryAlsoBesideAnEnvironmentsAllocator() {
+            find(of("A", 0), of("B", 0));
+            final SessionOptions options = SessionOptions.builder()
+                    .provider("B")
+                    .option("session.use_env_allocators", "1")
+                    .build();
+            try (Session session = environment.openSession(options)) {
+                assertThat(session.report().allocators())
+                        .extracting(AllocatorReport::provider)
+                        .containsOnly("B");
+            }
+        }
     }
 
     @Test
@@ -538,7 +646,7 @@ class ProviderRegistryTest {
                     .hasMessageContaining("set it in RunOptions");
             assertThatThrownBy(() -> builder.option("arena.max_mem", "1"))
                     .isInstanceOf(InvalidOptionException.class)
-                    .hasMessageContaining("ep_factory.<provider name>.<key>");
+                    .hasMessageContaining("ep_factory.<provider>.");
         }
     }
 

@@ -51,7 +51,9 @@ final class SessionFactory extends ForwardingFactory {
             return super.createAllocator(info, options); // which rejects it
         }
         final SessionOptions.Builder settings = SessionOptions.builder().provider(name());
-        options.toMap()
+        // Read-only memory has no settings. A limit would mean that initializers are reserves of the arena.
+        (info.isReadOnly() ? AllocatorOptions.EMPTY : options)
+                .toMap()
                 .forEach((key, value) -> settings.option("ep." + name().toLowerCase(Locale.ROOT) + "." + key, value));
         final Session session = environment.openSession(settings.build());
         final ManagedAllocator managed = info.isReadOnly()

@@ -23,7 +23,7 @@ class SessionReportTest {
 
     @Test
     void theTextIsATableOfEffectiveSettings() {
-        assertThat(new SessionReport("bert", List.of(CPU), List.of("not effective: x")).toString())
+        assertThat(new SessionReport("bert", List.of(CPU), List.of(), List.of("not effective: x")).toString())
                 .isEqualToNormalizingNewlines("""
                         session bert
                           Cpu (cpu:0) of bert, provider cpu-reference, EXCLUSIVE
@@ -35,6 +35,6 @@ class SessionReportTest {
 
     @Test
     void aReportWithoutAllocatorsIsOneLine() {
-        assertThat(new SessionReport("empty", List.of(), List.of())).hasToString("session empty");
+        assertThat(new SessionReport("empty", List.of(), List.of(), List.of())).hasToString("session empty");
     }
 }

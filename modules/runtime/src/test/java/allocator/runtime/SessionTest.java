@@ -178,6 +178,38 @@ class SessionTest {
             }
         }
 
+        @Test
+        void aLimitCoversThem() {
+            environment.register(gpu);
+            try (Session session = open("ep.cudaarena.arena.max_mem", "65536")) {
+                final ManagedAllocator allocator = session.allocator();
+                assertThat(session.initializerAllocator(GPU)).containsSame(allocator);
+                allocator.free(session.allocInitializer(24));
+                assertThat(allocator.stats().numReserves()).isOne();
+                assertThat(session.report().allocators())
+                        .extracting(report -> report.memory().name())
+                        .containsExactly("Cuda", "CudaPinned");
+                assertThat(session.report().initializers())
+                        .containsExactly(
+                                "initializers: reserves of Cuda (gpu:0), since its arena.max_mem limits them too");
+            }
+        }
+
+        @Test
+        void aLimitOfTheEnvironmentCoversThemWhereItsAllocatorsAreUsed() {
+            final Environment limited = Environment.builder()
+                    .modulePathProviders(false)
+                    .option("ep_factory.CudaArena.arena.max_mem", "65536")
+                    .build();
+            limited.register(gpu);
+            try (limited;
+                    Session session = limited.openSession(SessionOptions.builder()
+                            .option("session.use_env_allocators", "1")
+                            .build())) {
+                assertThat(session.initializerAllocator(GPU)).containsSame(session.allocator());
+            }
+        }
+
         @ParameterizedTest
         @CsvSource({"1, 1, 0", "0, 0, 1"})
         void theyAreReservedIfTheOptionSaysSo(String value, long reserves, long allocs) {
@@ -411,11 +443,19 @@ class SessionTest {
         }
 
         @ParameterizedTest
-        @ValueSource(strings = {"session.use_env_allocator", "session.", "memory.unknown", "arena.max_mem", ""})
+        @ValueSource(strings = {"session.use_env_allocator", "session.", "memory.unknown", ""})
         void anUnknownKeyIsRejectedAtOnce(String key) {
             assertThatThrownBy(() -> SessionOptions.builder().option(key, "1"))
                     .isInstanceOf(InvalidOptionException.class)
                     .hasMessageContaining("did you mean session.use_");
+        }
+
+        @Test
+        void aBareKeyIsAnsweredWithThePrefixedOne() {
+            assertThatThrownBy(() -> SessionOptions.builder().option("arena.max_mem", "1"))
+                    .isInstanceOf(InvalidOptionException.class)
+                    .hasMessageEndingWith("it is an option of a provider's allocators: set ep.<provider in lower case>"
+                            + ".arena.max_mem in SessionOptions, such as ep.cpu-reference.arena.max_mem");
         }
 
         /** Issue 22297: the shrink list on a session is ignored without a word. */

@@ -30,6 +30,11 @@ public class ForwardingFactory implements EpFactory {
     }
 
     @Override
+    public int priority() {
+        return factory.priority();
+    }
+
+    @Override
     public String vendor() {
         return factory.vendor();
     }

@@ -12,6 +12,7 @@ import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OptionKey;
+import allocator.spi.ShrinkReport;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -95,14 +96,14 @@ public final class Replay {
         try (Session session = environment.openSession(options)) {
             final ManagedAllocator allocator = session.allocator();
             session.run(RunOptions.DEFAULT, run -> pass.execute(run, done -> listener.progress(done, "replaying")));
-            if (allocator.asArena().isPresent()) {
-                session.shrink(allocator.info().location());
-            }
-            return result(trace, pass, allocator);
+            final List<ShrinkReport.Held> stays =
+                    allocator.asArena().map(arena -> arena.shrink().held()).orElse(List.of());
+            return result(trace, pass, allocator, stays);
         }
     }
 
-    private ReplayResult result(Trace trace, ReplayPass pass, ManagedAllocator allocator) {
+    private ReplayResult result(
+            Trace trace, ReplayPass pass, ManagedAllocator allocator, List<ShrinkReport.Held> stays) {
         final AllocatorStats atEnd = pass.statsAtEnd();
         final AllocatorStats afterShrink = allocator.stats();
         return new ReplayResult(
@@ -125,6 +126,8 @@ public final class Replay {
                 atEnd.numArenaExtensions(),
                 afterShrink.numArenaShrinkages(),
                 afterShrink.bytesHeld(),
+                stays,
+                atEnd.counters(),
                 pass.nanosPerEvent(),
                 Double.NaN,
                 Double.NaN);

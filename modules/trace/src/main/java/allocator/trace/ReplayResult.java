@@ -1,6 +1,9 @@
 package allocator.trace;
 
 import allocator.runtime.AllocatorReport;
+import allocator.spi.AllocatorStats;
+import allocator.spi.ShrinkReport;
+import java.util.List;
 
 /**
  * The counts, bytes and times of a replay. Counts and bytes are those of the first replay, which began with an empty
@@ -27,6 +30,9 @@ import allocator.runtime.AllocatorReport;
  * @param extensions device allocations that the arena held at the end
  * @param shrinkages device allocations returned by the shrink after all blocks were freed
  * @param bytesHeldAfterShrink the bytes that the arena still held after that shrink
+ * @param heldAfterShrink what those bytes consist of, with the reason for which each part stays; empty if the allocator
+ *     gives none
+ * @param countersAtEnd the counters of the allocator's own, read after the last event; empty if it has none
  * @param nsPerEventFirst nanoseconds per event of the first replay of this trace in this JVM; for the first trace it
  *     includes loading and interpreting the code
  * @param nsPerEventCold nanoseconds per event with an empty arena and warmed-up code: the median of several replays,
@@ -54,9 +60,17 @@ public record ReplayResult(
         long extensions,
         long shrinkages,
         long bytesHeldAfterShrink,
+        List<ShrinkReport.Held> heldAfterShrink,
+        List<AllocatorStats.Counter> countersAtEnd,
         double nsPerEventFirst,
         double nsPerEventCold,
         double nsPerEventWarm) {
+
+    /** Copies the lists. */
+    public ReplayResult {
+        heldAfterShrink = List.copyOf(heldAfterShrink);
+        countersAtEnd = List.copyOf(countersAtEnd);
+    }
 
     /**
      * Returns the overhead of the arena: peak bytes held divided by peak bytes requested.
@@ -88,6 +102,8 @@ public record ReplayResult(
                 extensions,
                 shrinkages,
                 bytesHeldAfterShrink,
+                heldAfterShrink,
+                countersAtEnd,
                 nsPerEventFirst,
                 cold,
                 warm);

@@ -144,8 +144,12 @@ public final class TraceWriter implements AutoCloseable {
         file.commit();
     }
 
-    /** Closes the writer and deletes the unfinished file. */
-    void discard() throws IOException {
+    /**
+     * Closes the writer and deletes the unfinished file; a previous file stays. Does nothing if it is closed.
+     *
+     * @throws IOException if the unfinished file cannot be deleted
+     */
+    public void discard() throws IOException {
         if (!isClosed) {
             isClosed = true;
             file.discard();

@@ -56,6 +56,17 @@ final class BlockRegions {
         return inUse;
     }
 
+    /** Returns the bytes of the regions that have live blocks, or of those that have none. Visits each. */
+    long bytes(boolean areInUse) {
+        long bytes = 0;
+        for (BlockRegion region = byAddress.first(Long.MIN_VALUE);
+                region != null;
+                region = byAddress.next(region.byAddress)) {
+            bytes += region.isEmpty() == areInUse ? 0 : region.byteSize;
+        }
+        return bytes;
+    }
+
     /** Returns the largest request that a region fits. Visits each. */
     long largestRoom(long byteAlignment) {
         long largest = 0;

@@ -1,12 +1,14 @@
 package allocator.arena.bump;
 
 import allocator.arena.upstream.Rehearsal;
+import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.FailedReturn;
 import allocator.provider.support.Failures;
 import allocator.provider.support.InvalidFrees;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.RetryableReturns;
+import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -21,7 +23,9 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
+import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Allocates blocks by bumping a pointer through regions. A region is reset, and reused, once every block in it has been
@@ -63,6 +67,10 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     private final AllocatorOptions effectiveOptions;
     private final long byteAlignment;
     private final Object lock = new Object();
+
+    /** Held while a close waits for streams and returns memory. Taken before the lock. */
+    private final ReentrantLock closeLock = new ReentrantLock();
+
     private final LiveSizes reserves = new LiveSizes();
     private final BumpCounters counters = new BumpCounters();
     private boolean closed;
@@ -272,9 +280,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
             final Failures failures = new Failures();
             final int released = lanes.releaseIdle(failures);
             failures.throwIfAny();
-            final int inUse = lanes.countRegionsInUse();
-            return new ShrinkReport(
-                    before - memory.bytesHeld(), released, memory.bytesHeld(), inUse, lanes.countRegions() - inUse);
+            return lanes.report(before - memory.bytesHeld(), released);
         }
     }
 
@@ -325,26 +331,57 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
     }
 
     /**
-     * Returns all memory to the device. Called by the provider when the last reference is released. A second call tries
-     * again to return what the device failed to take back, and does nothing if that is nothing.
+     * Returns all memory to the device, live or not, after the streams that have memory here are done. Called by the
+     * provider when the last reference is released. A second call tries again to return what the device failed to take
+     * back, and does nothing if that is nothing.
      *
-     * @throws DeviceException if the device fails to take memory back; the allocator is closed all the same, and the
-     *     rest of its memory is returned; as is anything else that the device throws
+     * @throws DeviceException if waiting for a stream fails or the device fails to take memory back; the allocator is
+     *     closed all the same, and the rest of its memory is returned; as is anything else that the device throws
      */
     public final void close() {
+        StackReserve.touch();
+        if (closeLock.isHeldByCurrentThread()) {
+            throw new IllegalStateException(this + " is in a call to a stream, which may not close it");
+        }
+        closeLock.lock();
+        try {
+            final Failures failures = new Failures();
+            final List<SyncStream> streams = beginClose();
+            for (int i = 0; i < streams.size(); i++) { // without Java heap, which may have ended
+                try {
+                    StreamWork.await(streams.get(i));
+                } catch (Throwable e) {
+                    failures.add(e);
+                }
+            }
+            returnAll(failures);
+            failures.throwIfAny();
+        } finally {
+            closeLock.unlock();
+        }
+    }
+
+    /** Makes room for all returns, closes this allocator, and returns the streams to wait for. */
+    private List<SyncStream> beginClose() {
         synchronized (lock) {
             memory.requireNotInUpstream();
-            final Failures failures = new Failures();
+            memory.prepareReturns(reserves.count() + lanes.countRegions());
+            final List<SyncStream> streams = lanes.streams();
+            closed = true;
+            return streams;
+        }
+    }
+
+    private void returnAll(Failures failures) {
+        synchronized (lock) {
             memory.returnAgain(failures);
             memory.prepareReturns(reserves.count() + lanes.countRegions());
-            closed = true;
             reserves.forEach((address, byteSize) -> {
                 reserves.remove(address);
                 counters.bytesInUse -= byteSize;
                 failures.add(memory.giveBack(address, byteSize));
             });
             lanes.releaseAll(failures);
-            failures.throwIfAny();
         }
     }
 

@@ -118,6 +118,7 @@ public final class BumpArena extends ChainedArena {
      * @throws WrongThreadException if another thread than the owner calls
      * @throws AllocatorClosedException if the arena is closed
      */
+    @Override
     public long allocate(long byteSize, long byteAlignment) {
         requireOwner();
         final long mask = byteAlignment - 1;

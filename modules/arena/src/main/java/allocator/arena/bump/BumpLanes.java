@@ -5,7 +5,10 @@ import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
+import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
+import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,9 +18,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A region is <em>idle</em> if any lane may take it: it is <em>unbound</em>, that is, in no lane of a requester, or
  * it is empty and in the lane without a stream, on whose behalf no device work is queued.
  *
- * <p>Lanes find their regions in trees, so nothing but {@link #releaseAll}, {@link #countRegionsInUse} and
- * {@link #largestRoom} visits all regions. Only a request for which there is no memory visits all lanes, and a new
- * stream whenever the number of streams has doubled: to unbind memory of streams that ended without a release.
+ * <p>Lanes find their regions in trees, so nothing but {@link #releaseAll}, {@link #report} and {@link #largestRoom}
+ * visits all regions. Only a request for which there is no memory visits all lanes, and a new stream whenever the
+ * number of streams has doubled: to unbind memory of streams that ended without a release.
  *
  * <p>Not safe for use by several threads; the allocator's lock guards it.
  */
@@ -52,8 +55,21 @@ final class BumpLanes {
         return regions.count();
     }
 
-    int countRegionsInUse() {
-        return regions.countInUse();
+    /** Reports what a shrink returned, and what stays and why. */
+    ShrinkReport report(long bytesReleased, int regionsReleased) {
+        final int inUse = regions.countInUse();
+        final int empty = regions.count() - inUse;
+        final long held = memory.bytesHeld();
+        final long live = regions.bytes(true);
+        final long idle = regions.bytes(false);
+        final String others = "reserves, and what the device failed to take back, which the next shrink returns";
+        final List<ShrinkReport.Held> parts = Stream.of(
+                        new ShrinkReport.Held(live, inUse, "regions with live blocks"),
+                        new ShrinkReport.Held(idle, empty, "regions that a stream may still use until its run ends"),
+                        new ShrinkReport.Held(held - live - idle, 0, others))
+                .filter(part -> part.bytes() > 0)
+                .toList();
+        return new ShrinkReport(bytesReleased, regionsReleased, held, inUse, empty, parts);
     }
 
     /** Returns how many regions the upstream allocator has taken back at the first attempt. */
@@ -265,6 +281,11 @@ final class BumpLanes {
             unbindAll(lane);
             releaseForOneRequest();
         }
+    }
+
+    /** Returns the streams that have a lane. */
+    List<SyncStream> streams() {
+        return streamLanes.streams();
     }
 
     /** Removes the lanes of streams that have ended and were not released, but for one lane. */

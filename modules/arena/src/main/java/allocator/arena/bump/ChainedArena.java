@@ -36,6 +36,20 @@ abstract sealed class ChainedArena implements AutoCloseable permits BumpArena, S
         this.chain = new RegionChain(memory);
     }
 
+    /** Allocates memory, as the two arenas document it. */
+    abstract long allocate(long byteSize, long byteAlignment);
+
+    /**
+     * Allocates memory with the default alignment, that of {@link #info}.
+     *
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
+     * @throws allocator.spi.AllocatorException as {@code allocate(long, long)}
+     */
+    public long allocate(long byteSize) {
+        return allocate(byteSize, info().byteAlignment());
+    }
+
     /** Returns the bytes used since the last reset or rollback, padding included. */
     abstract long bytesInUse();
 

@@ -51,6 +51,7 @@ public final class SharedBumpArena extends ChainedArena {
      *     stays usable
      * @throws AllocatorClosedException if the arena is closed
      */
+    @Override
     public long allocate(long byteSize, long byteAlignment) {
         BumpRequest.requireValid(byteSize, byteAlignment);
         if (byteSize == 0) {

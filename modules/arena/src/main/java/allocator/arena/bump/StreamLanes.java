@@ -2,6 +2,8 @@ package allocator.arena.bump;
 
 import allocator.provider.support.StackReserve;
 import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -129,6 +131,19 @@ final class StreamLanes {
         final int chain = chain(lane.streamId(), chains.length);
         lane.next = chains[chain];
         chains[chain] = lane;
+    }
+
+    /** Returns the streams of all lanes. */
+    List<SyncStream> streams() {
+        final List<SyncStream> streams = new ArrayList<>(count);
+        for (BumpLane first : chains) {
+            for (BumpLane lane = first; lane != null; lane = lane.next) {
+                if (lane.stream != null) {
+                    streams.add(lane.stream);
+                }
+            }
+        }
+        return streams;
     }
 
     /**

@@ -2,6 +2,7 @@ package allocator.arena.bump;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import allocator.arena.ArenaOptions;
 import allocator.provider.support.Failures;
@@ -25,6 +26,8 @@ import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -61,7 +64,8 @@ class BumpAllocatorTest {
             assertThat(allocator.alloc(300)).isEqualTo(first + 256);
             assertThat(allocator.alloc(1)).isEqualTo(first + 768);
             assertThat(allocator.stats())
-                    .isEqualTo(new AllocatorStats(-1, 311, 311, 4096, 3785, 3072, 311, 4096, 300, 3, 0, 0, 1, 0));
+                    .isEqualTo(new AllocatorStats(
+                            -1, 311, 311, 4096, 3785, 3072, 311, 4096, 300, 3, 0, 0, 1, 0, List.of()));
         }
 
         @Test
@@ -250,7 +254,9 @@ class BumpAllocatorTest {
             BumpAllocator allocator = allocator();
             long live = allocator.alloc(4000);
             allocator.free(allocator.alloc(8000));
-            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(8192, 1, 4096, 1, 0));
+            assertThat(allocator.shrink())
+                    .isEqualTo(new ShrinkReport(
+                            8192, 1, 4096, 1, 0, List.of(new ShrinkReport.Held(4096, 1, "regions with live blocks"))));
             allocator.free(live);
             assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(4096, 1, 0, 0, 0));
         }
@@ -259,7 +265,15 @@ class BumpAllocatorTest {
         void aShrinkLeavesRegionsThatAStreamMayStillUse() {
             BumpAllocator allocator = allocator();
             allocator.free(allocator.allocOnStream(4096, one));
-            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(0, 0, 4096, 0, 1));
+            assertThat(allocator.shrink())
+                    .isEqualTo(new ShrinkReport(
+                            0,
+                            0,
+                            4096,
+                            0,
+                            1,
+                            List.of(new ShrinkReport.Held(
+                                    4096, 1, "regions that a stream may still use until its run ends"))));
             allocator.endRun(one);
             assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(4096, 1, 0, 0, 0));
             assertThat(allocator.stats().numArenaShrinkages()).isEqualTo(1);
@@ -459,6 +473,40 @@ class BumpAllocatorTest {
             assertThatThrownBy(() -> allocator.free(0)).isInstanceOf(AllocatorClosedException.class);
             assertThatThrownBy(allocator::stats).isInstanceOf(AllocatorClosedException.class);
             assertThatThrownBy(allocator::shrink).isInstanceOf(AllocatorClosedException.class);
+        }
+
+        /** Queued work may use blocks, and work may wait for a thread that calls the allocator. */
+        @Test
+        void waitsForStreamsBeforeItReturnsMemory() {
+            BumpAllocator allocator = allocator();
+            List<Long> liveAtFlush = new ArrayList<>();
+            FakeStream stream = new FakeStream().before(operation -> {
+                if (operation.equals("flush")) {
+                    liveAtFlush.add(device.liveBytes());
+                    CompletableFuture<Throwable> other = CompletableFuture.supplyAsync(
+                            () -> catchThrowable(() -> allocator.alloc(1)), Thread::startVirtualThread);
+                    assertThat(other.orTimeout(10, TimeUnit.SECONDS).join())
+                            .isInstanceOf(AllocatorClosedException.class);
+                    assertThatThrownBy(allocator::close).isExactlyInstanceOf(IllegalStateException.class);
+                }
+            });
+            allocator.allocOnStream(100, stream);
+            long held = device.liveBytes();
+            allocator.close();
+            assertThat(liveAtFlush).containsExactly(held);
+            assertThat(device.liveBytes()).isZero();
+        }
+
+        @Test
+        void returnsAllMemoryIfAWaitFails() {
+            BumpAllocator allocator = allocator();
+            allocator.allocOnStream(100, one);
+            DeviceException failure = new DeviceException("the work failed", null);
+            allocator.allocOnStream(100, new FakeStream().before(operation -> {
+                        throw failure;
+                    }));
+            assertThatThrownBy(allocator::close).isSameAs(failure);
+            assertThat(device.liveBytes()).isZero();
         }
     }
 

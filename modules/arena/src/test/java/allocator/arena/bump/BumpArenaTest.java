@@ -79,6 +79,15 @@ class BumpArenaTest {
         }
 
         @Test
+        void theDefaultAlignmentIsThatOfTheMemory() {
+            BumpArena arena = new BumpArena(device, BumpConfig.growing(4096));
+            arena.allocate(1, 1);
+            assertThat(arena.allocate(10) % arena.info().byteAlignment()).isZero();
+            assertThat(arena.allocate(0)).isZero();
+            assertThatThrownBy(() -> arena.allocate(-1)).isInstanceOf(InvalidSizeException.class);
+        }
+
+        @Test
         void aLargeAlignmentHoldsInANewRegionToo() {
             BumpArena arena = new BumpArena(device, BumpConfig.growing(100));
             assertThat(arena.allocate(10, 1 << 20) % (1 << 20)).isZero();

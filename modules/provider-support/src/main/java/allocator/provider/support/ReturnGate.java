@@ -20,6 +20,9 @@ public final class ReturnGate {
     private static final int RETURNING = Integer.MIN_VALUE;
     private static final long WAIT_NANOS = 20_000;
 
+    /** The waits after which {@link #tryEnterReturn} gives up: ten milliseconds, or somewhat more. */
+    private static final long FEW_WAITS = 500;
+
     /** The allocations inside, plus {@link #RETURNING} during a second return. */
     private final AtomicInteger inside = new AtomicInteger();
 
@@ -76,6 +79,22 @@ public final class ReturnGate {
      * @throws IllegalStateException if the calling thread is in another return; nothing has begun
      */
     public void enterReturn() {
+        enterReturn(Long.MAX_VALUE);
+    }
+
+    /**
+     * Begins a second return as {@link #enterReturn} does, but gives up after some ten milliseconds: an allocation may
+     * be waiting for the calling thread, or have called it.
+     *
+     * @return false if it has given up; nothing has begun
+     * @throws IllegalStateException if the calling thread is in another return; nothing has begun
+     */
+    public boolean tryEnterReturn() {
+        return enterReturn(FEW_WAITS);
+    }
+
+    private boolean enterReturn(long mostWaits) {
+        long waits = 0;
         boolean isInterrupted = false;
         boolean hasClaimed = false;
         boolean isAlone = false;
@@ -83,12 +102,18 @@ public final class ReturnGate {
             int before = inside.get();
             while (before < 0 || !inside.compareAndSet(before, before + RETURNING)) {
                 if (before < 0) {
+                    if (waits++ == mostWaits) {
+                        return false;
+                    }
                     isInterrupted |= waitBriefly();
                 }
                 before = inside.get();
             }
             hasClaimed = true;
             while (inside.get() != RETURNING) {
+                if (waits++ == mostWaits) {
+                    return false;
+                }
                 isInterrupted |= waitBriefly();
             }
             isAlone = true;
@@ -99,6 +124,7 @@ public final class ReturnGate {
             restore(isInterrupted);
         }
         returning = Thread.currentThread();
+        return true;
     }
 
     /** Ends a second return, after its outcome is in the books. */

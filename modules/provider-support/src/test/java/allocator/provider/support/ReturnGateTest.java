@@ -43,6 +43,29 @@ class ReturnGateTest {
     }
 
     @Test
+    void aReturnThatTriesGivesUpAndLeavesTheGateAsItWas() {
+        gate.enterAllocation();
+        assertThat(gate.tryEnterReturn()).isFalse();
+        gate.enterAllocation();
+        gate.exitAllocation();
+        gate.exitAllocation();
+        assertThat(gate.tryEnterReturn()).isTrue();
+        gate.exitReturn();
+        gate.enterAllocation();
+    }
+
+    @Test
+    void aReturnThatTriesGivesUpDuringAnotherReturn() throws InterruptedException {
+        gate.enterReturn();
+        final AtomicBoolean hasEntered = new AtomicBoolean(true);
+        final Thread returning = Thread.ofPlatform().start(() -> hasEntered.set(gate.tryEnterReturn()));
+        returning.join();
+        assertThat(hasEntered).isFalse();
+        gate.exitReturn();
+        assertThat(gate.tryEnterReturn()).isTrue();
+    }
+
+    @Test
     void allocationsAndReturnsWaitDuringAReturn() throws InterruptedException {
         gate.enterReturn();
         final Thread allocating = waiting(() -> {

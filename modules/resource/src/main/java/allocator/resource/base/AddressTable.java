@@ -107,8 +107,18 @@ public final class AddressTable<T> {
      * @throws OutOfMemoryError if the Java heap has no room; nothing changes
      */
     public void expect() {
-        ensureRoom();
-        expected++;
+        expect(1);
+    }
+
+    /**
+     * Makes the room of more entries.
+     *
+     * @param more how many, not negative
+     * @throws OutOfMemoryError if the Java heap has no room; nothing changes
+     */
+    public void expect(int more) {
+        ensureRoom(more);
+        expected += more;
     }
 
     /**
@@ -117,10 +127,18 @@ public final class AddressTable<T> {
      * @throws OutOfMemoryError if the Java heap has no room; nothing changes
      */
     public void ensureRoom() {
-        final int needed = count + expected + 1;
+        ensureRoom(1);
+    }
+
+    private void ensureRoom(int more) {
+        final int needed = count + expected + more;
         final int capacity = addresses.length;
         if (needed > capacity - (capacity >> 2)) {
-            resize(Math.multiplyExact(capacity, 2));
+            int larger = Math.multiplyExact(capacity, 2);
+            while (needed > larger - (larger >> 2)) {
+                larger = Math.multiplyExact(larger, 2);
+            }
+            resize(larger);
         } else {
             shrinkIfSparse();
         }
@@ -151,6 +169,15 @@ public final class AddressTable<T> {
     public void removeForNow(int slot) {
         remove(slot);
         expected++;
+    }
+
+    /**
+     * Returns how many entries are expected.
+     *
+     * @return the entries that have room and were not added yet
+     */
+    public int expected() {
+        return expected;
     }
 
     /** Gives up the room that {@link #expect} made. */

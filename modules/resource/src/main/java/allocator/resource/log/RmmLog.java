@@ -75,6 +75,40 @@ public final class RmmLog extends LineLog {
     public record Replay(
             long allocations, long failures, long frees, long unknownFrees, long peakBytes, long bytesAtEnd) {}
 
+    /** Receives the events of a trace, in order. */
+    public interface TraceEvents {
+        /**
+         * Receives an allocation.
+         *
+         * @param id the block's number, in order of allocation
+         * @param byteSize size in bytes
+         * @param stream the stream's number, in order of appearance
+         * @throws IOException if it cannot be written
+         */
+        void allocation(long id, long byteSize, int stream) throws IOException;
+
+        /**
+         * Receives the free of a live block.
+         *
+         * @param id the block's number
+         * @param byteSize its size in bytes, as allocated
+         * @param stream the number of the stream on which it is freed
+         * @throws IOException if it cannot be written
+         */
+        void free(long id, long byteSize, int stream) throws IOException;
+    }
+
+    /**
+     * What became of the entries of a log in a trace.
+     *
+     * @param allocations number of allocations in the trace
+     * @param frees number of deallocations of the log in the trace
+     * @param addedFrees number of deallocations that the log lacks: its address was allocated again
+     * @param failures number of failed allocations, which are left out
+     * @param unknownFrees number of deallocations of memory that the log does not allocate, which are left out
+     */
+    public record Conversion(long allocations, long frees, long addedFrees, long failures, long unknownFrees) {}
+
     /**
      * Starts a log.
      *
@@ -207,11 +241,25 @@ public final class RmmLog extends LineLog {
      *
      * @param entries the entries of the log
      * @param out receives the trace; stays open
+     * @return what became of the entries
      * @throws IllegalArgumentException if a block is larger than a trace can say, {@link OptionKey#MAX_SIZE}, or has a
      *     negative size; nothing is written then
      * @throws IOException if writing fails
      */
-    public static void writeTrace(List<Entry> entries, Writer out) throws IOException {
-        RmmTrace.write(entries, out);
+    public static Conversion writeTrace(List<Entry> entries, Writer out) throws IOException {
+        return RmmTrace.write(entries, out);
+    }
+
+    /**
+     * Converts a log to the events of a trace, as {@link #writeTrace} writes them; for other writers of traces.
+     *
+     * @param entries the entries of the log
+     * @param events receives the events
+     * @return what became of the entries
+     * @throws IllegalArgumentException as {@link #writeTrace}; there was no event then
+     * @throws IOException if {@code events} throws it
+     */
+    public static Conversion toTrace(List<Entry> entries, TraceEvents events) throws IOException {
+        return RmmTrace.convert(entries, events);
     }
 }

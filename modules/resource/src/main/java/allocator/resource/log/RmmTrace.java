@@ -1,7 +1,9 @@
 package allocator.resource.log;
 
 import allocator.resource.log.RmmLog.Action;
+import allocator.resource.log.RmmLog.Conversion;
 import allocator.resource.log.RmmLog.Entry;
+import allocator.resource.log.RmmLog.TraceEvents;
 import allocator.spi.OptionKey;
 import java.io.IOException;
 import java.io.Writer;
@@ -9,27 +11,51 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Writes an RMM log as a trace. */
+/** Turns the entries of an RMM log into the events of a trace, and counts. */
 final class RmmTrace {
-    private final Writer out;
+    private final TraceEvents events;
     private final Map<Long, Live> live = new HashMap<>();
     private final Map<Long, Integer> streams = new HashMap<>();
     private long nextId;
+    private long frees;
+    private long addedFrees;
+    private long failures;
+    private long unknownFrees;
 
     private record Live(long id, long byteSize) {}
 
-    private RmmTrace(Writer out) {
-        this.out = out;
+    private RmmTrace(TraceEvents events) {
+        this.events = events;
     }
 
-    static void write(List<Entry> entries, Writer out) throws IOException {
+    static Conversion write(List<Entry> entries, Writer out) throws IOException {
+        requireSizes(entries);
+        out.write(TraceLog.HEADER + "\n");
+        return convert(entries, new TraceEvents() {
+            @Override
+            public void allocation(long id, long byteSize, int stream) throws IOException {
+                out.write(TraceLog.line(false, id, byteSize, stream) + "\n");
+            }
+
+            @Override
+            public void free(long id, long byteSize, int stream) throws IOException {
+                out.write(TraceLog.line(true, id, byteSize, stream) + "\n");
+            }
+        });
+    }
+
+    static Conversion convert(List<Entry> entries, TraceEvents events) throws IOException {
+        requireSizes(entries);
+        final RmmTrace trace = new RmmTrace(events);
+        for (final Entry entry : entries) {
+            trace.convert(entry);
+        }
+        return new Conversion(trace.nextId, trace.frees, trace.addedFrees, trace.failures, trace.unknownFrees);
+    }
+
+    private static void requireSizes(List<Entry> entries) {
         for (int i = 0; i < entries.size(); i++) {
             requireSize(entries.get(i), i);
-        }
-        out.write(TraceLog.HEADER + "\n");
-        final RmmTrace trace = new RmmTrace(out);
-        for (final Entry entry : entries) {
-            trace.write(entry);
         }
     }
 
@@ -45,27 +71,35 @@ final class RmmTrace {
         return entry.action() == Action.ALLOCATE && entry.address() != 0;
     }
 
-    private void write(Entry entry) throws IOException {
+    private void convert(Entry entry) throws IOException {
         if (isAllocation(entry)) {
             // The log lacks the deallocation of the block that had this address before.
-            free(entry);
+            addedFrees += free(entry) ? 1 : 0;
             final Live block = new Live(nextId++, entry.byteSize());
             live.put(entry.address(), block);
-            line(false, block, entry);
+            events.allocation(block.id, block.byteSize, stream(entry));
         } else if (entry.action() == Action.FREE) {
-            free(entry);
+            if (free(entry)) {
+                frees++;
+            } else {
+                unknownFrees++;
+            }
+        } else {
+            failures++;
         }
     }
 
-    private void free(Entry entry) throws IOException {
+    /** Frees the block at the address of an entry; returns whether there is one. */
+    private boolean free(Entry entry) throws IOException {
         final Live block = live.remove(entry.address());
-        if (block != null) {
-            line(true, block, entry);
+        if (block == null) {
+            return false;
         }
+        events.free(block.id, block.byteSize, stream(entry));
+        return true;
     }
 
-    private void line(boolean isFree, Live block, Entry entry) throws IOException {
-        final int stream = streams.computeIfAbsent(entry.stream(), key -> streams.size());
-        out.write(TraceLog.line(isFree, block.id, block.byteSize, stream) + "\n");
+    private int stream(Entry entry) {
+        return streams.computeIfAbsent(entry.stream(), key -> streams.size());
     }
 }

@@ -1,9 +1,12 @@
 package allocator.resource.tracked;
 
 import allocator.provider.support.Failures;
+import allocator.provider.support.ReturnGate;
 import allocator.provider.support.StackReserve;
 import allocator.resource.MemoryResource;
+import allocator.resource.StreamOrderedMemoryResource;
 import allocator.resource.TakenBackException;
+import allocator.spi.SyncStream;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -23,6 +26,9 @@ final class PendingFrees {
     private final MemoryResource upstream;
     private final StreamEvents events;
     private final TrackedBytes bytes;
+
+    /** Between an allocation and {@link #handedOut}, memory of an unreturned block may be the new block's. */
+    private final ReturnGate gate = new ReturnGate();
 
     /** Held while the device is called, so that one thread reaps at a time. */
     private final Object reaping = new Object();
@@ -85,8 +91,23 @@ final class PendingFrees {
         }
     }
 
+    /**
+     * Allocates from the upstream. No unreturned block is returned meanwhile: the upstream may have taken it, whatever
+     * it threw, and hand its memory out.
+     */
+    long allocate(StreamOrderedMemoryResource from, long byteSize, long byteAlignment, SyncStream stream) {
+        gate.enterAllocation();
+        try {
+            final long address = from.allocate(byteSize, byteAlignment, stream);
+            handedOut(address, byteSize);
+            return address;
+        } finally {
+            gate.exitAllocation();
+        }
+    }
+
     /** Notes what the upstream has handed out: what it had before, it has taken back, whatever it threw then. */
-    synchronized void handedOut(long address, long byteSize) {
+    private synchronized void handedOut(long address, long byteSize) {
         if (unreturned > 0) {
             markTaken(first, address, byteSize);
         }
@@ -150,12 +171,7 @@ final class PendingFrees {
     private long reap(TrackedBlock block) {
         boolean isReturned = false;
         try {
-            if (block.isDone(events)) {
-                if (begin(block)) {
-                    upstream.deallocate(block.address(), block.byteSize(), block.byteAlignment());
-                }
-                isReturned = true;
-            }
+            isReturned = block.isDone(events) && deallocate(block);
         } catch (TakenBackException e) {
             isReturned = true;
             throw e;
@@ -168,6 +184,24 @@ final class PendingFrees {
             }
         }
         return isReturned ? block.byteSize() : 0;
+    }
+
+    /** Returns a block to the upstream; returns false if it may not be returned again during an allocation. */
+    private boolean deallocate(TrackedBlock block) {
+        final boolean isAgain = block.isUnreturned;
+        if (isAgain && !gate.tryEnterReturn()) {
+            return false;
+        }
+        try {
+            if (begin(block)) {
+                upstream.deallocate(block.address(), block.byteSize(), block.byteAlignment());
+            }
+        } finally {
+            if (isAgain) {
+                gate.exitReturn();
+            }
+        }
+        return true;
     }
 
     /** Reaps until no block is pending, or the time is over; returns whether no block is pending. */

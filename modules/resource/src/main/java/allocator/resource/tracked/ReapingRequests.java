@@ -53,7 +53,7 @@ final class ReapingRequests {
         while (true) {
             final long returned = bytes.returned();
             try {
-                final long address = upstream.allocate(byteSize, byteAlignment, stream);
+                final long address = pending.allocate(upstream, byteSize, byteAlignment, stream);
                 log(failure);
                 return address;
             } catch (OutOfMemoryException e) {

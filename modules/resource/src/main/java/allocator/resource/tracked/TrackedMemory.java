@@ -99,7 +99,6 @@ public final class TrackedMemory implements AutoCloseable {
         boolean isAllocated = false;
         try {
             block.at(requests.allocate(byteSize, byteAlignment, stream));
-            pending.handedOut(block.address(), byteSize);
             block.begin(record(stream, 1));
             publish(block);
             isAllocated = true;

@@ -205,7 +205,7 @@ class RmmLogTest {
     @Test
     void aLogBecomesATrace() throws IOException {
         StringWriter trace = new StringWriter();
-        RmmLog.writeTrace(ENTRIES, trace);
+        assertThat(RmmLog.writeTrace(ENTRIES, trace).allocations()).isEqualTo(3);
         assertThat(trace.toString()).isEqualTo("""
                 op,id,bytes,stream
                 a,0,400,0
@@ -239,7 +239,7 @@ class RmmLogTest {
         @Test
         void aTraceFreesTheEarlierBlock() throws IOException {
             StringWriter trace = new StringWriter();
-            RmmLog.writeTrace(twice, trace);
+            assertThat(RmmLog.writeTrace(twice, trace)).isEqualTo(new RmmLog.Conversion(2, 1, 1, 0, 0));
             assertThat(trace.toString().lines())
                     .containsExactly("op,id,bytes,stream", "a,0,400,0", "f,0,400,1", "a,1,300,1", "f,1,300,1");
         }

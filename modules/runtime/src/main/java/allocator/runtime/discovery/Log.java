@@ -4,17 +4,14 @@ import allocator.provider.support.StackReserve;
 import java.lang.System.Logger.Level;
 
 /**
- * The module's one logger, {@code allocator.runtime}. A log that fails, for lack of heap or stack, is ignored; with
- * little stack left it is not called, since a log in which the stack ends may keep its locks.
+ * The module's one logger, {@code allocator.runtime}. What goes as planned is {@code DEBUG}, so that a program that
+ * does not configure logging sees warnings only. A log that fails, for lack of heap or stack, is ignored; with little
+ * stack left it is not called, since a log in which the stack ends may keep its locks.
  */
 public final class Log {
     private static final System.Logger LOGGER = System.getLogger("allocator.runtime");
 
     private Log() {}
-
-    public static void info(String message) {
-        log(Level.INFO, message);
-    }
 
     public static void debug(String message) {
         log(Level.DEBUG, message);

@@ -261,13 +261,21 @@ public final class AllocatorInstances {
                     unanswered = 0;
                     return List.of();
                 }
-                final List<Lease> drained = new ArrayList<>(draining);
+                return allDraining();
+            }
+        }
+
+        private List<Lease> allDraining() {
+            try {
+                final List<Lease> all = new ArrayList<>(draining);
                 for (int i = 0; i < userCount; i++) {
                     if (user(i).isDraining()) {
-                        drained.add(user(i));
+                        all.add(user(i));
                     }
                 }
-                return drained;
+                return all;
+            } catch (OutOfMemoryError e) {
+                return List.of(); // A later call finds them: the one that frees or closes now has had its effect.
             }
         }
 

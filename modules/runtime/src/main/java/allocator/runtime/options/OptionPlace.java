@@ -3,6 +3,7 @@ package allocator.runtime.options;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
@@ -11,8 +12,8 @@ import java.util.TreeMap;
 
 /** A place where options are given. Each has keys of its own, and all but a run have keys of providers. */
 public enum OptionPlace {
-    /** The builder of an environment: {@code ep_factory.<provider>.<key>}. */
-    ENVIRONMENT("environment", "ep_factory.", List.of()) {
+    /** The builder of an environment: its own key and {@code ep_factory.<provider>.<key>}. */
+    ENVIRONMENT("environment", "Environment.builder().option", "ep_factory.", List.of(ProviderOrder.KEY)) {
         @Override
         public String prefix(String provider) {
             return "ep_factory." + provider + ".";
@@ -22,6 +23,7 @@ public enum OptionPlace {
     /** The options of a session: its own keys and {@code ep.<provider in lower case>.<key>}. */
     SESSION(
             "session",
+            "SessionOptions",
             "ep.",
             List.of(RuntimeKeys.USE_ENV_ALLOCATORS.name(), RuntimeKeys.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name())) {
         @Override
@@ -31,24 +33,32 @@ public enum OptionPlace {
     },
 
     /** The options of a run. It has no keys of providers. */
-    RUN("run options", "", List.of(RuntimeKeys.SHRINK, RuntimeKeys.DISABLE_SYNCHRONIZE.name())) {
+    RUN("run options", "RunOptions", "", List.of(RuntimeKeys.SHRINK, RuntimeKeys.DISABLE_SYNCHRONIZE.name())) {
         @Override
         public String prefix(String provider) {
             throw new UnsupportedOperationException("a run has no options of providers");
         }
     };
 
+    /** How the keys of arenas begin, which all providers with arenas share. */
+    private static final String ARENA = "arena.";
+
     /** The origin of settings that the runtime adds. */
     public static final String RUNTIME = "runtime";
 
     private final String origin;
+
+    /** What an application calls to give options here. */
+    private final String setter;
+
     private final String providerPrefix;
 
     @SuppressWarnings("ImmutableEnumChecker") // lists of List.of, which are immutable
     private final List<String> keys;
 
-    OptionPlace(String origin, String providerPrefix, List<String> keys) {
+    OptionPlace(String origin, String setter, String providerPrefix, List<String> keys) {
         this.origin = origin;
+        this.setter = setter;
         this.providerPrefix = providerPrefix;
         this.keys = keys;
     }
@@ -124,8 +134,8 @@ public enum OptionPlace {
     }
 
     /**
-     * Makes the exception for a key that is not understood here. If it belongs to another place, the message says
-     * which.
+     * Makes the exception for a key that is not understood here. If it belongs to another place, or lacks the name of a
+     * provider, the message says which key to write, and where.
      *
      * @param key the key
      * @param value its value
@@ -133,16 +143,32 @@ public enum OptionPlace {
      */
     public InvalidOptionException unknown(String key, String value) {
         if (RUN.accepts(key)) {
-            return misplaced(key, value, "of one run: set it in RunOptions, for each run that it is meant for");
+            return misplaced(key, value, "of one run: set it in " + RUN.setter + ", for each run that it is meant for");
         }
         if (SESSION.accepts(key)) {
-            return misplaced(key, value, "of a session: set it in SessionOptions");
+            return misplaced(key, value, "of a session: set it in " + SESSION.setter);
         }
         if (ENVIRONMENT.accepts(key)) {
-            return misplaced(key, value, "of an environment: set it with Environment.builder().option");
+            return misplaced(key, value, "of an environment: set it in " + ENVIRONMENT.setter);
         }
-        return InvalidOptionException.unknownKey(
-                key, value, origin, this == ENVIRONMENT ? List.of("ep_factory.<provider name>.<key>") : keys);
+        if (key.startsWith(ARENA)) {
+            final OptionPlace place = this == RUN ? SESSION : this;
+            return misplaced(
+                    key,
+                    value,
+                    "of a provider's allocators: set " + place.form(key) + " in " + place.setter + ", such as "
+                            + place.prefix("cpu-reference") + key);
+        }
+        final List<String> known = new ArrayList<>(keys);
+        if (!providerPrefix.isEmpty()) {
+            known.add(form("<key>"));
+        }
+        return InvalidOptionException.unknownKey(key, value, origin, known);
+    }
+
+    /** Returns how a key of any provider is written here. */
+    private String form(String key) {
+        return providerPrefix + (this == SESSION ? "<provider in lower case>." : "<provider>.") + key;
     }
 
     private InvalidOptionException misplaced(String key, String value, String belongs) {

@@ -28,12 +28,16 @@ public final class CudaArenaFactory extends CudaEpFactory {
     static final OptionKey<Boolean> USE_CUDA_MEMPOOL = OptionKey.flag(
             "arena.use_cuda_mempool", false, "1: device memory from a pool of the driver, instead of the arena");
 
-    private static final List<OptionKey<?>> ARENA_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(OptionKey.EXCLUSIVE, USE_CUDA_MEMPOOL), ArenaOptions.KEYS.stream())
-            .toList();
+    /** As ONNX Runtime's CUDA plug-in, and unlike its core, a shrink keeps no region by default. */
+    private static final OptionKey<Boolean> KEEP_FIRST_REGION = ArenaOptions.keepFirstRegion(false);
 
     private static final List<OptionKey<?>> PINNED_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(OptionKey.EXCLUSIVE), ArenaOptions.KEYS.stream())
+                    Stream.of(OptionKey.EXCLUSIVE, KEEP_FIRST_REGION),
+                    ArenaOptions.KEYS.stream().filter(key -> !key.equals(ArenaOptions.KEEP_FIRST_REGION)))
+            .toList();
+
+    private static final List<OptionKey<?>> ARENA_KEYS = Stream.<OptionKey<?>>concat(
+                    Stream.of(USE_CUDA_MEMPOOL), PINNED_KEYS.stream())
             .toList();
 
     private static final List<OptionKey<?>> POOL_KEYS = Stream.<OptionKey<?>>concat(
@@ -76,8 +80,7 @@ public final class CudaArenaFactory extends CudaEpFactory {
         if (info.equals(device.readOnlyMemory())) {
             return new Choice(null, () -> new DeviceMemory(device, info));
         }
-        // As ONNX Runtime's CUDA plug-in, and unlike its core, a shrink keeps no region.
-        final ArenaConfig config = ArenaConfig.from(options).withKeepFirstRegion(false);
+        final ArenaConfig config = ArenaConfig.from(options).withKeepFirstRegion(options.get(KEEP_FIRST_REGION));
         if (info.equals(device.pinnedMemory())) {
             return sharedUnlessExclusive(
                     options,

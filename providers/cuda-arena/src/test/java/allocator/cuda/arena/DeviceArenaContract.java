@@ -9,6 +9,7 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -249,6 +250,17 @@ abstract class DeviceArenaContract {
         assertThat(shrink(arena).bytesReleased()).isEqualTo(held);
         assertThat(arena.stats().bytesHeld()).isZero();
         assertThat(arena.stats().numArenaShrinkages()).isPositive();
+    }
+
+    @Test
+    void shrinkKeepsTheFirstRegionIfTheOptionSaysSo() {
+        final Allocator arena = gpu.device("arena.keep_first_region", "1");
+        arena.free(arena.alloc(4096));
+        final long held = arena.stats().bytesHeld();
+        assertThat(shrink(arena).held())
+                .containsExactly(
+                        new ShrinkReport.Held(held, 1, "the first region, which arena.keep_first_region=0 returns"));
+        assertThat(arena.stats().bytesHeld()).isEqualTo(held);
     }
 
     @Test

@@ -94,6 +94,14 @@ public abstract class ShrinkRules extends Chapter {
                 when,
                 report.bytesHeld(),
                 after.bytesHeld());
+        final long explained =
+                report.held().stream().mapToLong(ShrinkReport.Held::bytes).sum();
+        Expect.that(
+                report.held().isEmpty() || explained == report.bytesHeld(),
+                "shrink %s gives reasons for %d bytes that stay; it reports %d bytes still held",
+                when,
+                explained,
+                report.bytesHeld());
         final long returned = deviceBefore - subject.heldByDevice(deviceBefore - report.bytesReleased());
         Expect.that(
                 returned == report.bytesReleased(),

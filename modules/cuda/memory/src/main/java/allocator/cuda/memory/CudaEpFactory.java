@@ -187,7 +187,10 @@ public abstract class CudaEpFactory implements EpFactory {
 
     private Discovered discover() {
         return switch (probe.get()) {
-            case CudaAvailability.Unavailable(String reason) -> new Discovered(DeviceDiscovery.none(reason), List.of());
+            case CudaAvailability.Unavailable(String reason) -> {
+                CudaLog.debug("{0}: no device: {1}", name(), reason);
+                yield new Discovered(DeviceDiscovery.none(reason), List.of());
+            }
             case CudaAvailability.Available(CudaDriver driver) -> discover(driver);
         };
     }
@@ -209,6 +212,7 @@ public abstract class CudaEpFactory implements EpFactory {
         if (devices.isEmpty() && notes.isEmpty()) {
             notes.add("the CUDA driver lists no device");
         }
+        CudaLog.debug("{0}: the CUDA driver was found, with the devices {1}; {2}", name(), devices, notes);
         return new Discovered(new DeviceDiscovery(devices, notes), List.copyOf(entries));
     }
 

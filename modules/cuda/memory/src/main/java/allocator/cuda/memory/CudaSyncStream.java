@@ -179,6 +179,9 @@ public final class CudaSyncStream extends SyncStream {
             if (!hasEnded() && calls.insist(() -> streams.streamSynchronize(device.ordinal(), handle))) {
                 setEnded();
             }
+            if (!hasEnded()) {
+                CudaLog.warning("{0}: its end cannot be confirmed, its memory is set aside until another close", this);
+            }
             if (hasEnded() && !isUnbound) {
                 isUnbound = calls.attempt(() -> owner.workEnded(this));
             }

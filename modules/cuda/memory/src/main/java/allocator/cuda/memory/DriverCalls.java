@@ -15,6 +15,7 @@ final class DriverCalls {
 
     /** Translates a failure that is not exhaustion, or need not be distinguished from it. */
     static DeviceException deviceException(CudaException e) {
+        CudaLog.debug("a call of the driver failed: {0}", String.valueOf(e.getMessage()));
         return new DeviceException(String.valueOf(e.getMessage()), e);
     }
 

@@ -19,6 +19,8 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
+import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -98,7 +100,9 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         try {
             handles.create(settings.releaseThreshold());
             final Limit limit = PoolSource.rounded(settings.limit(), handles);
-            return new DriverPool(device, handles, limit, settings, options);
+            final DriverPool pool = new DriverPool(device, handles, limit, settings, options);
+            CudaLog.debug("{0}: a pool of the driver with {1}", pool.info, pool.effectiveOptions);
+            return pool;
         } catch (Throwable e) {
             try {
                 end.run();
@@ -255,12 +259,25 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             calls.throwIfFailed();
             final long after = source.bytesHeld();
             blocks.shrunk();
-            return new ShrinkReport(Math.max(0, before - after), 0, after, 0, 0);
+            return new ShrinkReport(Math.max(0, before - after), 0, after, 0, 0, parts(after));
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
             guard.exit();
         }
+    }
+
+    private List<ShrinkReport.Held> parts(long held) {
+        final long inUse = Math.min(blocks.bytesInUse(), held);
+        final String keeper =
+                "free memory that queued work may still use, or that shares the driver's granules with live blocks"
+                        + (bytesToKeepOnShrink == 0
+                                ? ""
+                                : ", and arena.cuda_mempool_bytes_to_keep_on_shrink=" + bytesToKeepOnShrink
+                                        + " keeps the rest");
+        return Stream.of(new ShrinkReport.Held(inUse, 0, "live blocks"), new ShrinkReport.Held(held - inUse, 0, keeper))
+                .filter(part -> part.bytes() > 0)
+                .toList();
     }
 
     /**

@@ -154,6 +154,7 @@ final class PoolBlocks {
                 giveBackOrAgain(address, byteSize, stream, calls, device);
             }
         } catch (Throwable e) {
+            CudaLog.left(info, address, e);
             throw FailedReturn.of(e);
         }
     }
@@ -246,6 +247,7 @@ final class PoolBlocks {
         try {
             giveBack(address, byteSize, stream, device);
         } catch (Throwable e) {
+            CudaLog.left(info, address, e);
             DriverCalls.suppress(cause, e);
         }
     }

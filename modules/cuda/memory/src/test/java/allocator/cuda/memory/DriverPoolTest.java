@@ -181,7 +181,20 @@ class DriverPoolTest {
         final long second = pool.alloc(PIECE);
         pool.free(first);
         pool.free(second);
-        assertThat(pool.shrink()).isEqualTo(new ShrinkReport(PIECE, 0, PIECE, 0, 0));
+        assertThat(pool.shrink())
+                .isEqualTo(new ShrinkReport(
+                        PIECE,
+                        0,
+                        PIECE,
+                        0,
+                        0,
+                        List.of(new ShrinkReport.Held(
+                                PIECE,
+                                0,
+                                "free memory that queued work may still use, or that shares the driver's granules"
+                                        + " with live blocks, and"
+                                        + " arena.cuda_mempool_bytes_to_keep_on_shrink=" + PIECE
+                                        + " keeps the rest"))));
     }
 
     @Test

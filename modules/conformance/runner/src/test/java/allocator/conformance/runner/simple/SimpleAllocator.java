@@ -242,12 +242,15 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
             final long lie = fault == Fault.SHRINK_REPORT_LIES ? 4096 : 0;
             final int released = fault == Fault.SHRINK_RETURNS_NOTHING ? 0 : growth.giveBackFreeRegions();
             shrinkages += released;
+            final long held = regions.held();
+            final long explained = fault == Fault.SHRINK_EXPLAINS_TOO_LITTLE ? held - 1 : held;
             return new ShrinkReport(
-                    before - regions.held() + lie,
+                    before - held + lie,
                     released,
-                    regions.held(),
+                    held,
                     regions.all().size(),
-                    0);
+                    0,
+                    List.of(new ShrinkReport.Held(explained, regions.all().size(), "regions with live blocks")));
         } finally {
             lock.release();
         }
@@ -269,6 +272,14 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
                     .regions(
                             regions.count() + (fault == Fault.REGIONS_ARE_NEVER_COUNTED_OFF ? shrinkages : 0),
                             shrinkages);
+            final long calls = counters.allocs();
+            builder.counter(
+                    "NumSearches",
+                    fault == Fault.OWN_COUNTER_DECREASES ? calls % 10 : calls,
+                    fault == Fault.OWN_COUNTER_CHANGES_ITS_UNIT && calls > 5
+                            ? AllocatorStats.Unit.BYTES
+                            : AllocatorStats.Unit.COUNT,
+                    true);
             counters.addTo(builder, fault == Fault.MEMORIES_SHARE_STATISTICS ? factory.allocations(this) : 0);
             return builder.build();
         } finally {

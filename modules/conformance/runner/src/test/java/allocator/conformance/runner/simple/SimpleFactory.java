@@ -60,6 +60,7 @@ public final class SimpleFactory implements EpFactory {
     private boolean isClosed;
     private int ghosts;
     private int discoveries;
+    private int priorityCalls;
 
     /** Creates a factory with a fault. */
     public SimpleFactory(Fault fault) {
@@ -85,6 +86,11 @@ public final class SimpleFactory implements EpFactory {
 
     boolean isOrderedByDevice() {
         return isOrderedByDevice;
+    }
+
+    @Override
+    public int priority() {
+        return fault == Fault.PRIORITY_CHANGES ? priorityCalls++ : 0;
     }
 
     @Override

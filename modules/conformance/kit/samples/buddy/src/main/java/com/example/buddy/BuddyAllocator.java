@@ -56,6 +56,7 @@ final class BuddyAllocator implements HostAccessibleAllocator {
     private long held;
     private long free;
     private long peakHeld;
+    private long splits;
 
     BuddyAllocator(MemoryInfo info, Limit limit, AllocatorOptions options) {
         this.info = info;
@@ -110,6 +111,7 @@ final class BuddyAllocator implements HostAccessibleAllocator {
         for (long half = from / 2; half >= size; half /= 2) {
             freeOf(half).add(address + half);
             free += half;
+            splits++;
         }
         return address;
     }
@@ -249,6 +251,7 @@ final class BuddyAllocator implements HostAccessibleAllocator {
                 .limit(limit.toStats())
                 .held(held, peakHeld)
                 .free(free, largestFree())
+                .counter("NumSplits", splits, AllocatorStats.Unit.COUNT, true)
                 .build();
     }
 

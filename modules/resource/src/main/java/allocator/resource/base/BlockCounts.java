@@ -1,4 +1,4 @@
-package allocator.resource;
+package allocator.resource.base;
 
 import allocator.spi.AllocatorStats;
 
@@ -8,9 +8,9 @@ import allocator.spi.AllocatorStats;
  * <p>A block is in use, leaving or unreturned, and held in all three: its memory counts as held until the resource has
  * it. What leaves may be in use again if the resource rejects it, so a peak is raised with every rise.
  */
-final class BlockCounts {
+public final class BlockCounts {
     /** Requests that failed for lack of memory. */
-    long failed;
+    public long failed;
 
     /** Changes of {@link #unreturned} so far. */
     private long unreturnedChanges;
@@ -28,7 +28,11 @@ final class BlockCounts {
     private long allocs;
     private long reserves;
 
-    void allocated(long byteSize, boolean isReserve) {
+    /** Counts nothing yet. */
+    public BlockCounts() {}
+
+    /** Counts a new block in use. */
+    public void allocated(long byteSize, boolean isReserve) {
         inUse += byteSize;
         peakInUse = inUse > peakInUse ? inUse : peakInUse;
         final long held = inUse + leaving + unreturned;
@@ -39,59 +43,62 @@ final class BlockCounts {
     }
 
     /** Counts memory that goes back at once, since its allocation has come too late. */
-    void arrivedDead(long byteSize) {
+    public void arrivedDead(long byteSize) {
         leaving += byteSize;
         final long held = inUse + leaving + unreturned;
         peakHeld = held > peakHeld ? held : peakHeld;
     }
 
     /** Counts a block in use as leaving. */
-    void leaving(long byteSize) {
+    public void leaving(long byteSize) {
         inUse -= byteSize;
         leaving += byteSize;
     }
 
     /** Counts an unreturned block as leaving. */
-    void leavingAgain(long byteSize) {
+    public void leavingAgain(long byteSize) {
         unreturned -= byteSize;
         leaving += byteSize;
         unreturnedChanges++;
     }
 
     /** Counts a block that was leaving, which the resource has taken. */
-    void returned(long byteSize) {
+    public void returned(long byteSize) {
         leaving -= byteSize;
     }
 
     /** Counts a block that was leaving as in use again: the resource has rejected it. */
-    void restored(long byteSize) {
+    public void restored(long byteSize) {
         leaving -= byteSize;
         inUse += byteSize;
         peakInUse = inUse > peakInUse ? inUse : peakInUse;
     }
 
     /** Counts a block that was leaving as dead and unreturned. */
-    void notReturned(long byteSize) {
+    public void notReturned(long byteSize) {
         leaving -= byteSize;
         unreturned += byteSize;
         unreturnedChanges++;
     }
 
     /** Counts unreturned blocks as returned: the resource has handed their memory out again. */
-    void forgotten(long byteSize) {
+    public void forgotten(long byteSize) {
         unreturned -= byteSize;
         unreturnedChanges++;
     }
 
-    long unreturned() {
+    /** Returns the bytes of dead blocks that no call is returning. */
+    public long unreturned() {
         return unreturned;
     }
 
-    long unreturnedChanges() {
+    /** Returns how often {@link #unreturned} has changed so far. */
+    public long unreturnedChanges() {
         return unreturnedChanges;
     }
 
-    AllocatorStats toStats() {
+    /** Returns the counters. */
+    public AllocatorStats toStats() {
         return new AllocatorStats.Builder()
                 .inUse(inUse, inUse, peakInUse)
                 .held(inUse + leaving + unreturned, peakHeld)

@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
@@ -9,16 +9,27 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 
 /** Writes indented JSON of ASCII characters. */
-final class Json {
+public final class Json {
     /** Writes one value. */
     @FunctionalInterface
-    interface Content {
+    public interface Content {
+        /**
+         * Writes the value.
+         *
+         * @param json receives the value
+         * @throws IOException if it throws it
+         */
         void write(JsonGenerator json) throws IOException;
     }
 
     private Json() {}
-
-    static String write(Content content) {
+    /**
+     * Returns a value as text.
+     *
+     * @param content writes the value
+     * @return the text, with a line end
+     */
+    public static String write(Content content) {
         final StringWriter text = new StringWriter();
         final DefaultIndenter indenter = new DefaultIndenter("  ", "\n");
         try (JsonGenerator json = new JsonFactory().createGenerator(text)) {

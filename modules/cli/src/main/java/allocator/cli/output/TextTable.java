@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import allocator.conformance.runner.output.PlainWriter;
 import java.util.ArrayList;
@@ -6,28 +6,46 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Lines of cells in aligned columns, two blanks apart, without blanks at the end of a line. A cell is one line. */
-final class TextTable {
+public final class TextTable {
     /** For each column whether it is aligned to the right; {@code l} or {@code r}. */
     private final String alignment;
 
     private final String indent;
     private final List<List<String>> rows = new ArrayList<>();
-
-    TextTable(String indent, String alignment) {
+    /**
+     * Makes a table without rows.
+     *
+     * @param indent what each line begins with
+     * @param alignment a letter for each column: {@code l} for left, {@code r} for right
+     */
+    public TextTable(String indent, String alignment) {
         this.indent = indent;
         this.alignment = alignment;
     }
-
-    TextTable row(String... cells) {
+    /**
+     * Adds a row.
+     *
+     * @param cells the cells, at most as many as there are columns
+     * @return this table
+     */
+    public TextTable row(String... cells) {
         rows.add(Arrays.stream(cells).map(PlainWriter::oneLine).toList());
         return this;
     }
-
-    boolean isEmpty() {
+    /**
+     * Returns whether there is no row.
+     *
+     * @return whether there is none
+     */
+    public boolean isEmpty() {
         return rows.isEmpty();
     }
-
-    List<String> lines() {
+    /**
+     * Returns the aligned rows.
+     *
+     * @return one line for each row
+     */
+    public List<String> lines() {
         final int[] widths = new int[alignment.length()];
         for (final List<String> row : rows) {
             // The last cell of a row may be as long as it likes: nothing stands to its right.

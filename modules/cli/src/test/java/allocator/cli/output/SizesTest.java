@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

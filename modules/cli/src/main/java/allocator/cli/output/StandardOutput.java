@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import java.io.FilterOutputStream;
 import java.io.IOException;
@@ -6,16 +6,24 @@ import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
 
 /** Standard output, which remembers why it could not be written; the writers above it only remember that. */
-final class StandardOutput extends FilterOutputStream {
+public final class StandardOutput extends FilterOutputStream {
     private @Nullable IOException failure;
-
-    StandardOutput(OutputStream out) {
+    /**
+     * Wraps standard output.
+     *
+     * @param out where the bytes go
+     */
+    public StandardOutput(OutputStream out) {
         super(out);
     }
 
-    /** Returns the first failure. */
+    /**
+     * Returns the first failure.
+     *
+     * @return the failure, {@code null} if there was none
+     */
     @Nullable
-    IOException failure() {
+    public IOException failure() {
         return failure;
     }
 

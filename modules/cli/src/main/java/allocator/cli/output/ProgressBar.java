@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import allocator.conformance.runner.output.PlainWriter;
 import java.io.PrintWriter;
@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
  * A progress bar that overwrites its own line on standard error. It prints nothing if standard error is not a terminal,
  * or if the work ends at once. Not safe for use by several threads.
  */
-final class ProgressBar implements AutoCloseable {
+public final class ProgressBar implements AutoCloseable {
     private static final int WIDTH = 24;
 
     /** A longer text would wrap on a terminal of 80 columns, and a wrapped line cannot be erased. */
@@ -24,16 +24,25 @@ final class ProgressBar implements AutoCloseable {
     private final String empty;
     private long nextDrawing = System.nanoTime() + FIRST_DRAWN_AFTER;
     private boolean isDrawn;
-
-    ProgressBar(Terminal terminal) {
+    /**
+     * Makes a bar that is not drawn yet.
+     *
+     * @param terminal where it is drawn
+     */
+    public ProgressBar(Terminal terminal) {
         isShown = terminal.isErrTerminal();
         err = terminal.rawErr();
         filled = terminal.hasUnicode() ? "█" : "#";
         empty = terminal.hasUnicode() ? "░" : ".";
     }
 
-    /** Shows the fraction done, from 0 to 1, and the current step. */
-    void show(double done, String what) {
+    /**
+     * Shows the fraction done, from 0 to 1, and the current step.
+     *
+     * @param done the fraction
+     * @param what the step
+     */
+    public void show(double done, String what) {
         if (!isShown || System.nanoTime() - nextDrawing < 0) {
             return;
         }

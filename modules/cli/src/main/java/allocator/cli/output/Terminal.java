@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import allocator.conformance.runner.output.PlainWriter;
 import java.io.FileDescriptor;
@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Java cannot detect whether standard error is a terminal, so the launcher reports it in the system property
  * {@value #PROPERTY}: {@code out}, {@code err} or {@code out,err}. Without the property neither is a terminal.
  */
-final class Terminal {
+public final class Terminal {
     /** The names of the streams that are terminals. */
-    static final String PROPERTY = "allocator.terminal";
+    public static final String PROPERTY = "allocator.terminal";
 
     /** The streams themselves, for help and for what controls the terminal. */
     private final PrintWriter rawOut;
@@ -53,8 +53,12 @@ final class Terminal {
         hasUnicode = encoder.canEncode('█') && encoder.canEncode('µ');
     }
 
-    /** Returns the streams of the process. */
-    static Terminal ofProcess() {
+    /**
+     * Returns the streams of the process.
+     *
+     * @return the terminal of this process
+     */
+    public static Terminal ofProcess() {
         final String noColour = System.getenv("NO_COLOR");
         final StandardOutput output = new StandardOutput(new FileOutputStream(FileDescriptor.out));
         return new Terminal(
@@ -66,33 +70,59 @@ final class Terminal {
                 System.err.charset());
     }
 
-    /** Returns streams of which none is a terminal. */
-    static Terminal of(PrintWriter out, PrintWriter err) {
+    /**
+     * Returns streams of which none is a terminal.
+     *
+     * @param out receives results
+     * @param err receives errors
+     * @return the terminal
+     */
+    public static Terminal of(PrintWriter out, PrintWriter err) {
         return new Terminal(out, err, null, Set.of(), false, StandardCharsets.UTF_8);
     }
 
-    /** Returns the writer of results. It escapes characters that control a terminal. */
-    PrintWriter out() {
+    /**
+     * Returns the writer of results. It escapes characters that control a terminal.
+     *
+     * @return the writer
+     */
+    public PrintWriter out() {
         return out;
     }
 
-    /** Returns the writer of errors. It escapes characters that control a terminal. */
-    PrintWriter err() {
+    /**
+     * Returns the writer of errors. It escapes characters that control a terminal.
+     *
+     * @return the writer
+     */
+    public PrintWriter err() {
         return err;
     }
 
-    /** Returns a writer of results that escapes nothing, for text that is the program's own. */
-    PrintWriter rawOut() {
+    /**
+     * Returns a writer of results that escapes nothing, for text that is the program's own.
+     *
+     * @return the writer
+     */
+    public PrintWriter rawOut() {
         return rawOut;
     }
 
-    /** Returns a writer of errors that escapes nothing, for text that is the program's own. */
-    PrintWriter rawErr() {
+    /**
+     * Returns a writer of errors that escapes nothing, for text that is the program's own.
+     *
+     * @return the writer
+     */
+    public PrintWriter rawErr() {
         return rawErr;
     }
 
-    /** Flushes both streams; returns why results were lost, empty if none were. */
-    Optional<String> flush() {
+    /**
+     * Flushes both streams; returns why results were lost, empty if none were.
+     *
+     * @return the reason, in words
+     */
+    public Optional<String> flush() {
         out.flush();
         err.flush();
         if (!rawOut.checkError()) {
@@ -101,28 +131,49 @@ final class Terminal {
         final IOException failure = standardOutput == null ? null : standardOutput.failure();
         return Optional.of(failure == null || failure.getMessage() == null ? "an error" : failure.getMessage());
     }
-
-    boolean hasColour() {
+    /**
+     * Returns whether results may have colours.
+     *
+     * @return whether it is a terminal that shows them, and they are wanted
+     */
+    public boolean hasColour() {
         return hasColour;
     }
 
-    /** Returns whether a line on standard error can be overwritten. */
-    boolean isErrTerminal() {
+    /**
+     * Returns whether a line on standard error can be overwritten.
+     *
+     * @return whether it is a terminal
+     */
+    public boolean isErrTerminal() {
         return isErrTerminal;
     }
-
-    boolean hasUnicode() {
+    /**
+     * Returns whether standard error shows characters beyond ASCII.
+     *
+     * @return whether its encoding has them
+     */
+    public boolean hasUnicode() {
         return hasUnicode;
     }
 
-    /** Prints a line of results whose first part is a heading. */
-    void printHeading(String heading, String rest) {
+    /**
+     * Prints a line of results whose first part is a heading.
+     *
+     * @param heading the first part
+     * @param rest the rest of the line
+     */
+    public void printHeading(String heading, String rest) {
         style("\u001b[1m", PlainWriter.oneLine(heading));
         out.println(PlainWriter.oneLine(rest));
     }
 
-    /** Prints a line of results that is less important than its surroundings. */
-    void printDim(String line) {
+    /**
+     * Prints a line of results that is less important than its surroundings.
+     *
+     * @param line the line
+     */
+    public void printDim(String line) {
         style("\u001b[2m", PlainWriter.oneLine(line));
         out.println();
     }

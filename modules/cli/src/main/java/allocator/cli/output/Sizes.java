@@ -1,15 +1,20 @@
-package allocator.cli;
+package allocator.cli.output;
 
 import java.util.Locale;
 
 /** Formats numbers for people to read. */
-final class Sizes {
+public final class Sizes {
     private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
     private Sizes() {}
 
-    /** Returns four significant digits and a unit, such as {@code 541.0 MiB}. */
-    static String human(long bytes) {
+    /**
+     * Returns four significant digits and a unit, such as {@code 541.0 MiB}.
+     *
+     * @param bytes the size
+     * @return the text
+     */
+    public static String human(long bytes) {
         double value = bytes;
         int unit = 0;
         while (Math.abs(value) >= 1023.95 && unit < UNITS.length - 1) {
@@ -23,18 +28,33 @@ final class Sizes {
         return String.format(Locale.ROOT, "%." + decimals + "f %s", value, UNITS[unit]);
     }
 
-    /** Returns all digits in groups of three. */
-    static String exact(long number) {
+    /**
+     * Returns all digits in groups of three.
+     *
+     * @param number the number
+     * @return the text
+     */
+    public static String exact(long number) {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
-    /** Returns whole nanoseconds without the unit; a dash if not measured. */
-    static String nanos(double nanos) {
+    /**
+     * Returns whole nanoseconds without the unit; a dash if not measured.
+     *
+     * @param nanos the time
+     * @return the text
+     */
+    public static String nanos(double nanos) {
         return Double.isNaN(nanos) ? "-" : String.format(Locale.ROOT, "%,.0f", nanos);
     }
 
-    /** Returns nanoseconds in the unit that keeps the number short; a dash if not measured. */
-    static String time(double nanos) {
+    /**
+     * Returns nanoseconds in the unit that keeps the number short; a dash if not measured.
+     *
+     * @param nanos the time, in nanoseconds
+     * @return the text
+     */
+    public static String time(double nanos) {
         if (Double.isNaN(nanos)) {
             return "-";
         }
@@ -46,8 +66,13 @@ final class Sizes {
                 : String.format(Locale.ROOT, "%.1f ms", nanos / 1e6);
     }
 
-    /** Returns a ratio with two decimals; a dash if it is not defined. */
-    static String ratio(double ratio) {
+    /**
+     * Returns a ratio with two decimals; a dash if it is not defined.
+     *
+     * @param ratio the ratio
+     * @return the text
+     */
+    public static String ratio(double ratio) {
         return Double.isNaN(ratio) ? "-" : String.format(Locale.ROOT, "%.2f", ratio);
     }
 }

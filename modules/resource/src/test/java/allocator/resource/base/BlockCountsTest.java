@@ -1,4 +1,4 @@
-package allocator.resource;
+package allocator.resource.base;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
