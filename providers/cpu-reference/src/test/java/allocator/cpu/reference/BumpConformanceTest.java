@@ -33,7 +33,7 @@ class BumpConformanceTest extends AllocatorConformance {
             public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
                 return super.createAllocator(
                         info,
-                        options.value(KIND) == null ? options.with(KIND, "bump", AllocatorOptions.EXPLICIT) : options);
+                        options.value(KIND) == null ? options.with(KIND, "bump", AllocatorOptions.DEFAULT) : options);
             }
         };
     }

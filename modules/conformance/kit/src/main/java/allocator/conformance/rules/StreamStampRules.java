@@ -282,6 +282,7 @@ public abstract class StreamStampRules extends Chapter {
         for (int i = 0; i < 16; i++) {
             live.add(allocator.allocOnStream(MIB, first));
         }
+        final long held = allocator.stats().bytesHeld();
         live.forEach(allocator::free);
         live.clear();
         if (isEnd) {
@@ -289,7 +290,6 @@ public abstract class StreamStampRules extends Chapter {
         } else {
             first.close();
         }
-        final long held = allocator.stats().bytesHeld();
         for (int i = 0; i < 16; i++) {
             live.add(allocator.allocOnStream(MIB, second));
         }
