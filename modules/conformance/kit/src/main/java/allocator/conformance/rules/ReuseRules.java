@@ -83,7 +83,7 @@ public abstract class ReuseRules extends Chapter {
                     allocator,
                     byteSize,
                     allocator::shrink,
-                    "freed, the allocator shrunk, and as many allocated");
+                    "replaced over a shrink");
             subject.release(allocator);
         }
     }
@@ -109,8 +109,8 @@ public abstract class ReuseRules extends Chapter {
             settled = round <= SETTLING_ROUNDS ? Math.max(settled, now) : settled;
             Expect.that(
                     now <= bound(settled, kept),
-                    "%d blocks of %d bytes are live, and half of them were %s %d times: %d bytes are held, %d at most in"
-                            + " the first %d times",
+                    "%d blocks of %d bytes are live, and half of them were %s %d times: %d bytes are held, %d at most"
+                            + " in the first %d times",
                     live.size(),
                     byteSize,
                     what,
