@@ -215,7 +215,9 @@ public record AllocatorStats(
         for (int i = 0; i < values.length; i++) {
             map.put(KEYS.get(i), Long.toString(values[i]));
         }
-        counters.forEach(counter -> map.put(counter.name, Long.toString(counter.value)));
+        for (final Counter counter : counters) { // not a lambda: the dump of a failure should load no class
+            map.put(counter.name, Long.toString(counter.value));
+        }
         return Collections.unmodifiableMap(map);
     }
 

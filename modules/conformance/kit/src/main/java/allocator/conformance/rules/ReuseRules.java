@@ -78,12 +78,7 @@ public abstract class ReuseRules extends Chapter {
         for (final long byteSize : BLOCKS.keySet()) {
             final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(Map.of()));
             subject.stats(allocator);
-            replaceHalves(
-                    subject,
-                    allocator,
-                    byteSize,
-                    allocator::shrink,
-                    "replaced over a shrink");
+            replaceHalves(subject, allocator, byteSize, allocator::shrink, "replaced over a shrink");
             subject.release(allocator);
         }
     }
