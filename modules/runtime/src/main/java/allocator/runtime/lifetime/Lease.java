@@ -89,6 +89,7 @@ public final class Lease extends LiveBlocks {
     public boolean awaitDecision() {
         StackReserve.touch();
         boolean isInterrupted = false;
+        final boolean isOpen;
         synchronized (this) {
             while (state == PAUSED) {
                 try {
@@ -97,11 +98,12 @@ public final class Lease extends LiveBlocks {
                     isInterrupted = true;
                 }
             }
+            isOpen = state == OPEN; // read here: the next pause is not a rejection
         }
         if (isInterrupted) {
             Thread.currentThread().interrupt();
         }
-        return state == OPEN;
+        return isOpen;
     }
 
     /**
