@@ -17,6 +17,8 @@ import java.util.regex.Pattern;
  * bytes. A counter that an allocator does not maintain is {@code 0}; {@code limit} is {@link #UNLIMITED} if there is
  * none.
  *
+ * <p>Peaks, counts of calls and the largest size never fall (S-02).
+ *
  * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and {@code bytesInUse
  * <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).
  *

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * A hardware device as one provider serves it, with up to three kinds of memory: the device's default memory,
  * host-accessible memory, and memory for read-only data.
  *
- * <p>Immutable, built by {@link #on}. A factory lists the same devices in the same order on every call (F-02).
+ * <p>Immutable, built by {@link #on}. A factory lists the same devices, with the same memories, in the same order on
+ * every call (F-02).
  */
 public final class EpDevice {
     private final HardwareDevice hardware;

@@ -74,6 +74,9 @@ public interface EpFactory extends AutoCloseable {
     /**
      * Creates the allocator of a memory that this factory lists, or returns a further reference to it.
      *
+     * <p>Settings count whatever their origin (O-04). The allocator is independent of others, also of those of other
+     * factories (F-10).
+     *
      * <p>A provider may return the same shared instance several times. It then counts users for each memory: each
      * successful call is one reference, which one {@link #releaseAllocator} returns (F-04). Options do not change a
      * shared instance that exists; {@link Allocator#effectiveOptions} then shows the difference (O-05). With
@@ -86,7 +89,8 @@ public interface EpFactory extends AutoCloseable {
      * @param info one of the infos of {@link #discoverDevices}
      * @param options the requested settings; every key is checked before anything is created
      * @return the allocator, open and ready
-     * @throws UnsupportedMemoryException if this factory does not list {@code info}
+     * @throws UnsupportedMemoryException if this factory does not list the location of {@code info}; it may also be
+     *     thrown if {@code info} is not equal to the listed one
      * @throws InvalidOptionException if a key is unknown or a value is not accepted
      * @throws OutOfMemoryException if the device has no memory for it
      * @throws DeviceException if the driver fails otherwise

@@ -25,7 +25,7 @@ public interface StreamAwareAllocator extends Allocator {
      * @throws InvalidSizeException as {@link #alloc}
      * @throws OutOfMemoryException as {@link #alloc}
      * @throws DeviceException as {@link #alloc}
-     * @throws IllegalArgumentException if {@code stream} belongs to another device
+     * @throws IllegalArgumentException if {@code stream} belongs to another device (F-10)
      * @throws IllegalStateException if {@code stream} is closed
      * @throws AllocatorClosedException as {@link #alloc}
      */

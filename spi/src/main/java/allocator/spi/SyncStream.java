@@ -165,7 +165,8 @@ public abstract class SyncStream implements AutoCloseable {
     public abstract SyncNotification createNotification();
 
     /**
-     * Waits on the host until all work submitted so far is complete. Blocks.
+     * Waits on the host until all work submitted so far is complete. Blocks. An interrupt of the thread does not end
+     * the wait, unless it ends with an exception (T-04); the same holds for the other methods that wait.
      *
      * @throws DeviceException if the driver fails or the work did
      * @throws IllegalStateException if this stream is closed

@@ -79,7 +79,7 @@ final class SessionFactory extends ForwardingFactory {
 
     @Override
     public synchronized void releaseAllocator(Allocator allocator) {
-        if (!(allocator instanceof SessionAllocator known) || known.sessions.isEmpty()) {
+        if (!(allocator instanceof SessionAllocator known) || !allocators.contains(known)) {
             throw new UnknownAllocatorException("there is no session of " + allocator);
         }
         final long live = known.managed.liveBlocks();

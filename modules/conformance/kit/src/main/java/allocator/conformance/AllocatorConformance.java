@@ -2,23 +2,39 @@ package allocator.conformance;
 
 import allocator.conformance.rules.AllocationRules;
 import allocator.conformance.rules.ArenaRules;
+import allocator.conformance.rules.CallPairRules;
 import allocator.conformance.rules.ConcurrencyRules;
+import allocator.conformance.rules.ContentRules;
+import allocator.conformance.rules.ContentionRules;
+import allocator.conformance.rules.CopyPatternRules;
 import allocator.conformance.rules.CopyRules;
+import allocator.conformance.rules.CounterRules;
+import allocator.conformance.rules.DeviceRules;
 import allocator.conformance.rules.DiscoveryRules;
 import allocator.conformance.rules.ExhaustionRules;
 import allocator.conformance.rules.FailureRules;
 import allocator.conformance.rules.FreeRules;
+import allocator.conformance.rules.IdentityRules;
+import allocator.conformance.rules.InstanceRules;
 import allocator.conformance.rules.LeakRules;
 import allocator.conformance.rules.LifetimeRules;
+import allocator.conformance.rules.LimitRules;
+import allocator.conformance.rules.LookupRules;
 import allocator.conformance.rules.OptionRules;
 import allocator.conformance.rules.ProgramRules;
 import allocator.conformance.rules.ReferenceRules;
 import allocator.conformance.rules.RegressionRules;
 import allocator.conformance.rules.ReserveRules;
+import allocator.conformance.rules.ReturnRules;
+import allocator.conformance.rules.ReuseRules;
+import allocator.conformance.rules.SettingRules;
 import allocator.conformance.rules.ShrinkRules;
+import allocator.conformance.rules.SizeRules;
 import allocator.conformance.rules.StatisticsRules;
 import allocator.conformance.rules.StreamLifetimeRules;
 import allocator.conformance.rules.StreamOrderRules;
+import allocator.conformance.rules.StreamStampRules;
+import allocator.conformance.rules.StreamWaitRules;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.spi.EpFactory;
 import java.util.Optional;
@@ -45,6 +61,8 @@ import org.junit.jupiter.api.TestInstance;
  * <p>Each test runs once for each memory that the factory lists, with a factory of its own and on a thread of its own.
  * A test that exceeds its time limit fails; its thread is interrupted and abandoned. A test of a capability that the
  * provider's types do not offer is skipped, with the reason. {@link ConformanceSettings} lists the settings.
+ *
+ * <p>One class, since JUnit finds the chapters as nested classes.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
@@ -90,6 +108,15 @@ public abstract class AllocatorConformance {
 
     @Nested
     @Order(2)
+    @DisplayName("Lookups")
+    class Lookups extends LookupRules {
+        Lookups() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(3)
     @DisplayName("References and closing")
     class References extends ReferenceRules {
         References() {
@@ -98,7 +125,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(3)
+    @Order(4)
+    @DisplayName("Instances and factories")
+    class Instances extends InstanceRules {
+        Instances() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(5)
     @DisplayName("Levels and lifetimes")
     class Lifetimes extends LifetimeRules {
         Lifetimes() {
@@ -107,7 +143,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(4)
+    @Order(6)
+    @DisplayName("Identity over time")
+    class Identities extends IdentityRules {
+        Identities() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(7)
     @DisplayName("Options")
     class Options extends OptionRules {
         Options() {
@@ -116,7 +161,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(5)
+    @Order(8)
+    @DisplayName("Settings in company")
+    class Settings extends SettingRules {
+        Settings() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(9)
     @DisplayName("Regions of arenas")
     class Arenas extends ArenaRules {
         Arenas() {
@@ -125,7 +179,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(6)
+    @Order(10)
     @DisplayName("Allocating")
     class Allocations extends AllocationRules {
         Allocations() {
@@ -134,7 +188,25 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(7)
+    @Order(11)
+    @DisplayName("Large blocks and limits")
+    class Sizes extends SizeRules {
+        Sizes() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(12)
+    @DisplayName("Contents")
+    class ContentsOfBlocks extends ContentRules {
+        ContentsOfBlocks() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(13)
     @DisplayName("Exhaustion and recovery")
     class Exhaustion extends ExhaustionRules {
         Exhaustion() {
@@ -143,7 +215,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(8)
+    @Order(14)
+    @DisplayName("At a limit")
+    class Limits extends LimitRules {
+        Limits() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(15)
     @DisplayName("Invalid frees")
     class Frees extends FreeRules {
         Frees() {
@@ -152,7 +233,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(9)
+    @Order(16)
     @DisplayName("Reserving")
     class Reserves extends ReserveRules {
         Reserves() {
@@ -161,7 +242,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(10)
+    @Order(17)
     @DisplayName("Statistics")
     class Statistics extends StatisticsRules {
         Statistics() {
@@ -170,7 +251,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(11)
+    @Order(18)
+    @DisplayName("Counters")
+    class Counters extends CounterRules {
+        Counters() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(19)
     @DisplayName("Shrinking")
     class Shrinks extends ShrinkRules {
         Shrinks() {
@@ -179,7 +269,16 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(12)
+    @Order(20)
+    @DisplayName("Memory that is used again")
+    class Reuse extends ReuseRules {
+        Reuse() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(21)
     @DisplayName("Order between streams")
     class StreamOrder extends StreamOrderRules {
         StreamOrder() {
@@ -188,7 +287,25 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(13)
+    @Order(22)
+    @DisplayName("Events and blocks of streams")
+    class StreamStamps extends StreamStampRules {
+        StreamStamps() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(23)
+    @DisplayName("Waits for streams")
+    class StreamWaits extends StreamWaitRules {
+        StreamWaits() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(24)
     @DisplayName("Streams, runs and closing")
     class StreamLifetimes extends StreamLifetimeRules {
         StreamLifetimes() {
@@ -197,7 +314,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(14)
+    @Order(25)
     @DisplayName("Concurrency")
     class Concurrency extends ConcurrencyRules {
         Concurrency() {
@@ -206,7 +323,25 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(15)
+    @Order(26)
+    @DisplayName("Contention")
+    class Contention extends ContentionRules {
+        Contention() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(27)
+    @DisplayName("Pairs of calls")
+    class CallPairs extends CallPairRules {
+        CallPairs() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(28)
     @DisplayName("Copying and the host's view")
     class Copies extends CopyRules {
         Copies() {
@@ -215,7 +350,34 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(16)
+    @Order(29)
+    @DisplayName("Copies of every size")
+    class CopyPatterns extends CopyPatternRules {
+        CopyPatterns() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(30)
+    @DisplayName("Memory of the process")
+    class Returns extends ReturnRules {
+        Returns() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(31)
+    @DisplayName("The end of a device")
+    class Devices extends DeviceRules {
+        Devices() {
+            super(fixture());
+        }
+    }
+
+    @Nested
+    @Order(32)
     @DisplayName("Device failures")
     class Failures extends FailureRules {
         Failures() {
@@ -224,7 +386,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(17)
+    @Order(33)
     @DisplayName("Known faults of others")
     class Regressions extends RegressionRules {
         Regressions() {
@@ -233,7 +395,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(18)
+    @Order(34)
     @DisplayName("Random programs")
     class Programs extends ProgramRules {
         Programs() {
@@ -242,7 +404,7 @@ public abstract class AllocatorConformance {
     }
 
     @Nested
-    @Order(19)
+    @Order(35)
     @DisplayName("Leaks")
     class Leaks extends LeakRules {
         Leaks() {

@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -33,7 +34,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class OnnxRuntimeConformanceTest {
     private static final ConformanceSettings SETTINGS = new ConformanceSettings(1, false, Duration.ofMinutes(2));
     private static final Path PAGE = Path.of("..", "..", "..", "docs", "modules", "java.allocator.onnxruntime.md");
-    private static final Pattern ROW = Pattern.compile("(?m)^\\| ([A-Z]-\\d\\d) \\| ([a-z, ]+) \\|");
+    private static final Pattern ROW = Pattern.compile("(?m)^\\| ([A-Z]-\\d\\d(?:, [A-Z]-\\d\\d)*) \\| ([a-z, ]+) \\|");
 
     /** The provider, which makes allocators of one source. */
     private static final class OfSource implements EpFactory {
@@ -68,7 +69,11 @@ class OnnxRuntimeConformanceTest {
         public List<OptionKey<?>> optionKeys() {
             return source.equals("arena")
                     ? factory.optionKeys()
-                    : List.of(OnnxRuntimeFactory.CHECK_FREES, OptionKey.EXCLUSIVE);
+                    : List.of(
+                            OnnxRuntimeFactory.CHECK_FREES,
+                            OptionKey.EXCLUSIVE,
+                            OptionKey.choice(
+                                    OnnxRuntimeFactory.SOURCE.name(), source, Map.of(source, source), "the source"));
         }
 
         @Override
@@ -76,7 +81,7 @@ class OnnxRuntimeConformanceTest {
             options.requireValid(optionKeys());
             final String key = OnnxRuntimeFactory.SOURCE.name();
             return factory.createAllocator(
-                    info, options.value(key) == null ? options.with(key, source, "the test") : options);
+                    info, options.value(key) == null ? options.with(key, source, AllocatorOptions.DEFAULT) : options);
         }
 
         @Override
@@ -117,7 +122,7 @@ class OnnxRuntimeConformanceTest {
         final Matcher row = ROW.matcher(page);
         while (row.find()) {
             if (List.of(row.group(2).split(", ", -1)).contains(source)) {
-                rules.add(row.group(1));
+                rules.addAll(List.of(row.group(1).split(", ", -1)));
             }
         }
         return rules;

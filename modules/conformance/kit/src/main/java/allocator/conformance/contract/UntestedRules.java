@@ -6,11 +6,6 @@ import java.util.TreeMap;
 /** The rules that have no test, because no test can prove them from a provider's side. */
 public final class UntestedRules {
     private static final Map<String, String> REASONS = Map.of(
-            "M-01",
-                    "binds every lookup of a memory, and those are in the runtime; the comparison itself is "
-                            + "the contract's"
-                            + " own code",
-            "O-04", "binds the runtime, which merges the places before a provider sees the settings",
             "T-02", "is a duty of the user; the kit's own programs keep it",
             "T-06", "is a duty of the user; the kit's own programs keep it",
             "C-03", "is about time, which a test on a shared machine cannot judge; the benchmarks measure it");

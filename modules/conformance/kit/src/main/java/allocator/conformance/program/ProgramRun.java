@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Runs a program on an allocator and compares each step with a model of lifetimes and a model of counters. */
 final class ProgramRun {
+    /** So many bytes at each end of a block are compared. */
     private static final long PATTERN_BYTES = 2048;
 
     private final Subject subject;
@@ -288,16 +289,20 @@ final class ProgramRun {
 
     private void write(Block block) {
         if (isVerifiable(block)) {
-            contents.orElseThrow().fill(block.address(), Math.min(block.byteSize(), PATTERN_BYTES), block.number());
+            for (final Contents.Part end : Contents.Part.ends(block.address(), block.byteSize(), PATTERN_BYTES)) {
+                contents.orElseThrow().fill(end, block.number());
+            }
         }
     }
 
     private void verify(Block block, String when) {
         if (isVerifiable(block)) {
-            contents.orElseThrow()
-                    .fault(block.address(), Math.min(block.byteSize(), PATTERN_BYTES), block.number())
-                    .ifPresent(fault -> RuleViolation.unless(
-                            false, when.contains("shrink") ? "K-01" : "A-09", "%s %s: %s", block, when, fault));
+            for (final Contents.Part end : Contents.Part.ends(block.address(), block.byteSize(), PATTERN_BYTES)) {
+                contents.orElseThrow()
+                        .fault(end, block.number())
+                        .ifPresent(fault -> RuleViolation.unless(
+                                false, when.contains("shrink") ? "K-01" : "A-09", "%s %s: %s", block, when, fault));
+            }
         }
     }
 

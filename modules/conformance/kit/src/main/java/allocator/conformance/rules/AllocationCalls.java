@@ -2,6 +2,7 @@ package allocator.conformance.rules;
 
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
+import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
@@ -15,11 +16,7 @@ final class AllocationCalls {
 
     /** Returns the calls of an allocator, each from a size to an address, by name. */
     static Map<String, LongUnaryOperator> of(Subject subject, Allocator allocator) {
-        final Map<String, LongUnaryOperator> calls = new LinkedHashMap<>();
-        calls.put("alloc", allocator::alloc);
-        if (allocator.spiLevel() >= SpiLevel.RESERVE) {
-            calls.put("reserve", allocator::reserve);
-        }
+        final Map<String, LongUnaryOperator> calls = withoutStreams(allocator);
         if (allocator instanceof StreamAwareAllocator streamAware
                 && allocator.spiLevel() >= SpiLevel.STREAMS
                 && subject.factory().isStreamAware(subject.memory())) {
@@ -27,5 +24,23 @@ final class AllocationCalls {
             calls.put("allocOnStream", byteSize -> streamAware.allocOnStream(byteSize, stream));
         }
         return calls;
+    }
+
+    /** Returns the calls of an allocator that need no stream. */
+    static Map<String, LongUnaryOperator> withoutStreams(Allocator allocator) {
+        final Map<String, LongUnaryOperator> calls = new LinkedHashMap<>();
+        calls.put("alloc", allocator::alloc);
+        if (allocator.spiLevel() >= SpiLevel.RESERVE) {
+            calls.put("reserve", allocator::reserve);
+        }
+        return calls;
+    }
+
+    /**
+     * Returns the calls whose blocks {@link allocator.conformance.subject.Contents} can reach: a copy without a stream
+     * is not ordered after the work of one, so a block of a stream must be accessible to the host.
+     */
+    static Map<String, LongUnaryOperator> withContents(Subject subject, Allocator allocator) {
+        return allocator instanceof HostAccessibleAllocator ? of(subject, allocator) : withoutStreams(allocator);
     }
 }

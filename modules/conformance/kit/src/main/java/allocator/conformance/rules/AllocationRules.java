@@ -72,6 +72,42 @@ public abstract class AllocationRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_A01_sizesNearTheLargestAreRefused(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final long padded = largestPadding(allocator);
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
+            for (final long less :
+                    new long[] {2, 15, 100, 255, 256, 1000, 4095, 4096, 65_535, MIB, 1L << 31, 1L << 40}) {
+                final long byteSize = Long.MAX_VALUE - less;
+                final AllocatorException rejection = Expect.rejection(
+                        AllocatorException.class, name + "(" + byteSize + ")", () -> call.applyAsLong(byteSize));
+                Expect.that(
+                        rejection instanceof InvalidSizeException
+                                || (rejection instanceof OutOfMemoryException
+                                        && (name.equals("reserve") || less >= padded)),
+                        "%s(%d) threw %s",
+                        name,
+                        byteSize,
+                        Expect.describe(rejection));
+            }
+        });
+        allocator.free(allocator.alloc(1));
+    }
+
+    /** Returns how far the allocator rounds a block up that is a byte too large for a multiple of two. */
+    private static long largestPadding(Allocator allocator) {
+        if (allocator.spiLevel() < SpiLevel.STATISTICS) {
+            return 0;
+        }
+        final long before = allocator.stats().bytesInUse();
+        final long address = allocator.alloc(5 * MIB + 1);
+        final long taken = allocator.stats().bytesInUse() - before;
+        allocator.free(address);
+        // A power of two is not what every size is rounded to.
+        return taken - 5 * MIB - 1 < MIB / 2 ? taken - 5 * MIB - 1 : 0;
+    }
+
+    @ConformanceTest
     void required_A02_sizeZeroIsTheEmptyAllocation(Subject subject) {
         final Allocator allocator = subject.allocator();
         final boolean counts = subject.counts(allocator);

@@ -24,6 +24,9 @@ public abstract class ArenaRules extends Chapter {
     private static final String STRATEGY = "arena.extend_strategy";
     private static final String DEAD = "arena.max_dead_bytes_per_chunk";
 
+    /** What the sizes of blocks and regions are multiples of. */
+    private static final long GRANULE = 256;
+
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;
 
@@ -33,6 +36,9 @@ public abstract class ArenaRules extends Chapter {
 
     /** Returns an arena with these settings that holds no memory yet; skips the test if one of them does not apply. */
     private static Allocator arena(Subject subject, Map<String, ?> settings) {
+        if (subject.memory().byteAlignment() > GRANULE) {
+            throw Expect.skip("blocks are padded to their alignment, which is above %d bytes", GRANULE);
+        }
         final Map<String, String> options = new HashMap<>();
         settings.forEach((key, value) -> options.put(key, value.toString()));
         options.keySet().forEach(subject::requireKey);
@@ -224,5 +230,19 @@ public abstract class ArenaRules extends Chapter {
                 stats.largestFreeChunk());
         arena.free(address);
         subject.release(arena);
+    }
+
+    @ConformanceTest
+    void required_O05_sizesOfRegionsDoNotApplyWithoutDoubling(Subject subject) {
+        final Allocator arena = arena(subject, Map.of(STRATEGY, 1));
+        for (final String key : List.of(INITIAL, AFTER_SHRINK, LARGEST)) {
+            final String value = arena.effectiveOptions().value(key);
+            Expect.that(
+                    value == null,
+                    "with %s=1 a region is as large as its request, yet effectiveOptions returns %s=%s",
+                    STRATEGY,
+                    key,
+                    value);
+        }
     }
 }

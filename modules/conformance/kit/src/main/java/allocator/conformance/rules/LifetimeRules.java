@@ -12,6 +12,7 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
+import java.util.Map;
 
 /** Chapter L: levels of the contract, and use after close. */
 public abstract class LifetimeRules extends Chapter {
@@ -103,5 +104,48 @@ public abstract class LifetimeRules extends Chapter {
             contents.verify(address, 4096, 3, "after close was rejected,");
         });
         allocator.free(address);
+    }
+
+    @ConformanceTest
+    void required_L02_anEmptyAllocationIsAUseToo(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final SyncStream stream =
+                allocator instanceof StreamAwareAllocator && subject.factory().isStreamAware(subject.memory())
+                        ? subject.stream()
+                        : null;
+        subject.release(allocator);
+        final String after = " after the last release";
+        Expect.rejection(AllocatorClosedException.class, "alloc(0)" + after, () -> allocator.alloc(0));
+        Expect.rejection(AllocatorClosedException.class, "reserve(0)" + after, () -> allocator.reserve(0));
+        if (allocator instanceof HostAccessibleAllocator accessible) {
+            Expect.rejection(AllocatorClosedException.class, "segment(0, 0)" + after, () -> accessible.segment(0, 0));
+        }
+        if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+            Expect.rejection(
+                    AllocatorClosedException.class,
+                    "allocOnStream(0)" + after,
+                    () -> streamAware.allocOnStream(0, stream));
+        }
+    }
+
+    @ConformanceTest
+    void required_L02_eachInstanceIsClosedByItsOwnRelease(Subject subject) {
+        final Allocator first = subject.exclusive(Map.of());
+        final Allocator second = subject.exclusive(Map.of());
+        if (Expect.same(first, second)) {
+            throw Expect.skip("the provider shares its only instance");
+        }
+        final long address = second.alloc(1000);
+        first.alloc(1000);
+        subject.release(first);
+        Expect.rejection(AllocatorClosedException.class, "alloc after the release", () -> first.alloc(1000));
+        second.free(address);
+        second.free(second.alloc(1000));
+        final Allocator third = subject.exclusive(Map.of());
+        Expect.rejection(
+                AllocatorClosedException.class,
+                "alloc of a released allocator, after another was created,",
+                () -> first.alloc(1000));
+        third.free(third.alloc(1000));
     }
 }

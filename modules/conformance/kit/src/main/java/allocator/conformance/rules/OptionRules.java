@@ -57,7 +57,7 @@ public abstract class OptionRules extends Chapter {
         super(fixture);
     }
 
-    private static boolean accepts(OptionKey<?> key, String value) {
+    static boolean accepts(OptionKey<?> key, String value) {
         try {
             key.parse(value, ORIGIN);
             return true;
@@ -220,7 +220,7 @@ public abstract class OptionRules extends Chapter {
     }
 
     /** Returns whether a value is the expected one, or a number rounded up from it. */
-    private static boolean isRounded(String value, String expected) {
+    static boolean isRounded(String value, String expected) {
         try {
             return value.equals(expected) || Long.parseLong(value) > Long.parseLong(expected);
         } catch (NumberFormatException noNumbers) {

@@ -12,6 +12,7 @@ import allocator.spi.MemoryType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -26,11 +27,40 @@ public abstract class Contents {
 
     private static final ValueLayout.OfLong WORD = ValueLayout.JAVA_LONG_UNALIGNED;
 
-    /** Writes a pattern. */
-    public abstract void fill(long address, long byteSize, long pattern);
+    /** Writes a pattern to a part of a block. */
+    public abstract void fill(Part part, long pattern);
 
-    /** Compares memory with a pattern; returns a description of the first difference, or empty. */
-    public abstract Optional<String> fault(long address, long byteSize, long pattern);
+    /** Compares a part of a block with a pattern; returns a description of the first difference, or empty. */
+    public abstract Optional<String> fault(Part part, long pattern);
+
+    /**
+     * Bytes of a live block.
+     *
+     * @param address the start of the block
+     * @param blockSize the requested size of the block
+     * @param offset where the part begins
+     * @param byteSize its size
+     */
+    public record Part(long address, long blockSize, long offset, long byteSize) {
+        /** Returns the first and the last bytes of a block, so many of each, or all of it. */
+        public static List<Part> ends(long address, long blockSize, long each) {
+            return blockSize <= 2 * each
+                    ? List.of(new Part(address, blockSize, 0, blockSize))
+                    : List.of(
+                            new Part(address, blockSize, 0, each),
+                            new Part(address, blockSize, blockSize - each, each));
+        }
+    }
+
+    /** Writes a pattern to a block. */
+    public final void fill(long address, long byteSize, long pattern) {
+        fill(new Part(address, byteSize, 0, byteSize), pattern);
+    }
+
+    /** Compares a block with a pattern; returns a description of the first difference, or empty. */
+    public final Optional<String> fault(long address, long byteSize, long pattern) {
+        return fault(new Part(address, byteSize, 0, byteSize), pattern);
+    }
 
     /** Fails the test unless memory holds a pattern; the message begins with {@code when}. */
     public final void verify(long address, long byteSize, long pattern, String when) {
@@ -102,18 +132,18 @@ public abstract class Contents {
         }
 
         @Override
-        public void fill(long address, long byteSize, long pattern) {
-            write(segment(address, byteSize), pattern);
+        public void fill(Part part, long pattern) {
+            write(segment(part), pattern);
         }
 
         @Override
-        public Optional<String> fault(long address, long byteSize, long pattern) {
-            return difference(segment(address, byteSize), pattern);
+        public Optional<String> fault(Part part, long pattern) {
+            return difference(segment(part), pattern);
         }
 
-        /** Limits the segment to the requested size, whatever the allocator returns. */
-        private MemorySegment segment(long address, long byteSize) {
-            return allocator.segment(address, byteSize).asSlice(0, byteSize);
+        /** Limits the segment to the part, whatever the allocator returns. */
+        private MemorySegment segment(Part part) {
+            return allocator.segment(part.address(), part.blockSize()).asSlice(part.offset(), part.byteSize());
         }
     }
 
@@ -128,27 +158,29 @@ public abstract class Contents {
         }
 
         @Override
-        public void fill(long address, long byteSize, long pattern) {
+        public void fill(Part part, long pattern) {
             try (Arena lifetime = Arena.ofConfined()) {
-                final MemorySegment buffer = lifetime.allocate(byteSize, 64);
+                final MemorySegment buffer = lifetime.allocate(part.byteSize(), 64);
                 write(buffer, pattern);
-                transfer.copy(
-                        new MemoryRange(HOST, buffer.address(), byteSize),
-                        new MemoryRange(memory, address, byteSize),
-                        null);
+                transfer.copy(host(buffer), range(part), null);
             }
         }
 
         @Override
-        public Optional<String> fault(long address, long byteSize, long pattern) {
+        public Optional<String> fault(Part part, long pattern) {
             try (Arena lifetime = Arena.ofConfined()) {
-                final MemorySegment buffer = lifetime.allocate(byteSize, 64);
-                transfer.copy(
-                        new MemoryRange(memory, address, byteSize),
-                        new MemoryRange(HOST, buffer.address(), byteSize),
-                        null);
+                final MemorySegment buffer = lifetime.allocate(part.byteSize(), 64);
+                transfer.copy(range(part), host(buffer), null);
                 return difference(buffer, pattern);
             }
+        }
+
+        private static MemoryRange host(MemorySegment buffer) {
+            return new MemoryRange(HOST, buffer.address(), buffer.byteSize());
+        }
+
+        private MemoryRange range(Part part) {
+            return new MemoryRange(memory, part.address() + part.offset(), part.byteSize());
         }
     }
 }

@@ -35,4 +35,22 @@ public final class StatisticsCheck {
         }
         return Optional.empty();
     }
+
+    /**
+     * Returns a description of the first counter that fell between two snapshots although it never does, or empty:
+     * peaks, and counts of calls (S-01, S-02).
+     */
+    public static Optional<String> fall(AllocatorStats before, AllocatorStats now) {
+        return fall("peakBytesInUse", before.peakBytesInUse(), now.peakBytesInUse())
+                .or(() -> fall("peakBytesHeld", before.peakBytesHeld(), now.peakBytesHeld()))
+                .or(() -> fall("maxAllocSize", before.maxAllocSize(), now.maxAllocSize()))
+                .or(() -> fall("numAllocs", before.numAllocs(), now.numAllocs()))
+                .or(() -> fall("numReserves", before.numReserves(), now.numReserves()))
+                .or(() -> fall("numFailedAllocs", before.numFailedAllocs(), now.numFailedAllocs()))
+                .or(() -> fall("numArenaShrinkages", before.numArenaShrinkages(), now.numArenaShrinkages()));
+    }
+
+    private static Optional<String> fall(String name, long before, long now) {
+        return now >= before ? Optional.empty() : Optional.of("%s fell from %d to %d".formatted(name, before, now));
+    }
 }

@@ -6,9 +6,12 @@ import allocator.conformance.subject.CleanupFindings.Finding;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
 import allocator.spi.OptionKey;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
@@ -16,6 +19,7 @@ import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -181,6 +185,35 @@ public final class Subject {
 
     public Allocator allocator(Map<String, String> options) {
         return create(memory(), options);
+    }
+
+    /** Returns an allocator that no other user has, as far as the provider can say so. */
+    public Allocator exclusive(Map<String, String> options) {
+        if (!hasKey(OptionKey.EXCLUSIVE.name())) {
+            return allocator(options);
+        }
+        final Map<String, String> all = new HashMap<>(options);
+        all.put(OptionKey.EXCLUSIVE.name(), "1");
+        return allocator(all);
+    }
+
+    /**
+     * Returns whether a block of so many bytes may be tried: whether the memory can be expected to have it, and pages
+     * that are not touched cost nothing there. The attempt may fail nevertheless.
+     */
+    public boolean mayTry(long byteSize) {
+        final MemoryLocation location = memory().location();
+        if (probe == null
+                && location.memoryType() == MemoryType.HOST_ACCESSIBLE
+                && location.deviceType() != DeviceType.CPU) {
+            return byteSize <= SMALLEST_DEVICE / 2;
+        }
+        return byteSize <= SMALLEST_DEVICE / 2 || ProcessMemory.available() / 3 > byteSize;
+    }
+
+    /** Returns a further factory of the provider, which the caller closes. */
+    public EpFactory newFactory() {
+        return fixture.newFactory();
     }
 
     public Allocator create(MemoryInfo info, Map<String, String> options) {

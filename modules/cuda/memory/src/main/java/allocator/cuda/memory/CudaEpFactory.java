@@ -289,7 +289,16 @@ public abstract class CudaEpFactory implements EpFactory {
 
     @Override
     public Optional<DataTransfer> dataTransfer() {
-        return Optional.of(new CudaTransfer(this::workingDevice));
+        return Optional.of(new CudaTransfer(this::workingDevice, this::isServed));
+    }
+
+    private boolean isServed(int ordinal) {
+        for (Entry entry : knownEntries()) {
+            if (entry.device.ordinal() == ordinal) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private CudaDevice workingDevice(int ordinal) {

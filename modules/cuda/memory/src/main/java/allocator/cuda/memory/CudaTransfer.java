@@ -13,6 +13,7 @@ import allocator.spi.MemoryRange;
 import allocator.spi.MemoryType;
 import allocator.spi.SyncStream;
 import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,10 +30,17 @@ final class CudaTransfer implements DataTransfer {
     private static final long DEFAULT_STREAM = 0;
 
     private final IntFunction<CudaDevice> devices;
+    private final IntPredicate isServed;
 
-    /** @param devices the device of an ordinal, with a context */
-    CudaTransfer(IntFunction<CudaDevice> devices) {
+    /**
+     * Creates the transfer of a factory.
+     *
+     * @param devices the device of an ordinal, with a context
+     * @param isServed whether the factory lists the device of an ordinal
+     */
+    CudaTransfer(IntFunction<CudaDevice> devices, IntPredicate isServed) {
         this.devices = devices;
+        this.isServed = isServed;
     }
 
     private enum Place {
@@ -56,7 +64,11 @@ final class CudaTransfer implements DataTransfer {
     public boolean canCopy(MemoryInfo source, MemoryInfo target) {
         final Place from = Place.of(source);
         final Place to = Place.of(target);
-        return from != Place.ELSEWHERE && to != Place.ELSEWHERE && (from != Place.HOST || to != Place.HOST);
+        return from != Place.ELSEWHERE
+                && to != Place.ELSEWHERE
+                && (from != Place.HOST || to != Place.HOST)
+                && (from == Place.HOST || isServed.test(source.deviceOrdinal()))
+                && (to == Place.HOST || isServed.test(target.deviceOrdinal()));
     }
 
     @Override

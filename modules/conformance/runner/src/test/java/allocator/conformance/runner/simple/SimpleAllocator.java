@@ -63,7 +63,10 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     @Override
     public long allocOnStream(long byteSize, SyncStream stream) {
-        if (((SimpleStream) stream).isClosed() && fault != Fault.CLOSED_STREAM_ACCEPTED) {
+        if (!(stream instanceof SimpleStream simple) || !factory.lists(stream.memory())) {
+            throw new IllegalArgumentException(stream + " is not of the device of " + info);
+        }
+        if (simple.isClosed() && fault != Fault.CLOSED_STREAM_ACCEPTED) {
             throw new IllegalStateException(stream + " is closed");
         }
         return allocate(byteSize, stream);

@@ -99,7 +99,7 @@ public final class SimpleDevice implements DeviceProbe {
     }
 
     private boolean isThere(long address, long byteSize, MemoryInfo memory) {
-        if (memory.name().equals(Contents.HOST.name())) {
+        if (memory.isSameMemoryAs(Contents.HOST)) {
             return true;
         }
         final Map.Entry<Long, Allocation> allocation = allocations.floorEntry(address);

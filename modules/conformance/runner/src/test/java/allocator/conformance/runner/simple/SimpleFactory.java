@@ -234,6 +234,11 @@ public final class SimpleFactory implements EpFactory {
                 .sum();
     }
 
+    /** Returns whether memory is that of the only device. */
+    boolean lists(MemoryInfo info) {
+        return info.isSameMemoryAs(DEVICE) || info.isSameMemoryAs(PINNED);
+    }
+
     @Override
     public boolean isStreamAware(MemoryInfo info) {
         return info.equals(DEVICE);
@@ -268,6 +273,9 @@ public final class SimpleFactory implements EpFactory {
     }
 
     private void closed(SimpleStream stream) {
+        if (fault != Fault.BOUND_TO_A_CLOSED_STREAM) {
+            stream.end();
+        }
         unbind(stream, true);
         synchronized (this) {
             streams.remove(stream);

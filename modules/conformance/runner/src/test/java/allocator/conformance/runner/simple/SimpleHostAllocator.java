@@ -5,11 +5,17 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** An allocator whose memory the host can access. */
 final class SimpleHostAllocator extends SimpleAllocator implements HostAccessibleAllocator {
+    private static final long SHADOW = 1 << 16;
+
     private final Fault fault;
+    private final Map<Long, MemorySegment> shadows = new ConcurrentHashMap<>();
 
     SimpleHostAllocator(SimpleFactory factory, MemoryInfo info, AllocatorOptions options) {
         super(factory, info, options);
@@ -23,6 +29,13 @@ final class SimpleHostAllocator extends SimpleAllocator implements HostAccessibl
         }
         if (byteSize < 0 || (address == 0 && byteSize > 0)) {
             throw new InvalidSizeException(byteSize, "is not the size of a segment there");
+        }
+        if (fault == Fault.DEVICE_MEMORY_AS_SEGMENT && byteSize > 0 && byteSize <= SHADOW) {
+            // What the host sees at an address of the device is something else.
+            return SimpleDevice.see(
+                    shadows.computeIfAbsent(address, _ -> Arena.global().allocate(SHADOW))
+                            .address(),
+                    byteSize);
         }
         return SimpleDevice.see(
                 address, fault == Fault.SEGMENT_OF_ROUNDED_SIZE ? (byteSize + 255) / 256 * 256 : byteSize);

@@ -7,6 +7,8 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /** The lock of an allocator, with the faults that a lock may have. */
 final class SimpleLock {
+    private static final long MOST_SPINNING_NANOS = 5_000_000_000L;
+
     private final Fault fault;
     private final ReentrantLock lock = new ReentrantLock();
     private final ReentrantLock other = new ReentrantLock();
@@ -79,10 +81,14 @@ final class SimpleLock {
         }
     }
 
-    /** Spins for a lock whose holder sleeps: all carriers of virtual threads spin, and the holder never wakes. */
+    /**
+     * Spins for a lock whose holder sleeps: all carriers of virtual threads spin, and the holder does not wake. Gives
+     * up after the short time limit that hanging faults have, so that later tests of the process have carriers.
+     */
     private void spinThenSleep() {
+        final long start = System.nanoTime();
         while (!spin.compareAndSet(false, true)) {
-            if (Thread.currentThread().isInterrupted()) {
+            if (Thread.currentThread().isInterrupted() || System.nanoTime() - start > MOST_SPINNING_NANOS) {
                 throw new IllegalStateException("interrupted");
             }
             Thread.onSpinWait();

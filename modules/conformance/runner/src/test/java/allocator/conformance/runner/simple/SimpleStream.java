@@ -106,6 +106,11 @@ final class SimpleStream extends SyncStream {
         onClosed.accept(this);
     }
 
+    /** Lets other streams know that this one has ended. */
+    void end() {
+        setEnded();
+    }
+
     /** A point in the queue. */
     private static final class Event extends SyncNotification {
         private final SimpleStream producer;

@@ -24,7 +24,7 @@ record SimpleTransfer(SimpleDevice device, Fault fault, List<MemoryInfo> memorie
     }
 
     private boolean isKnown(MemoryInfo info) {
-        return memories.contains(info) || info.isSameMemoryAs(Contents.HOST);
+        return memories.stream().anyMatch(info::isSameMemoryAs) || info.isSameMemoryAs(Contents.HOST);
     }
 
     @Override

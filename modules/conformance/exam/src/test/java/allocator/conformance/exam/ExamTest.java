@@ -1,0 +1,65 @@
+package allocator.conformance.exam;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicNode;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/**
+ * Each wrong provider is found by a test of the rules that it breaks, in a quick run. {@link WholeExamTest} runs the
+ * rest of the kit, and the unusual providers.
+ */
+class ExamTest {
+    /** Edits that are left to the whole exam, a name and a reason on each line. */
+    private static final Path LEFT_OUT = Path.of("src/test/exam/left-to-the-whole-exam.txt");
+
+    @TestFactory
+    Stream<DynamicNode> wrongProvidersAreFound() throws IOException {
+        final Set<String> leftOut = leftOut();
+        return ExamProvider.all().stream()
+                .flatMap(provider -> provider.edits().stream()
+                        .filter(edit -> edit.isWrong() && !leftOut.contains(edit.name()))
+                        .map(edit -> DynamicTest.dynamicTest(edit.name(), () -> requireFound(provider, edit))));
+    }
+
+    private static Set<String> leftOut() throws IOException {
+        return Files.readAllLines(LEFT_OUT).stream()
+                .filter(line -> !line.isBlank() && !line.startsWith("#"))
+                .map(line -> line.split(" ", 2)[0])
+                .collect(Collectors.toSet());
+    }
+
+    private static void requireFound(ExamProvider provider, Edit edit) {
+        final CompiledProvider compiled = CompiledProvider.of(provider.factory(), provider.edited(edit));
+        final Optional<Finding> found = InProcess.firstFailure(compiled.load(), edit.rules(), true);
+        assertThat(found)
+                .as("%s: %s; the rules %s hold", edit.name(), edit.why(), edit.rules())
+                .isPresent();
+    }
+
+    @Test
+    void whatIsLeftOutIsThere() throws IOException {
+        assertThat(ExamProvider.all().stream()
+                        .flatMap(provider -> provider.edits().stream())
+                        .map(Edit::name))
+                .containsAll(leftOut());
+    }
+
+    @TestFactory
+    Stream<DynamicNode> unusualProvidersCompile() {
+        return ExamProvider.all().stream()
+                .flatMap(provider -> provider.edits().stream()
+                        .filter(edit -> !edit.isWrong())
+                        .map(edit -> DynamicTest.dynamicTest(
+                                edit.name(), () -> CompiledProvider.of(provider.factory(), provider.edited(edit)))));
+    }
+}
