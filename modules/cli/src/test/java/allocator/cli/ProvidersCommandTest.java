@@ -37,7 +37,7 @@ class ProvidersCommandTest {
     }
 
     @Test
-    void showsGivenOptionsAsTheyWouldBeInForce() {
+    void showsGivenOptionsAsTheyWouldBeEffective() {
         assertThat(Outcome.of("providers", "--provider", "cpu-reference", "--option", "arena.max_mem=5000")
                         .out())
                 .containsPattern("arena.max_mem +5\\d+ +--option\n");

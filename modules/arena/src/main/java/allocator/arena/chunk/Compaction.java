@@ -40,11 +40,11 @@ final class Compaction {
     private void run() {
         regions.compact();
         if (chunks.isSparse() || placement.trees.isSparse() || placement.tables.isSparse() || slots.isSparse()) {
-            makeAnew();
+            makeAgain();
         }
     }
 
-    private void makeAnew() {
+    private void makeAgain() {
         final StreamSlots.Smaller smallerSlots = slots.smaller();
         final Chunks.Smaller smallerChunks = chunks.smaller();
         final int[] firsts = new int[regions.count()];

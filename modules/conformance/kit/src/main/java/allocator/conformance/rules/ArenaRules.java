@@ -139,7 +139,7 @@ public abstract class ArenaRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_O07_growthBeginsAnewAfterAShrink(Subject subject) {
+    void required_O07_growthRestartsAfterAShrink(Subject subject) {
         final Map<String, ?> settings =
                 Map.of(STRATEGY, 0, INITIAL, 64 * KIB, AFTER_SHRINK, 192 * KIB, LARGEST, 64 * MIB);
         final ShrinkableAllocator arena = subject.shrinkable(arena(subject, settings));

@@ -191,7 +191,7 @@ public abstract class OptionRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_O05_effectiveOptionsTellWhatIsInForce(Subject subject) {
+    void required_O05_effectiveOptionsReportTheEffectiveSettings(Subject subject) {
         final List<OptionKey<?>> keys = subject.factory().optionKeys();
         if (keys.isEmpty()) {
             throw Expect.skip("the provider has no options");
@@ -254,7 +254,7 @@ public abstract class OptionRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_O05_theLimitInForceIsTheOneTold(Subject subject) {
+    void required_O05_theEffectiveLimitIsTheOneReported(Subject subject) {
         final Allocator first = subject.limited(8 * MIB);
         final Allocator second = subject.limited(16 * MIB);
         for (final Allocator allocator : List.of(first, second)) {
@@ -278,7 +278,7 @@ public abstract class OptionRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_O06_anExclusiveInstanceIsNobodyElses(Subject subject) {
+    void required_O06_noOtherUserGetsAnExclusiveInstance(Subject subject) {
         final Allocator shared = subject.allocator();
         final boolean sharesInstances = Expect.same(subject.allocator(), shared);
         if (!subject.hasKey(OptionKey.EXCLUSIVE.name())) {

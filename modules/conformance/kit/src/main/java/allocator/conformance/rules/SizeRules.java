@@ -201,7 +201,7 @@ public abstract class SizeRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_H02_aSegmentMayExceedTwoGiB(Subject subject) {
+    void required_H02_aSegmentMayExceedTwoGibibytes(Subject subject) {
         if (!(subject.exclusive(Map.of()) instanceof HostAccessibleAllocator allocator)) {
             throw Expect.skip("the allocator is not a HostAccessibleAllocator");
         }
@@ -230,7 +230,7 @@ public abstract class SizeRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_O05_limitsBeyondTwoGiBAreEffective(Subject subject) {
+    void required_O05_limitsBeyondTwoGibibytesAreEffective(Subject subject) {
         for (final long limit : LIMITS) {
             final Allocator allocator = subject.limited(limit);
             final long effective = subject.limitOf(allocator);
@@ -253,7 +253,7 @@ public abstract class SizeRules extends Chapter {
     }
 
     @ConformanceTest
-    void required_S03_limitsBeyondTwoGiBHold(Subject subject) {
+    void required_S03_limitsBeyondTwoGibibytesHold(Subject subject) {
         for (final long limit : LIMITS) {
             final Allocator allocator = subject.limited(limit);
             final long effective = subject.limitOf(allocator);
