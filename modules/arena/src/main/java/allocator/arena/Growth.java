@@ -66,9 +66,15 @@ final class Growth {
         return planned;
     }
 
-    /** Returns the size to request after {@code failed} bytes could not be allocated, 0 to give up. */
+    /**
+     * Returns the size to request after {@code failed} bytes could not be allocated, 0 to give up. The last attempt is
+     * the request itself, which ONNX Runtime does not make: it fails where the device has room (A-05).
+     */
     static long afterFailureOf(long failed, long rounded) {
         final long less = Granules.roundUp((long) (failed * BACK_OFF));
-        return less < rounded || less < LEAST_BACK_OFF ? 0 : less;
+        if (less >= rounded && less >= LEAST_BACK_OFF) {
+            return less;
+        }
+        return failed > rounded ? rounded : 0;
     }
 }

@@ -51,7 +51,9 @@ class GrowthTest {
     @Test
     void aFailureOfTheRequestItselfIsTheLast() {
         assertThat(Growth.afterFailureOf(1 << 20, 1 << 20)).isZero();
-        assertThat(Growth.afterFailureOf(8192, 256)).isZero();
+        assertThat(Growth.afterFailureOf(8192, 256)).isEqualTo(256);
+        assertThat(Growth.afterFailureOf(256, 256)).isZero();
+        assertThat(Growth.afterFailureOf(64 << 20, 58 << 20)).isEqualTo(58 << 20);
         assertThat(Growth.afterFailureOf(10_240, 256)).isEqualTo(9_216);
     }
 }

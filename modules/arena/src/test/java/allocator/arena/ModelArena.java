@@ -189,8 +189,10 @@ final class ModelArena {
                 regions.add(new ModelRegion(base, size, regions.isEmpty()));
                 return;
             } catch (OutOfMemoryException e) {
-                size = roundUp((long) (size * 0.9f));
-                if (size < rounded || size < 8192 || has(ModelBug.NEVER_BACKS_OFF)) {
+                final long less = roundUp((long) (size * 0.9f));
+                final boolean isLast = size == rounded || has(ModelBug.NEVER_BACKS_OFF);
+                size = less < rounded || less < 8192 ? rounded : less;
+                if (isLast) {
                     throw outOfMemory("Failed to allocate memory for requested buffer of size " + rounded);
                 }
             }

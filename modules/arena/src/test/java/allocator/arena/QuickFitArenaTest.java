@@ -200,6 +200,12 @@ class QuickFitArenaTest {
     /** The stream that freed a granule last, and its sync id then. */
     private record Binding(SyncStream stream, long syncId) {}
 
+    /** A program in which one request fills two windows of chunks, where there was room for one table. */
+    @Test
+    void aRequestMayFillTwoWindows() {
+        randomProgramsKeepTheRules(8339943283955899140L);
+    }
+
     /** Random programs: no overlap, no memory of a stream that was not waited for, true counters, and nothing lost. */
     @SuppressWarnings("ReferenceEquality") // a stream is one object
     @Property(tries = 300)

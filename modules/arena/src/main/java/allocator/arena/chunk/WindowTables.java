@@ -28,16 +28,16 @@ final class WindowTables {
     /** Tables in the array that are not in use. */
     private int spare;
 
-    /** Makes room, so that the next {@link #create} does not allocate. */
-    void ensureSpare() {
-        if (spare == 0) {
+    /** Makes room, so that the next {@code count} calls of {@link #create} do not allocate; at most 4. */
+    void ensureSpare(int count) {
+        if (spare < count) {
             grow(Math.max(used >> 4, LEAST_GROWTH));
         }
     }
 
     private void grow(int tables) {
         slots = Arrays.copyOf(slots, slots.length + base(tables));
-        spare = tables;
+        spare += tables;
     }
 
     /** Returns whether the array is much larger than the tables in use. */

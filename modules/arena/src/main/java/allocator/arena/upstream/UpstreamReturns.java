@@ -3,6 +3,7 @@ package allocator.arena.upstream;
 import allocator.provider.support.BriefLock;
 import allocator.provider.support.Failures;
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.LogLimit;
 import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
@@ -40,6 +41,7 @@ public final class UpstreamReturns {
     private final BriefLock lock;
     private final Counters counters;
     private final LongConsumer beforeReturn;
+    private final LogLimit logLimit = new LogLimit();
 
     /** Guarded by the lock. */
     private final LiveSizes unreturned = new LiveSizes();
@@ -203,7 +205,7 @@ public final class UpstreamReturns {
         try {
             release(address);
         } catch (InvalidFreeException e) {
-            log(Level.DEBUG, "{0}: 0x{1} had been returned before: {2}", address, e);
+            log(Level.DEBUG, "{0}: 0x{1} had been returned before: {2}{3}", address, e, 0);
         } catch (Throwable e) {
             logFailure(address, e);
             return false;
@@ -212,19 +214,29 @@ public final class UpstreamReturns {
     }
 
     private void logFailure(long address, Throwable failure) {
-        log(
-                Level.WARNING,
-                retryable == null && failure instanceof DeviceException
-                        ? "{0}: 0x{1} was freed, but the device did not take it back: {2}"
-                        : "{0}: 0x{1} could not be returned, it stays held and unused: {2}",
-                address,
-                failure);
+        final long number = logLimit.next();
+        if (number != 0) {
+            log(
+                    Level.WARNING,
+                    retryable == null && failure instanceof DeviceException
+                            ? "{0}: 0x{1} was freed, but the device did not take it back: {2}{3}"
+                            : "{0}: 0x{1} could not be returned, it stays held and unused: {2}{3}",
+                    address,
+                    failure,
+                    number);
+        }
     }
 
     /** Logs, if that is possible: the memory that the message is about comes first. */
-    private void log(Level level, String format, long address, Throwable failure) {
+    private void log(Level level, String format, long address, Throwable failure, long number) {
         try {
-            LOG.log(level, format, info, Long.toHexString(address), Failures.describe(failure));
+            LOG.log(
+                    level,
+                    format,
+                    info,
+                    Long.toHexString(address),
+                    Failures.describe(failure),
+                    LogLimit.suffix(number));
         } catch (Throwable e) {
             // A logger may throw anything, and so may the end of the Java heap.
         }
