@@ -146,7 +146,7 @@ class LiveSizesTest {
 
     /** Were all entries looked at for each removal, they would be looked at ten thousand million times. */
     @Test
-    @Timeout(10)
+    @Timeout(60)
     void theRemovalOfAnOverlapDoesNotLookAtAllEntries() {
         final int count = 100_000;
         for (long i = 1; i <= count; i++) {
