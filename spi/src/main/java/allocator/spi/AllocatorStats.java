@@ -14,8 +14,8 @@ import java.util.regex.Pattern;
 
 /**
  * Counters of an allocator at one moment: those of ONNX Runtime, with the same meaning, and a few more. All sizes are
- * bytes. A counter that an allocator does not maintain is {@code 0}; {@code limit} is {@link #UNLIMITED} if there is
- * none.
+ * bytes. A counter that an allocator does not maintain is {@code 0}; one that counts at all maintains what is in use,
+ * requested and held, the peaks, and {@code numAllocs} (S-01). {@code limit} is {@link #UNLIMITED} if there is none.
  *
  * <p>Peaks, counts of calls and the largest size never fall (S-02).
  *

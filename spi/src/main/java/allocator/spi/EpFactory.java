@@ -134,6 +134,26 @@ public interface EpFactory extends AutoCloseable {
     }
 
     /**
+     * Makes a stream that other code has created usable here: with an id and a clock, notifications, allocations and
+     * copies. The view does not own the stream. Its {@code close} waits for the stream's work, unbinds its memory, and
+     * destroys nothing. The stream's owner keeps it until then; until the close, the application uses no other view of
+     * it, as work that one of two clocks has ordered is unordered for the other (T-09).
+     *
+     * @param info one of the infos of {@link #discoverDevices}
+     * @param handle the device's handle of the stream, such as a {@code CUstream}
+     * @return the view, which the caller closes
+     * @throws UnsupportedMemoryException if there are no views of streams for {@code info}
+     * @throws IllegalArgumentException if the handle is none of a stream of the device, or the stream was destroyed, as
+     *     far as the driver reports it
+     * @throws IllegalStateException if the stream is one of this factory's own, or a view of it is open
+     * @throws DeviceException if the driver fails
+     * @throws AllocatorClosedException if this factory is closed
+     */
+    default SyncStream viewSyncStream(MemoryInfo info, long handle) {
+        throw new UnsupportedMemoryException(name() + " has no views of streams for " + info);
+    }
+
+    /**
      * Returns the copies to, from and among this provider's memories.
      *
      * @return the transfer, which is valid as long as this factory is open; empty if there is none

@@ -1,8 +1,10 @@
 package allocator.spi;
 
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /**
  * An option that an allocator understands: its name, default, accepted values, and how to parse them. Immutable.
@@ -133,6 +135,32 @@ public final class OptionKey<T> {
                 description,
                 text -> between(text, 0, 1) == 1,
                 value -> value ? "1" : "0");
+    }
+
+    /**
+     * Returns a key for a list of different texts, separated by {@code ;}. The default is the empty list.
+     *
+     * @param name the key
+     * @param entry what each text must match, without {@code ;}
+     * @param accepted describes the accepted values, for error messages
+     * @param description what it does, for a person to read
+     * @return the key
+     */
+    public static OptionKey<List<String>> list(String name, Pattern entry, String accepted, String description) {
+        return new OptionKey<>(
+                name,
+                List.of(),
+                accepted,
+                description,
+                text -> {
+                    final List<String> entries = text.isEmpty() ? List.of() : List.of(text.split(";", -1));
+                    if (!entries.stream().allMatch(entry.asMatchPredicate())
+                            || entries.stream().distinct().count() < entries.size()) {
+                        throw new IllegalArgumentException();
+                    }
+                    return entries;
+                },
+                entries -> String.join(";", entries));
     }
 
     /**

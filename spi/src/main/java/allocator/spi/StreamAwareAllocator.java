@@ -27,6 +27,8 @@ public interface StreamAwareAllocator extends Allocator {
      * @throws DeviceException as {@link #alloc}
      * @throws IllegalArgumentException if {@code stream} belongs to another device (F-10)
      * @throws IllegalStateException if {@code stream} is closed
+     * @throws StreamCaptureException if {@code stream} is being captured into a graph and the allocator cannot serve it
+     *     then (T-10)
      * @throws AllocatorClosedException as {@link #alloc}
      */
     long allocOnStream(long byteSize, SyncStream stream);

@@ -39,6 +39,7 @@ public abstract class SyncNotification implements AutoCloseable {
      * counts as covered by it.
      *
      * @throws DeviceException if the driver fails; the notification is unchanged, and the sync id is not reused
+     * @throws StreamCaptureException if the stream is being captured into a graph (T-10); the same holds of the id
      */
     public final void activate() {
         final long syncId = stream.nextSyncId();
@@ -53,6 +54,7 @@ public abstract class SyncNotification implements AutoCloseable {
      * @param consumer the stream that waits, of a device that can wait for this one
      * @throws IllegalStateException if this notification was never activated
      * @throws DeviceException if the driver fails; {@code consumer} does not count as having waited
+     * @throws StreamCaptureException if {@code consumer} is being captured into a graph (T-10); the same holds
      */
     public final void waitOnDevice(SyncStream consumer) {
         final StreamClock known = requireActivated();

@@ -169,6 +169,7 @@ public abstract class SyncStream implements AutoCloseable {
      * the wait, unless it ends with an exception (T-04); the same holds for the other methods that wait.
      *
      * @throws DeviceException if the driver fails or the work did
+     * @throws StreamCaptureException if this stream is being captured into a graph (T-10)
      * @throws IllegalStateException if this stream is closed
      */
     public abstract void flush();
@@ -178,6 +179,7 @@ public abstract class SyncStream implements AutoCloseable {
      * freed on this one (T-04). Blocks.
      *
      * @throws DeviceException if the driver fails or the work did; the memory stays bound to this stream
+     * @throws StreamCaptureException if this stream is being captured into a graph (T-10)
      * @throws IllegalStateException if this stream is closed
      */
     public abstract void onSessionRunEnd();

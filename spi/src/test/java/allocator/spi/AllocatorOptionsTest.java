@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -83,6 +84,21 @@ class AllocatorOptionsTest {
     @ValueSource(strings = {"-1", "2", "", "knextpoweroftwo"})
     void badChoicesAreRejected(String text) {
         assertRejected(CHOICE, text);
+    }
+
+    @Test
+    void aListHasDifferentEntriesOfItsForm() {
+        final OptionKey<List<String>> list =
+                OptionKey.list("arena.list", Pattern.compile("[a-z]:[0-9]"), "a list", "for this test");
+        assertThat(list.defaultValue()).isEmpty();
+        assertThat(list.parse("", "here")).isEmpty();
+        assertThat(list.parse("a:1;b:2", "here")).containsExactly("a:1", "b:2");
+        assertThat(list.format(List.of("a:1", "b:2"))).isEqualTo("a:1;b:2");
+        for (final String text : List.of(";", "a:1;", "a:1;a:1", "a:1,b:2", "a", " a:1", "A:1")) {
+            assertThatExceptionOfType(InvalidOptionException.class)
+                    .isThrownBy(() -> list.parse(text, "here"))
+                    .withMessage("option arena.list='%s' (from here) is not a list", text);
+        }
     }
 
     @Test
