@@ -45,10 +45,49 @@ public interface CudaDevices {
     void primaryContextRelease(int device);
 
     /**
+     * Returns the device's primary context, in which all calls run.
+     *
+     * @param device device ordinal
+     * @return the context's handle
+     * @throws CudaException if there is no such device, or {@code CUDA_ERROR_INVALID_CONTEXT} if it is not retained
+     */
+    long ctxGetCurrent(int device);
+
+    /**
+     * Returns the device of a context, also of one that other code created.
+     *
+     * @param device device ordinal; the context may belong to another one
+     * @param context the context
+     * @return device ordinal
+     */
+    int ctxGetDevice(int device, long context);
+
+    /**
+     * Returns whether work of a device can be given access to the memory of another one. Needs no context.
+     *
+     * @param device device ordinal of the work
+     * @param peer device ordinal of the memory
+     * @return false if the hardware or the driver cannot, or both are the same device
+     */
+    boolean deviceCanAccessPeer(int device, int peer);
+
+    /**
+     * Lets work of a device's primary context access all memory of another one's, except that of pools and address
+     * ranges, which have access of their own. Copies between devices need no access. Does nothing if it is enabled
+     * already. It stays enabled until one of the contexts is destroyed.
+     *
+     * @param device device ordinal of the work
+     * @param peer device ordinal of the memory; its primary context must be retained as well
+     * @throws CudaException {@code CUDA_ERROR_PEER_ACCESS_UNSUPPORTED} if it cannot
+     */
+    void ctxEnablePeerAccess(int device, int peer);
+
+    /**
      * Waits until the device has completed all work of its primary context.
      *
      * @param device device ordinal
-     * @throws CudaException if the device or an earlier asynchronous operation failed
+     * @throws CudaException if the device or an earlier asynchronous operation failed, or while a stream of the context
+     *     is being captured, which invalidates the capture
      */
     void ctxSynchronize(int device);
 }

@@ -30,6 +30,12 @@ public enum CudaFunction {
     CTX_GET_CURRENT("cuCtxGetCurrent"),
     /** {@code cuCtxSetCurrent}. */
     CTX_SET_CURRENT("cuCtxSetCurrent"),
+    /** {@code cuCtxGetDevice}. */
+    CTX_GET_DEVICE("cuCtxGetDevice"),
+    /** {@code cuDeviceCanAccessPeer}. */
+    DEVICE_CAN_ACCESS_PEER("cuDeviceCanAccessPeer"),
+    /** {@code cuCtxEnablePeerAccess}. */
+    CTX_ENABLE_PEER_ACCESS("cuCtxEnablePeerAccess"),
     /** {@code cuCtxSynchronize}. */
     CTX_SYNCHRONIZE("cuCtxSynchronize"),
     /** {@code cuMemAlloc}. */
@@ -106,6 +112,18 @@ public enum CudaFunction {
     STREAM_QUERY("cuStreamQuery"),
     /** {@code cuStreamGetId}. */
     STREAM_GET_ID("cuStreamGetId"),
+    /** {@code cuStreamGetCtx}. */
+    STREAM_GET_CTX("cuStreamGetCtx"),
+    /** {@code cuStreamIsCapturing}. */
+    STREAM_IS_CAPTURING("cuStreamIsCapturing"),
+    /** {@code cuStreamBeginCapture}. */
+    STREAM_BEGIN_CAPTURE("cuStreamBeginCapture", "_v2"),
+    /** {@code cuStreamEndCapture}. */
+    STREAM_END_CAPTURE("cuStreamEndCapture"),
+    /** {@code cuThreadExchangeStreamCaptureMode}. */
+    THREAD_EXCHANGE_STREAM_CAPTURE_MODE("cuThreadExchangeStreamCaptureMode"),
+    /** {@code cuGraphDestroy}. */
+    GRAPH_DESTROY("cuGraphDestroy"),
     /** {@code cuStreamWaitEvent}. */
     STREAM_WAIT_EVENT("cuStreamWaitEvent"),
     /** {@code cuLaunchHostFunc}. */

@@ -6,6 +6,9 @@ package allocator.cuda.driver;
  * <p>Allocated memory is not zeroed. An asynchronous operation is ordered on its stream; the memory it uses must stay
  * allocated, and its source unchanged, until the stream has completed it. Pinned and managed addresses are valid on
  * host and device alike.
+ *
+ * <p>Allocating and freeing do not invalidate captures of streams: the calls run in the capture mode
+ * {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
  */
 public interface CudaMemory {
     /**

@@ -1,6 +1,12 @@
 package allocator.cuda.driver;
 
-/** Streams, which are queues of device work, and events, which order streams. */
+/**
+ * Streams, which are queues of device work, and events, which order streams.
+ *
+ * <p>A stream that is being captured into a graph, and an event recorded on it, cannot be queried or waited for by the
+ * host: that invalidates the capture. A query or wait for another stream or event does not: it runs in the capture mode
+ * {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
+ */
 public interface CudaStreams {
     /**
      * Creates a stream that does not wait for the default stream.
@@ -45,6 +51,55 @@ public interface CudaStreams {
      * @return the identity
      */
     long streamGetId(int device, long stream);
+
+    /**
+     * Returns the context of a stream, also of one that other code created.
+     *
+     * @param device device ordinal; the stream may belong to another one
+     * @param stream the stream
+     * @return the context's handle
+     * @throws CudaException if there is no such stream, as far as the driver knows
+     */
+    long streamGetCtx(int device, long stream);
+
+    /**
+     * Returns whether a stream is being captured into a graph: what is submitted to it is recorded, not done. Of the
+     * legacy default stream, whether it cannot be used because of a capture.
+     *
+     * @param device device ordinal
+     * @param stream the stream
+     * @return true from the begin of the capture to its end, also if it is invalidated
+     */
+    boolean streamIsCapturing(int device, long stream);
+
+    /**
+     * Begins to capture a stream into a graph. A stream that waits for an event of a captured one is captured too.
+     * Meanwhile calls that are unsafe in a capture, such as {@link CudaDevices#ctxSynchronize}, invalidate it, on
+     * whatever thread ({@code CU_STREAM_CAPTURE_MODE_GLOBAL}).
+     *
+     * @param device device ordinal
+     * @param stream the stream, not the legacy default stream
+     */
+    void streamBeginCapture(int device, long stream);
+
+    /**
+     * Ends a capture.
+     *
+     * @param device device ordinal
+     * @param stream the stream on which the capture began
+     * @return the graph, to be destroyed with {@link #graphDestroy}
+     * @throws CudaException {@code CUDA_ERROR_STREAM_CAPTURE_INVALIDATED} if a call has invalidated the capture, which
+     *     ends nevertheless; {@code CUDA_ERROR_ILLEGAL_STATE} if there is none
+     */
+    long streamEndCapture(int device, long stream);
+
+    /**
+     * Destroys a graph.
+     *
+     * @param device device ordinal
+     * @param graph the graph
+     */
+    void graphDestroy(int device, long graph);
 
     /**
      * Makes later work of a stream wait for the last recording of an event before this call. The host does not wait.

@@ -26,6 +26,10 @@ final class LibCuda {
     static final MethodHandle GET_ERROR_NAME = bind(CudaFunction.GET_ERROR_NAME, JAVA_INT, JAVA_LONG);
     static final MethodHandle CTX_GET_CURRENT = bind(CudaFunction.CTX_GET_CURRENT, JAVA_LONG);
     static final MethodHandle CTX_SET_CURRENT = bind(CudaFunction.CTX_SET_CURRENT, JAVA_LONG);
+    static final MethodHandle CTX_GET_DEVICE = bind(CudaFunction.CTX_GET_DEVICE, JAVA_LONG);
+    static final MethodHandle DEVICE_CAN_ACCESS_PEER =
+            bind(CudaFunction.DEVICE_CAN_ACCESS_PEER, JAVA_LONG, JAVA_INT, JAVA_INT);
+    static final MethodHandle CTX_ENABLE_PEER_ACCESS = bind(CudaFunction.CTX_ENABLE_PEER_ACCESS, JAVA_LONG, JAVA_INT);
     static final MethodHandle MEM_ALLOC = bind(CudaFunction.MEM_ALLOC, JAVA_LONG, JAVA_LONG);
     static final MethodHandle MEM_FREE = bind(CudaFunction.MEM_FREE, JAVA_LONG);
     static final MethodHandle MEM_HOST_ALLOC = bind(CudaFunction.MEM_HOST_ALLOC, JAVA_LONG, JAVA_LONG, JAVA_INT);
@@ -66,6 +70,13 @@ final class LibCuda {
     static final MethodHandle STREAM_SYNCHRONIZE = bind(CudaFunction.STREAM_SYNCHRONIZE, JAVA_LONG);
     static final MethodHandle STREAM_QUERY = bind(CudaFunction.STREAM_QUERY, JAVA_LONG);
     static final MethodHandle STREAM_GET_ID = bind(CudaFunction.STREAM_GET_ID, JAVA_LONG, JAVA_LONG);
+    static final MethodHandle STREAM_GET_CTX = bind(CudaFunction.STREAM_GET_CTX, JAVA_LONG, JAVA_LONG);
+    static final MethodHandle STREAM_IS_CAPTURING = bind(CudaFunction.STREAM_IS_CAPTURING, JAVA_LONG, JAVA_LONG);
+    static final MethodHandle STREAM_BEGIN_CAPTURE = bind(CudaFunction.STREAM_BEGIN_CAPTURE, JAVA_LONG, JAVA_INT);
+    static final MethodHandle STREAM_END_CAPTURE = bind(CudaFunction.STREAM_END_CAPTURE, JAVA_LONG, JAVA_LONG);
+    static final MethodHandle THREAD_EXCHANGE_STREAM_CAPTURE_MODE =
+            bind(CudaFunction.THREAD_EXCHANGE_STREAM_CAPTURE_MODE, JAVA_LONG);
+    static final MethodHandle GRAPH_DESTROY = bind(CudaFunction.GRAPH_DESTROY, JAVA_LONG);
     static final MethodHandle STREAM_WAIT_EVENT = bind(CudaFunction.STREAM_WAIT_EVENT, JAVA_LONG, JAVA_LONG, JAVA_INT);
     static final MethodHandle LAUNCH_HOST_FUNC = bind(CudaFunction.LAUNCH_HOST_FUNC, JAVA_LONG, JAVA_LONG, JAVA_LONG);
     static final MethodHandle EVENT_DESTROY = bind(CudaFunction.EVENT_DESTROY, JAVA_LONG);
@@ -168,6 +179,14 @@ final class LibCuda {
     }
 
     static int callWithInt(MethodHandle function, long a, long b, int c) {
+        try {
+            return (int) function.invokeExact(a, b, c);
+        } catch (Throwable e) {
+            throw impossible(e);
+        }
+    }
+
+    static int callWithInts(MethodHandle function, long a, int b, int c) {
         try {
             return (int) function.invokeExact(a, b, c);
         } catch (Throwable e) {

@@ -3,6 +3,7 @@ package allocator.cuda.driver.libcuda;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDevices;
 import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
 import jcuda.driver.JCudaDriver;
 
 /** {@link CudaDevices} of the installed driver. */
@@ -41,6 +42,60 @@ final class NativeDevices implements CudaDevices {
     @Override
     public void primaryContextRelease(int device) {
         contexts.release(device);
+    }
+
+    @Override
+    public long ctxGetCurrent(int device) {
+        return contexts.require(device, CudaFunction.CTX_GET_CURRENT);
+    }
+
+    @Override
+    public int ctxGetDevice(int device, long context) {
+        final long[] ordinal = new long[1];
+        final int result = contexts.run(device, CudaFunction.CTX_GET_DEVICE, cell -> {
+            int code = LibCuda.call(LibCuda.CTX_SET_CURRENT, context);
+            if (code == CudaResult.SUCCESS) {
+                code = LibCuda.call(LibCuda.CTX_GET_DEVICE, OutCell.address(cell));
+                ordinal[0] = OutCell.getInt(cell);
+                LibCuda.call(LibCuda.CTX_SET_CURRENT, contexts.of(device));
+            }
+            return code;
+        });
+        Results.check(result, CudaFunction.CTX_GET_DEVICE, "context=%#x", context);
+        return (int) ordinal[0];
+    }
+
+    @Override
+    public boolean deviceCanAccessPeer(int device, int peer) {
+        contexts.requireDevice(device, CudaFunction.DEVICE_CAN_ACCESS_PEER);
+        contexts.requireDevice(peer, CudaFunction.DEVICE_CAN_ACCESS_PEER);
+        if (device == peer) {
+            return false;
+        }
+        final int cell = OutCell.take();
+        try {
+            Results.check(
+                    LibCuda.callWithInts(LibCuda.DEVICE_CAN_ACCESS_PEER, OutCell.address(cell), device, peer),
+                    CudaFunction.DEVICE_CAN_ACCESS_PEER,
+                    "device=%d, peer=%d",
+                    device,
+                    peer);
+            return OutCell.getInt(cell) != 0;
+        } finally {
+            OutCell.giveBack(cell);
+        }
+    }
+
+    @Override
+    public void ctxEnablePeerAccess(int device, int peer) {
+        final long context = contexts.require(peer, CudaFunction.CTX_ENABLE_PEER_ACCESS);
+        final int result = contexts.run(
+                device,
+                CudaFunction.CTX_ENABLE_PEER_ACCESS,
+                cell -> LibCuda.callWithInt(LibCuda.CTX_ENABLE_PEER_ACCESS, context, 0));
+        if (result != CudaResult.PEER_ACCESS_ALREADY_ENABLED) {
+            Results.check(result, CudaFunction.CTX_ENABLE_PEER_ACCESS, "device=%d, peer=%d", device, peer);
+        }
     }
 
     @Override

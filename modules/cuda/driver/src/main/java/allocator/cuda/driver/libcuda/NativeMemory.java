@@ -27,7 +27,9 @@ final class NativeMemory implements CudaMemory {
                 result = CudaResult.INVALID_VALUE;
             } else {
                 final long previous = contexts.enter(device, cell, CudaFunction.MEM_ALLOC);
+                final int mode = CaptureMode.enterRelaxed();
                 result = LibCuda.call(LibCuda.MEM_ALLOC, OutCell.address(cell), byteSize);
+                CaptureMode.leave(mode);
                 contexts.leave(device, previous);
             }
             if (result != CudaResult.SUCCESS) {
@@ -42,7 +44,9 @@ final class NativeMemory implements CudaMemory {
     @Override
     public void memFree(int device, long address) {
         final long previous = contexts.enter(device, CudaFunction.MEM_FREE);
+        final int mode = CaptureMode.enterRelaxed();
         final int result = LibCuda.call(LibCuda.MEM_FREE, address);
+        CaptureMode.leave(mode);
         contexts.leave(device, previous);
         if (result != CudaResult.SUCCESS) {
             throw Results.failure(result, CudaFunction.MEM_FREE, "device=%d, address=%#x", device, address);
@@ -81,11 +85,13 @@ final class NativeMemory implements CudaMemory {
         final int result = byteSize <= 0
                 ? CudaResult.INVALID_VALUE
                 : contexts.run(device, CudaFunction.MEM_HOST_ALLOC, cell -> {
+                    final int mode = CaptureMode.enterRelaxed();
                     final int code = LibCuda.callWithInt(
                             LibCuda.MEM_HOST_ALLOC,
                             OutCell.address(cell),
                             byteSize,
                             isPortable ? HOST_ALLOC_PORTABLE : 0);
+                    CaptureMode.leave(mode);
                     return OutCell.readLong(code, cell, address);
                 });
         Results.check(
@@ -100,8 +106,12 @@ final class NativeMemory implements CudaMemory {
 
     @Override
     public void memFreeHost(int device, long address) {
-        final int result =
-                contexts.run(device, CudaFunction.MEM_FREE_HOST, cell -> LibCuda.call(LibCuda.MEM_FREE_HOST, address));
+        final int result = contexts.run(device, CudaFunction.MEM_FREE_HOST, cell -> {
+            final int mode = CaptureMode.enterRelaxed();
+            final int code = LibCuda.call(LibCuda.MEM_FREE_HOST, address);
+            CaptureMode.leave(mode);
+            return code;
+        });
         Results.check(result, CudaFunction.MEM_FREE_HOST, "device=%d, address=%#x", device, address);
     }
 

@@ -39,7 +39,9 @@ final class NativeStreams implements CudaStreams {
     @Override
     public void streamSynchronize(int device, long stream) {
         final long previous = contexts.enter(device, CudaFunction.STREAM_SYNCHRONIZE);
+        final int mode = CaptureMode.enterRelaxed();
         final int result = LibCuda.call(LibCuda.STREAM_SYNCHRONIZE, stream);
+        CaptureMode.leave(mode);
         contexts.leave(device, previous);
         Results.check(result, CudaFunction.STREAM_SYNCHRONIZE, "device=%d, stream=%#x", device, stream);
     }
@@ -47,7 +49,9 @@ final class NativeStreams implements CudaStreams {
     @Override
     public boolean streamQuery(int device, long stream) {
         final long previous = contexts.enter(device, CudaFunction.STREAM_QUERY);
+        final int mode = CaptureMode.enterRelaxed();
         final int result = LibCuda.call(LibCuda.STREAM_QUERY, stream);
+        CaptureMode.leave(mode);
         contexts.leave(device, previous);
         if (result != CudaResult.SUCCESS && result != CudaResult.NOT_READY) {
             throw Results.failure(result, CudaFunction.STREAM_QUERY, "device=%d, stream=%#x", device, stream);
@@ -64,6 +68,66 @@ final class NativeStreams implements CudaStreams {
                 cell -> OutCell.readLong(LibCuda.call(LibCuda.STREAM_GET_ID, stream, OutCell.address(cell)), cell, id));
         Results.check(result, CudaFunction.STREAM_GET_ID, "device=%d, stream=%#x", device, stream);
         return id[0];
+    }
+
+    @Override
+    public long streamGetCtx(int device, long stream) {
+        final long[] context = new long[1];
+        final int result = contexts.run(
+                device,
+                CudaFunction.STREAM_GET_CTX,
+                cell -> OutCell.readLong(
+                        LibCuda.call(LibCuda.STREAM_GET_CTX, stream, OutCell.address(cell)), cell, context));
+        Results.check(result, CudaFunction.STREAM_GET_CTX, "device=%d, stream=%#x", device, stream);
+        return context[0];
+    }
+
+    @Override
+    public boolean streamIsCapturing(int device, long stream) {
+        final int cell = OutCell.take();
+        try {
+            final long previous = contexts.enter(device, cell, CudaFunction.STREAM_IS_CAPTURING);
+            final int result = LibCuda.call(LibCuda.STREAM_IS_CAPTURING, stream, OutCell.address(cell));
+            contexts.leave(device, previous);
+            if (result == CudaResult.STREAM_CAPTURE_IMPLICIT) {
+                return true;
+            }
+            if (result != CudaResult.SUCCESS) {
+                throw Results.failure(
+                        result, CudaFunction.STREAM_IS_CAPTURING, "device=%d, stream=%#x", device, stream);
+            }
+            return OutCell.getInt(cell) != 0;
+        } finally {
+            OutCell.giveBack(cell);
+        }
+    }
+
+    @Override
+    public void streamBeginCapture(int device, long stream) {
+        final int result = contexts.run(
+                device,
+                CudaFunction.STREAM_BEGIN_CAPTURE,
+                cell -> LibCuda.callWithInt(LibCuda.STREAM_BEGIN_CAPTURE, stream, CaptureMode.GLOBAL));
+        Results.check(result, CudaFunction.STREAM_BEGIN_CAPTURE, "device=%d, stream=%#x", device, stream);
+    }
+
+    @Override
+    public long streamEndCapture(int device, long stream) {
+        final long[] graph = new long[1];
+        final int result = contexts.run(
+                device,
+                CudaFunction.STREAM_END_CAPTURE,
+                cell -> OutCell.readLong(
+                        LibCuda.call(LibCuda.STREAM_END_CAPTURE, stream, OutCell.address(cell)), cell, graph));
+        Results.check(result, CudaFunction.STREAM_END_CAPTURE, "device=%d, stream=%#x", device, stream);
+        return graph[0];
+    }
+
+    @Override
+    public void graphDestroy(int device, long graph) {
+        final int result =
+                contexts.run(device, CudaFunction.GRAPH_DESTROY, cell -> LibCuda.call(LibCuda.GRAPH_DESTROY, graph));
+        Results.check(result, CudaFunction.GRAPH_DESTROY, "device=%d, graph=%#x", device, graph);
     }
 
     @Override
@@ -126,7 +190,9 @@ final class NativeStreams implements CudaStreams {
     @Override
     public boolean eventQuery(int device, long event) {
         final long previous = contexts.enter(device, CudaFunction.EVENT_QUERY);
+        final int mode = CaptureMode.enterRelaxed();
         final int result = LibCuda.call(LibCuda.EVENT_QUERY, event);
+        CaptureMode.leave(mode);
         contexts.leave(device, previous);
         if (result != CudaResult.SUCCESS && result != CudaResult.NOT_READY) {
             throw Results.failure(result, CudaFunction.EVENT_QUERY, "device=%d, event=%#x", device, event);
@@ -137,7 +203,9 @@ final class NativeStreams implements CudaStreams {
     @Override
     public void eventSynchronize(int device, long event) {
         final long previous = contexts.enter(device, CudaFunction.EVENT_SYNCHRONIZE);
+        final int mode = CaptureMode.enterRelaxed();
         final int result = LibCuda.call(LibCuda.EVENT_SYNCHRONIZE, event);
+        CaptureMode.leave(mode);
         contexts.leave(device, previous);
         Results.check(result, CudaFunction.EVENT_SYNCHRONIZE, "device=%d, event=%#x", device, event);
     }

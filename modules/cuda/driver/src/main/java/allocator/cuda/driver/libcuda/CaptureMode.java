@@ -1,0 +1,40 @@
+package allocator.cuda.driver.libcuda;
+
+import allocator.cuda.driver.CudaResult;
+
+/**
+ * How a thread's calls affect captures of streams. Calls that take memory from the device or return it, and calls that
+ * ask or wait for a stream, are harmless to a capture of another stream, but invalidate it unless the thread's mode is
+ * relaxed.
+ */
+final class CaptureMode {
+    /** {@code CU_STREAM_CAPTURE_MODE_GLOBAL}. */
+    static final int GLOBAL = 0;
+
+    private static final int RELAXED = 2;
+
+    private CaptureMode() {}
+
+    /** Makes the thread's mode relaxed; returns the mode before, for {@link #leave}. */
+    static int enterRelaxed() {
+        return exchange(RELAXED);
+    }
+
+    /** Restores the mode. */
+    static void leave(int previous) {
+        if (previous != RELAXED) {
+            exchange(previous);
+        }
+    }
+
+    private static int exchange(int mode) {
+        final int cell = OutCell.take();
+        try {
+            OutCell.setInt(cell, 0, mode);
+            final int result = LibCuda.call(LibCuda.THREAD_EXCHANGE_STREAM_CAPTURE_MODE, OutCell.address(cell));
+            return result == CudaResult.SUCCESS ? OutCell.getInt(cell) : RELAXED;
+        } finally {
+            OutCell.giveBack(cell);
+        }
+    }
+}
