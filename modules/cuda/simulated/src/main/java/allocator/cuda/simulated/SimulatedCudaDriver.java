@@ -3,10 +3,13 @@ package allocator.cuda.simulated;
 import allocator.cuda.driver.CudaAddressRanges;
 import allocator.cuda.driver.CudaDevices;
 import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaDrivers;
 import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.simulated.device.Machine;
+import allocator.spi.EpFactory;
+import allocator.spi.StreamHazardException;
 import java.util.List;
 
 /**
@@ -22,6 +25,9 @@ import java.util.List;
  *   <li>Any call {@linkplain TestControls#failOnCall(long, int) can be made to fail}, and calls are counted.
  *   <li>A destroyed handle or a wrong device is always detected. Handles and addresses are reused at once, stream ids
  *       never.
+ *   <li>Work submitted to a {@linkplain allocator.cuda.driver.CudaStreams#streamBeginCapture captured} stream is
+ *       checked and not done; graphs cannot be launched and own no memory, so that an allocation from a pool fails
+ *       there.
  *   <li>{@link #close} reports everything that was not freed.
  * </ul>
  *
@@ -83,6 +89,30 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
     }
 
     /**
+     * Makes a provider whose devices are the simulated ones, to register with an environment. Its settings, streams and
+     * memory are as on a GPU.
+     *
+     * @param provider the provider's name, such as {@code cuda-arena}; one that finds its driver with
+     *     {@link CudaDrivers#probe}, and is on the class path or module path
+     * @return a new factory, which the caller closes, or the environment that it is registered with
+     * @throws IllegalArgumentException if there is no such provider; the message names those that were found
+     */
+    public EpFactory provider(String provider) {
+        return Providers.onDriver(provider, this);
+    }
+
+    /**
+     * Puts this driver in the place of the machine's in the whole process, for code under test that finds its providers
+     * or its driver by itself. Ends when the result is closed.
+     *
+     * @return ends the substitution when it is closed
+     * @throws IllegalStateException if another driver is in its place already
+     */
+    public CudaDrivers.Substitution substitute() {
+        return CudaDrivers.substitute(this);
+    }
+
+    /**
      * Executes all queued work and ends the simulation. Every later call fails with {@code CUDA_ERROR_DEINITIALIZED}. A
      * second close does nothing.
      *
@@ -105,6 +135,7 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
         private boolean hasContents = true;
         private boolean hasMemoryPools = true;
         private boolean hasVirtualMemory = true;
+        private boolean hasPeerAccess = true;
 
         private Builder() {}
 
@@ -190,6 +221,16 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
         }
 
         /**
+         * Makes the devices such that none can access the memory of another one. Copies between them work.
+         *
+         * @return this
+         */
+        public Builder withoutPeerAccess() {
+            hasPeerAccess = false;
+            return this;
+        }
+
+        /**
          * Builds the driver.
          *
          * @return a new driver
@@ -202,7 +243,8 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
                     hasLaggingStreams,
                     hasContents,
                     hasMemoryPools,
-                    hasVirtualMemory));
+                    hasVirtualMemory,
+                    hasPeerAccess));
         }
     }
 }

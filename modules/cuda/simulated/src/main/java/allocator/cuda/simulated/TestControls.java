@@ -2,6 +2,7 @@ package allocator.cuda.simulated;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
+import allocator.spi.StreamHazardException;
 import java.util.List;
 
 /**
@@ -72,6 +73,14 @@ public interface TestControls {
      * @return one line for each
      */
     List<String> hazards();
+
+    /**
+     * Returns the same as {@link #hazards}, and forgets them: a test that expects a hazard calls this, so that
+     * {@link SimulatedCudaDriver#close} does not report it.
+     *
+     * @return one line for each
+     */
+    List<String> takeHazards();
 
     /**
      * Returns everything that is allocated, created or retained now, and everything that still was when its context was

@@ -58,6 +58,11 @@ abstract class CudaDevicesContract extends CudaContract {
     }
 
     @Test
+    void aDeviceIsNoPeerOfItself() {
+        assertThat(driver().devices().deviceCanAccessPeer(DEVICE, DEVICE)).isFalse();
+    }
+
+    @Test
     void theGroupsAreTheSameObjectsAtEveryCall() {
         assertThat(driver().devices()).isSameAs(driver().devices());
         assertThat(driver().memory()).isSameAs(driver().memory());

@@ -117,6 +117,87 @@ abstract class CudaStreamsContract extends CudaContract {
     }
 
     @Test
+    void aStreamHasTheContextOfItsDevice() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final long context = driver().devices().ctxGetCurrent(DEVICE);
+        assertThat(driver().streams().streamGetCtx(DEVICE, stream)).isEqualTo(context);
+        assertThat(driver().streams().streamGetCtx(DEVICE, DEFAULT_STREAM)).isEqualTo(context);
+        assertThat(driver().devices().ctxGetDevice(DEVICE, context)).isEqualTo(DEVICE);
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void aCaptureEndsInAGraphAndDoesNoWork() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final AtomicInteger calls = new AtomicInteger();
+        assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isFalse();
+        driver().streams().streamBeginCapture(DEVICE, stream);
+        assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isTrue();
+        driver().streams().launchHostFunction(DEVICE, stream, calls::incrementAndGet);
+        driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, stream));
+        assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isFalse();
+        driver().streams().streamSynchronize(DEVICE, stream);
+        assertThat(calls).hasValue(0);
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void memoryIsAllocatedAndFreedDuringACapture() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        driver().streams().streamBeginCapture(DEVICE, stream);
+        final long address = driver().memory().memAlloc(DEVICE, MIB);
+        final long pinned = driver().memory().memHostAlloc(DEVICE, MIB, true);
+        driver().memory().memFreeHost(DEVICE, pinned);
+        driver().memory().memFree(DEVICE, address);
+        driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, stream));
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void aStreamThatWaitsForACapturedOneIsCapturedToo() {
+        final long first = driver().streams().streamCreate(DEVICE);
+        final long second = driver().streams().streamCreate(DEVICE);
+        final long fork = driver().streams().eventCreate(DEVICE);
+        final long join = driver().streams().eventCreate(DEVICE);
+        driver().streams().streamBeginCapture(DEVICE, first);
+        driver().streams().eventRecord(DEVICE, fork, first);
+        driver().streams().streamWaitEvent(DEVICE, second, fork);
+        assertThat(driver().streams().streamIsCapturing(DEVICE, second)).isTrue();
+        driver().streams().eventRecord(DEVICE, join, second);
+        driver().streams().streamWaitEvent(DEVICE, first, join);
+        driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, first));
+        assertThat(driver().streams().streamIsCapturing(DEVICE, second)).isFalse();
+        driver().streams().eventDestroy(DEVICE, fork);
+        driver().streams().eventDestroy(DEVICE, join);
+        driver().streams().streamDestroy(DEVICE, first);
+        driver().streams().streamDestroy(DEVICE, second);
+    }
+
+    @Test
+    void waitingForACapturedStreamInvalidatesTheCapture() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        driver().streams().streamBeginCapture(DEVICE, stream);
+        assertFails(
+                CudaResult.STREAM_CAPTURE_UNSUPPORTED, () -> driver().streams().streamSynchronize(DEVICE, stream));
+        assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isTrue();
+        assertFails(
+                CudaResult.STREAM_CAPTURE_INVALIDATED, () -> driver().streams().streamEndCapture(DEVICE, stream));
+        driver().streams().streamSynchronize(DEVICE, stream);
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void waitingForTheDeviceInvalidatesTheCapture() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        driver().streams().streamBeginCapture(DEVICE, stream);
+        assertFails(
+                CudaResult.STREAM_CAPTURE_UNSUPPORTED, () -> driver().devices().ctxSynchronize(DEVICE));
+        assertFails(
+                CudaResult.STREAM_CAPTURE_INVALIDATED, () -> driver().streams().streamEndCapture(DEVICE, stream));
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
     void aDestroyedStreamCompletesItsWork() {
         final long stream = driver().streams().streamCreate(DEVICE);
         final AtomicInteger calls = new AtomicInteger();

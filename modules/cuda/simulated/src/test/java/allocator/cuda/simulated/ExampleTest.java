@@ -10,6 +10,7 @@ import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.PoolAttribute;
+import allocator.spi.StreamHazardException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import org.junit.jupiter.api.Nested;

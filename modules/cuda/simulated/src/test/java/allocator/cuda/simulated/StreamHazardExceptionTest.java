@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.cuda.driver.MemoryAccess;
+import allocator.spi.StreamHazardException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
@@ -31,7 +32,7 @@ class StreamHazardExceptionTest {
         final long address = driver.pools().memAllocFromPoolAsync(0, pool, MIB, producer);
         assertHazard(
                 () -> driver.memory().memsetD8Async(0, address, (byte) 0, 1, consumer),
-                "cuMemsetD8Async on stream %d of device 0"
+                "use before ready on gpu:0: cuMemsetD8Async on stream %d of device 0"
                         .formatted(driver.streams().streamGetId(0, consumer)),
                 "cuMemAllocFromPoolAsync on stream %d of device 0"
                         .formatted(driver.streams().streamGetId(0, producer)),
@@ -48,7 +49,10 @@ class StreamHazardExceptionTest {
         final long region = driver.memory().memAlloc(0, MIB);
         driver.memory().memsetD8Async(0, region, (byte) 1, 4096, first);
         driver.memory().memsetD8Async(0, region + 4096, (byte) 2, 4096, second);
-        assertHazard(() -> driver.memory().memsetD8Async(0, region + 4095, (byte) 2, 1, second), "4096 bytes at");
+        assertHazard(
+                () -> driver.memory().memsetD8Async(0, region + 4095, (byte) 2, 1, second),
+                "reuse in flight",
+                "4096 bytes at");
     }
 
     @Test
@@ -58,7 +62,8 @@ class StreamHazardExceptionTest {
         final long other = driver.streams().streamCreate(0);
         final long pool = driver.pools().memPoolCreate(0);
         final long address = driver.pools().memAllocFromPoolAsync(0, pool, MIB, user);
-        assertHazard(() -> driver.pools().memFreeAsync(0, address, other), "cuMemFreeAsync on stream");
+        assertHazard(
+                () -> driver.pools().memFreeAsync(0, address, other), "free while in use", "cuMemFreeAsync on stream");
         driver.pools().memFreeAsync(0, address, user);
     }
 
@@ -69,7 +74,10 @@ class StreamHazardExceptionTest {
         final long pool = driver.pools().memPoolCreate(0);
         final long address = driver.pools().memAllocFromPoolAsync(0, pool, MIB, stream);
         driver.pools().memFreeAsync(0, address, stream);
-        assertHazard(() -> driver.memory().memsetD8Async(0, address, (byte) 0, 1, stream), "which was freed");
+        assertHazard(
+                () -> driver.memory().memsetD8Async(0, address, (byte) 0, 1, stream),
+                "use after free on gpu:0: cuMemsetD8Async",
+                "but cuMemFreeAsync on stream");
     }
 
     @Test
@@ -85,6 +93,78 @@ class StreamHazardExceptionTest {
         assertHazard(() -> driver.addressRanges().memUnmap(0, range, granule), "cuMemUnmap on the host");
         driver.streams().streamSynchronize(0, stream);
         driver.addressRanges().memUnmap(0, range, granule);
+    }
+
+    @Test
+    void bothCallSitesAreThere() {
+        final SimulatedCudaDriver driver = lagging();
+        final long first = driver.streams().streamCreate(0);
+        final long second = driver.streams().streamCreate(0);
+        final long region = driver.memory().memAlloc(0, MIB);
+        write(driver, region, first);
+        assertThatThrownBy(() -> writeAgain(driver, region, second))
+                .isInstanceOfSatisfying(StreamHazardException.class, hazard -> {
+                    assertThat(hazard.kind()).isEqualTo(StreamHazardException.Kind.REUSE_IN_FLIGHT);
+                    assertThat(hazard.address()).isEqualTo(region);
+                    assertThat(hazard.byteSize()).isEqualTo(512);
+                    assertThat(hazard.getStackTrace())
+                            .extracting(StackTraceElement::getMethodName)
+                            .contains("writeAgain")
+                            .doesNotContain("write");
+                    assertThat(hazard.getCause().getStackTrace())
+                            .extracting(StackTraceElement::getMethodName)
+                            .contains("write")
+                            .doesNotContain("writeAgain");
+                })
+                .hasMessageContaining("on %s", stream(driver, first))
+                .hasMessageEndingWith(
+                        "Record an event on %s after the earlier one, and make %s wait for it.",
+                        stream(driver, first), stream(driver, second));
+    }
+
+    private static String stream(SimulatedCudaDriver driver, long handle) {
+        return "stream %d of device 0 (handle %#x)".formatted(driver.streams().streamGetId(0, handle), handle);
+    }
+
+    private static void write(SimulatedCudaDriver driver, long address, long stream) {
+        driver.memory().memsetD8Async(0, address, (byte) 1, 4096, stream);
+    }
+
+    private static void writeAgain(SimulatedCudaDriver driver, long address, long stream) {
+        driver.memory().memsetD8Async(0, address, (byte) 2, 512, stream);
+    }
+
+    @Test
+    void theCallSiteOfAFreeIsForgottenOnceTheMemoryIsAllocatedAgain() {
+        final SimulatedCudaDriver driver = lagging();
+        final long stream = driver.streams().streamCreate(0);
+        final long pool = driver.pools().memPoolCreate(0);
+        final long first = driver.pools().memAllocFromPoolAsync(0, pool, MIB, stream);
+        driver.pools().memFreeAsync(0, first, stream);
+        final long second = driver.pools().memAllocFromPoolAsync(0, pool, MIB / 2, stream);
+        assertThat(second).isEqualTo(first);
+        driver.pools().memFreeAsync(0, second, stream);
+        assertHazard(
+                () -> driver.memory().memsetD8Async(0, second, (byte) 0, 1, stream),
+                "cuMemFreeAsync on stream",
+                "of 524288 bytes");
+    }
+
+    @Test
+    void takenHazardsAreNotReportedAtTheEnd() {
+        final SimulatedCudaDriver driver = lagging();
+        final long first = driver.streams().streamCreate(0);
+        final long second = driver.streams().streamCreate(0);
+        final long region = driver.memory().memAlloc(0, MIB);
+        write(driver, region, first);
+        assertHazard(() -> writeAgain(driver, region, second), "reuse in flight");
+        assertThat(driver.controls().takeHazards()).singleElement().asString().contains("reuse in flight");
+        assertThat(driver.controls().hazards()).isEmpty();
+        driver.memory().memFree(0, region);
+        driver.streams().streamDestroy(0, first);
+        driver.streams().streamDestroy(0, second);
+        driver.devices().primaryContextRelease(0);
+        driver.close();
     }
 
     @Test

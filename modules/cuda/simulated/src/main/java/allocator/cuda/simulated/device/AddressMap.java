@@ -3,6 +3,7 @@ package allocator.cuda.simulated.device;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
+import allocator.spi.StreamHazardException.Site;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -14,7 +15,18 @@ import org.jspecify.annotations.Nullable;
 final class AddressMap {
     private final TreeMap<Long, AddressedMemory> entries = new TreeMap<>();
 
+    /** Memory that was freed into a pool and not allocated again since. */
+    private final TreeMap<Long, Freed> frees = new TreeMap<>();
+
+    /** A free into a pool, with its call site. */
+    record Freed(long address, long byteSize, Site site) {
+        long end() {
+            return address + byteSize;
+        }
+    }
+
     void add(AddressedMemory memory) {
+        forgetFrees(memory.address, memory.byteSize);
         entries.put(memory.address, memory);
     }
 
@@ -22,13 +34,41 @@ final class AddressMap {
         entries.remove(memory.address);
     }
 
-    /** Removes an allocation and returns its memory to the pool, the device or the host. */
-    void free(AddressedMemory allocation) {
+    /** Removes an allocation of a pool, which it can serve again. */
+    void freeIntoPool(AddressedMemory allocation, Site site) {
         remove(allocation);
+        frees.put(allocation.address, new Freed(allocation.address, allocation.byteSize, site));
+    }
+
+    private void forgetFrees(long address, long byteSize) {
+        final Map.Entry<Long, Freed> before = frees.lowerEntry(address);
+        if (before != null && before.getValue().end() > address) {
+            frees.remove(before.getKey());
+        }
+        frees.subMap(address, address + byteSize).clear();
+    }
+
+    /** Returns the free of the memory at an address, if a pool of a device still has it. */
+    @Nullable
+    Freed freedInto(Device device, long address) {
+        final Map.Entry<Long, Freed> before = frees.floorEntry(address);
+        return before != null
+                        && before.getValue().end() > address
+                        && device.pools.values().stream().anyMatch(pool -> pool.holds(address))
+                ? before.getValue()
+                : null;
+    }
+
+    /** Removes an allocation and returns its memory to the pool, the device or the host. */
+    void free(AddressedMemory allocation, Site site) {
         if (allocation.tile != null) {
+            freeIntoPool(allocation, site);
             allocation.tile.isFree = true;
             allocation.tile.segment.pool.freeHasTakenEffect(allocation.byteSize);
-        } else if (allocation.isHostMemory()) {
+            return;
+        }
+        remove(allocation);
+        if (allocation.isHostMemory()) {
             PageAlignedMemory.free(allocation.address);
         } else {
             allocation.device.returnMemory(allocation.byteSize);
@@ -106,6 +146,21 @@ final class AddressMap {
     }
 
     private static boolean isAccessible(AddressedMemory memory, Device device, MemoryAccess access) {
-        return memory.isHostMemory() || (memory.device == device && memory.access.code() >= access.code());
+        if (memory.isHostMemory()) {
+            return true;
+        }
+        if (memory.device == device) {
+            return memory.access.code() >= access.code();
+        }
+        if (memory.tile != null) {
+            return memory.tile
+                            .segment
+                            .pool
+                            .access
+                            .getOrDefault(device, MemoryAccess.NONE)
+                            .code()
+                    >= access.code();
+        }
+        return memory.mapped == null && device.peers.contains(memory.device);
     }
 }

@@ -3,15 +3,27 @@ package allocator.cuda.simulated.device;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaResult;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** One device: its memory, addresses, pools and primary context. */
 final class Device {
     final CudaDeviceInfo info;
     final AddressSpace addresses;
+
+    /** The handle of the primary context. */
+    final long context;
+
+    /** Whether its work can access the memory of other devices. */
+    final boolean hasPeerAccess;
+
+    /** The devices whose memory its work may access. */
+    final Set<Device> peers = new HashSet<>();
+
     final boolean hasContents;
     final Map<Long, MemoryPool> pools = new LinkedHashMap<>();
     final @Nullable MemoryPool defaultPool;
@@ -25,8 +37,10 @@ final class Device {
 
     private long usedByteSize;
 
-    Device(CudaDeviceInfo info, boolean hasContents, long defaultPoolHandle) {
+    Device(CudaDeviceInfo info, boolean hasContents, boolean hasPeerAccess, long context, long defaultPoolHandle) {
         this.info = info;
+        this.hasPeerAccess = hasPeerAccess;
+        this.context = context;
         this.hasContents = hasContents;
         addresses = new AddressSpace(info.ordinal());
         defaultPool = info.hasMemoryPools() ? new MemoryPool(defaultPoolHandle, this) : null;

@@ -42,6 +42,7 @@ public final class Machine {
      * @param hasContents whether memory has contents
      * @param hasMemoryPools whether stream-ordered allocation works
      * @param hasVirtualMemory whether address ranges can be reserved
+     * @param hasPeerAccess whether work of a device can access the memory of another one
      */
     public record Properties(
             int deviceCount,
@@ -50,7 +51,8 @@ public final class Machine {
             boolean hasLaggingStreams,
             boolean hasContents,
             boolean hasMemoryPools,
-            boolean hasVirtualMemory) {}
+            boolean hasVirtualMemory,
+            boolean hasPeerAccess) {}
 
     /**
      * Builds a machine.
@@ -64,7 +66,12 @@ public final class Machine {
         scheduler = new Scheduler(lock, created, hazards, properties.hasLaggingStreams());
         final Device[] all = new Device[properties.deviceCount()];
         for (int ordinal = 0; ordinal < all.length; ordinal++) {
-            all[ordinal] = new Device(info(properties, ordinal), properties.hasContents(), created.newHandle());
+            all[ordinal] = new Device(
+                    info(properties, ordinal),
+                    properties.hasContents(),
+                    properties.hasPeerAccess(),
+                    created.newHandle(),
+                    created.newHandle());
         }
         calls = new Calls(lock, all, scheduler, plan);
         devices = new SimulatedDevices(calls, all, properties.driverVersion(), memory, created, scheduler);

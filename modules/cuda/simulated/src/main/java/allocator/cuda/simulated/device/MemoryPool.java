@@ -1,11 +1,14 @@
 package allocator.cuda.simulated.device;
 
 import allocator.cuda.driver.CudaResult;
+import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.cuda.simulated.device.PoolSegment.Tile;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +28,10 @@ final class MemoryPool {
     private static final long SEGMENT_GRANULARITY = 32L << 20;
 
     final long handle;
+
+    /** The access of other devices. */
+    final Map<Device, MemoryAccess> access = new HashMap<>();
+
     private final Device device;
     private final List<PoolSegment> segments = new ArrayList<>();
     private boolean followsEvents = true;

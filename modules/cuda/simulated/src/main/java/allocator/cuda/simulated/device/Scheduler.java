@@ -1,8 +1,10 @@
 package allocator.cuda.simulated.device;
 
+import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.device.StreamQueue.Operation;
 import allocator.cuda.simulated.device.StreamQueue.Span;
 import allocator.cuda.simulated.device.Streams.Event;
+import allocator.spi.StreamHazardException.Site;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.Condition;
@@ -36,31 +38,56 @@ final class Scheduler {
     }
 
     /** Submits an operation that accesses memory; throws if incomplete work that is not ordered before does so too. */
-    void submit(StreamQueue queue, String name, List<Span> accessed, Runnable action) {
-        hazards.requireOrdered(queue, name, accessed);
-        add(queue, new Operation(queue.submitted + 1, name, accessed, action, null, null, 0));
+    void submit(StreamQueue queue, Site site, List<Span> accessed, Runnable action) {
+        if (isCaptured(queue)) {
+            return;
+        }
+        hazards.requireOrdered(queue, site, accessed);
+        add(queue, new Operation(queue.submitted + 1, accessed, site, action, null, null, 0));
+    }
+
+    /** Returns whether what is submitted is recorded rather than done; throws if the capture is invalid. */
+    private static boolean isCaptured(StreamQueue queue) {
+        if (queue.capture == null) {
+            return false;
+        }
+        queue.capture.requireValid();
+        return true;
     }
 
     void submitHostFunction(StreamQueue queue, Runnable function) {
-        add(queue, new Operation(queue.submitted + 1, "cuLaunchHostFunc", List.of(), null, function, null, 0));
+        if (isCaptured(queue)) {
+            return;
+        }
+        add(queue, new Operation(queue.submitted + 1, List.of(), null, null, function, null, 0));
     }
 
     void record(Event event, StreamQueue queue) {
+        event.capture = queue.capture;
+        if (isCaptured(queue)) {
+            return;
+        }
         event.recordedOn = queue;
         event.recordedAt = queue.submitted + 1;
         event.recordedFollows = Map.copyOf(queue.follows);
-        add(queue, new Operation(queue.submitted + 1, "cuEventRecord", List.of(), null, null, null, 0));
+        add(queue, new Operation(queue.submitted + 1, List.of(), null, null, null, null, 0));
     }
 
     void waitFor(StreamQueue queue, Event event) {
-        if (event.recordedOn != null) {
+        if (event.capture != null) {
+            if (event.capture.hasEnded()) {
+                throw new CallFailure(CudaResult.CAPTURED_EVENT);
+            }
+            event.capture.join(queue);
+        } else if (event.recordedOn != null) {
+            queue.requireNotCaptured(CudaResult.STREAM_CAPTURE_ISOLATION);
             waitFor(queue, event.recordedOn, event.recordedAt, event.recordedFollows);
         }
     }
 
     void waitFor(StreamQueue queue, StreamQueue other, long position, Map<StreamQueue, Long> othersFollowed) {
         queue.follow(other, position, othersFollowed);
-        add(queue, new Operation(queue.submitted + 1, "cuStreamWaitEvent", List.of(), null, null, other, position));
+        add(queue, new Operation(queue.submitted + 1, List.of(), null, null, null, other, position));
     }
 
     private void add(StreamQueue queue, Operation operation) {

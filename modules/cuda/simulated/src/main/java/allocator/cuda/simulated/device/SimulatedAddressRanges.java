@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.simulated.device.StreamQueue.Span;
+import allocator.spi.StreamHazardException.Site;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -173,7 +174,9 @@ final class SimulatedAddressRanges implements CudaAddressRanges {
 
     private void unmap(long address, long byteSize) {
         final List<AddressedMemory> mappings = requireMapped(address, byteSize);
-        hazards.requireDone(CudaFunction.MEM_UNMAP.functionName(), List.of(new Span(address, byteSize, true)));
+        hazards.requireDone(
+                new Site(CudaFunction.MEM_UNMAP.functionName(), "the host"),
+                List.of(new Span(address, byteSize, true)));
         for (AddressedMemory mapping : mappings) {
             memory.remove(mapping);
             if (mapping.mapped != null) {

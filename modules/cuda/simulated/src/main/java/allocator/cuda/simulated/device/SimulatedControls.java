@@ -100,6 +100,15 @@ final class SimulatedControls implements TestControls {
     }
 
     @Override
+    public List<String> takeHazards() {
+        return locked(() -> {
+            final List<String> taken = List.copyOf(hazards.found());
+            hazards.found().clear();
+            return taken;
+        });
+    }
+
+    @Override
     public List<String> leaks() {
         return locked(leaks);
     }

@@ -3,6 +3,8 @@ package allocator.cuda.simulated.device;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDevices;
 import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
+import allocator.spi.StreamHazardException.Site;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -80,16 +82,60 @@ final class SimulatedDevices implements CudaDevices {
                 .toList();
         for (AddressedMemory allocation : live) {
             lost.add(allocation.toString());
-            memory.free(allocation);
+            memory.free(allocation, new Site("cuDevicePrimaryCtxRelease", "the host"));
         }
         lost.addAll(streams.live(device.ordinal()));
         streams.destroyAll(device.ordinal());
         device.defaultStream = null;
+        device.peers.clear();
+        for (Device other : devices) {
+            other.peers.remove(device);
+        }
+    }
+
+    @Override
+    public long ctxGetCurrent(int device) {
+        return calls.get(CudaFunction.CTX_GET_CURRENT, device, () -> "device=" + device, () -> devices[device].context);
+    }
+
+    @Override
+    public int ctxGetDevice(int device, long context) {
+        return (int) calls.get(CudaFunction.CTX_GET_DEVICE, device, () -> "context=%#x".formatted(context), () -> {
+            for (Device candidate : devices) {
+                if (candidate.context == context && candidate.retained > 0) {
+                    return candidate.ordinal();
+                }
+            }
+            throw new CallFailure(CudaResult.INVALID_CONTEXT);
+        });
+    }
+
+    @Override
+    public boolean deviceCanAccessPeer(int device, int peer) {
+        return calls.getWithoutContext(
+                        CudaFunction.DEVICE_CAN_ACCESS_PEER,
+                        device,
+                        () -> "device=%d, peer=%d".formatted(device, peer),
+                        () -> calls.device(peer) != devices[device] && devices[device].hasPeerAccess ? 1L : 0L)
+                != 0;
+    }
+
+    @Override
+    public void ctxEnablePeerAccess(int device, int peer) {
+        calls.run(
+                CudaFunction.CTX_ENABLE_PEER_ACCESS, device, () -> "device=%d, peer=%d".formatted(device, peer), () -> {
+                    calls.requireContext(peer);
+                    if (device == peer || !devices[device].hasPeerAccess) {
+                        throw new CallFailure(CudaResult.PEER_ACCESS_UNSUPPORTED);
+                    }
+                    devices[device].peers.add(devices[peer]);
+                });
     }
 
     @Override
     public void ctxSynchronize(int device) {
         calls.run(CudaFunction.CTX_SYNCHRONIZE, device, () -> "device=" + device, () -> {
+            streams.requireNoneCaptured(device);
             scheduler.drainDevice(device);
             devices[device].synchronizePools();
         });

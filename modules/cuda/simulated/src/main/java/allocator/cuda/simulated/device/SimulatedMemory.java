@@ -6,6 +6,7 @@ import allocator.cuda.driver.CudaMemoryUsage;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.simulated.device.StreamQueue.Span;
+import allocator.spi.StreamHazardException.Site;
 import java.util.List;
 
 /** {@link CudaMemory} of a simulated machine. */
@@ -58,7 +59,7 @@ final class SimulatedMemory implements CudaMemory {
             final Device target = calls.device(device);
             memory.requireFreeable(target, address);
             scheduler.drainDevice(device);
-            memory.free(memory.requireFreeable(target, address));
+            memory.free(memory.requireFreeable(target, address), new Site("cuMemFree", "the host"));
         });
     }
 
@@ -108,7 +109,7 @@ final class SimulatedMemory implements CudaMemory {
         calls.run(CudaFunction.MEM_FREE_HOST, device, () -> "device=%d, address=%#x".formatted(device, address), () -> {
             memory.requirePinned(address);
             scheduler.drainDevice(device);
-            memory.free(memory.requirePinned(address));
+            memory.free(memory.requirePinned(address), new Site("cuMemFreeHost", "the host"));
         });
     }
 
@@ -130,10 +131,11 @@ final class SimulatedMemory implements CudaMemory {
                         .formatted(device, address, value, byteSize, stream),
                 () -> {
                     final StreamQueue queue = streams.queue(calls.device(device), stream);
-                    final List<Contents.Slice> target = slices(device, address, byteSize, MemoryAccess.READ_WRITE);
+                    final Site site = new Site(function.functionName(), queue);
+                    final List<Contents.Slice> target = slices(site, device, new Span(address, byteSize, true));
                     scheduler.submit(
                             queue,
-                            function.functionName(),
+                            site,
                             List.of(new Span(address, byteSize, true)),
                             () -> target.forEach(slice -> slice.fill(value)));
                 });
@@ -191,6 +193,7 @@ final class SimulatedMemory implements CudaMemory {
                 () -> {
                     calls.requireContext(sourceDevice);
                     final StreamQueue queue = streams.queue(calls.device(targetDevice), stream);
+                    final Site site = new Site(function.functionName(), queue);
                     final boolean isFromHost =
                             function == CudaFunction.MEMCPY_HTOD || function == CudaFunction.MEMCPY_HTOD_ASYNC;
                     final boolean isToHost =
@@ -199,13 +202,13 @@ final class SimulatedMemory implements CudaMemory {
                     final boolean isToPageable = isToHost && memory.containing(target) == null;
                     final List<Contents.Slice> to = isToPageable
                             ? pageable(target, byteSize)
-                            : slices(targetDevice, target, byteSize, MemoryAccess.READ_WRITE);
+                            : slices(site, targetDevice, new Span(target, byteSize, true));
                     final List<Contents.Slice> from = isFromPageable
                             ? snapshot(pageable(source, byteSize), byteSize)
-                            : slices(sourceDevice, source, byteSize, MemoryAccess.READ);
+                            : slices(site, sourceDevice, new Span(source, byteSize, false));
                     scheduler.submit(
                             queue,
-                            function.functionName(),
+                            site,
                             List.of(new Span(target, byteSize, true), new Span(source, byteSize, false)),
                             () -> Contents.Slice.copy(from, to, byteSize));
                     final boolean isSynchronous =
@@ -217,16 +220,19 @@ final class SimulatedMemory implements CudaMemory {
     }
 
     /** Returns the contents of a span of addresses. An access to memory that was freed into a pool is a hazard. */
-    private List<Contents.Slice> slices(int device, long address, long byteSize, MemoryAccess access) {
+    private List<Contents.Slice> slices(Site site, int device, Span span) {
         final Device target = calls.device(device);
-        if (memory.containing(address) == null) {
-            for (MemoryPool pool : target.pools.values()) {
-                if (pool.holds(address)) {
-                    throw hazards.report("work on device %d accesses %#x, which was freed".formatted(device, address));
-                }
+        if (memory.containing(span.address()) == null) {
+            final AddressMap.Freed freed = memory.freedInto(target, span.address());
+            if (freed != null) {
+                throw hazards.usedAfterFree(device, site, span, freed);
             }
         }
-        return memory.slices(target, address, byteSize, access);
+        return memory.slices(
+                target,
+                span.address(),
+                span.byteSize(),
+                span.isWritten() ? MemoryAccess.READ_WRITE : MemoryAccess.READ);
     }
 
     private List<Contents.Slice> pageable(long address, long byteSize) {

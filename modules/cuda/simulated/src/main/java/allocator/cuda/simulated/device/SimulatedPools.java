@@ -7,6 +7,7 @@ import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.cuda.simulated.device.PoolSegment.Tile;
 import allocator.cuda.simulated.device.StreamQueue.Span;
+import allocator.spi.StreamHazardException.Site;
 import java.util.List;
 import java.util.Map;
 
@@ -94,11 +95,15 @@ final class SimulatedPools implements CudaPools {
                 () -> "device=%d, pool=%#x, accessingDevice=%d, access=%s"
                         .formatted(device, pool, accessingDevice, access),
                 () -> {
-                    pool(pool, device);
-                    calls.device(accessingDevice);
+                    final MemoryPool target = pool(pool, device);
+                    final Device accessing = calls.device(accessingDevice);
                     if (accessingDevice == device && access != MemoryAccess.READ_WRITE) {
                         throw new CallFailure(CudaResult.INVALID_VALUE);
                     }
+                    if (accessingDevice != device && !accessing.hasPeerAccess) {
+                        throw new CallFailure(CudaResult.PEER_ACCESS_UNSUPPORTED);
+                    }
+                    target.access.put(accessing, access);
                 });
     }
 
@@ -124,6 +129,8 @@ final class SimulatedPools implements CudaPools {
                 () -> "device=%d, pool=%#x, byteSize=%d, stream=%#x".formatted(device, pool, byteSize, stream),
                 () -> {
                     final StreamQueue queue = streams.queue(calls.device(device), stream);
+                    queue.requireNotCaptured(
+                            CudaResult.STREAM_CAPTURE_UNSUPPORTED); // a graph's memory is not simulated
                     final Tile tile = pool(pool, device)
                             .allocate(
                                     byteSize,
@@ -132,7 +139,7 @@ final class SimulatedPools implements CudaPools {
                     memory.add(AddressedMemory.ofPool(calls.number(), calls.device(device), tile));
                     scheduler.submit(
                             queue,
-                            CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC.functionName(),
+                            new Site(CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC.functionName(), queue),
                             List.of(new Span(tile.address, tile.byteSize, true)),
                             () -> {});
                     return tile.address;
@@ -147,18 +154,19 @@ final class SimulatedPools implements CudaPools {
                 () -> "device=%d, address=%#x, stream=%#x".formatted(device, address, stream),
                 () -> {
                     final StreamQueue queue = streams.queue(calls.device(device), stream);
+                    queue.requireNotCaptured(CudaResult.INVALID_VALUE);
                     final AddressedMemory block = memory.requireFreeable(calls.device(device), address);
                     final Tile tile = block.tile;
                     if (tile == null) {
                         throw new CallFailure(CudaResult.INVALID_VALUE);
                     }
                     final Span span = new Span(address, block.byteSize, true);
-                    final String name = CudaFunction.MEM_FREE_ASYNC.functionName();
-                    hazards.requireOrdered(queue, name, List.of(span));
-                    memory.remove(block);
+                    final Site site = new Site(CudaFunction.MEM_FREE_ASYNC.functionName(), queue);
+                    hazards.requireOrdered(queue, site, List.of(span));
+                    memory.freeIntoPool(block, site);
                     tile.free(queue, queue.submitted + 1);
                     final MemoryPool pool = tile.segment.pool;
-                    scheduler.submit(queue, name, List.of(span), () -> pool.freeHasTakenEffect(block.byteSize));
+                    scheduler.submit(queue, site, List.of(span), () -> pool.freeHasTakenEffect(block.byteSize));
                 });
     }
 }

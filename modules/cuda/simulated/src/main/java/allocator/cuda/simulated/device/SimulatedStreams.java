@@ -1,7 +1,9 @@
 package allocator.cuda.simulated.device;
 
 import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.CudaStreams;
+import allocator.cuda.simulated.device.StreamQueue.Capture;
 
 /** {@link CudaStreams} of a simulated machine. */
 final class SimulatedStreams implements CudaStreams {
@@ -38,6 +40,7 @@ final class SimulatedStreams implements CudaStreams {
                 () -> "device=%d, stream=%#x".formatted(device, stream),
                 () -> {
                     final StreamQueue queue = streams.queue(calls.device(device), stream);
+                    queue.requireNotCaptured(CudaResult.STREAM_CAPTURE_UNSUPPORTED);
                     scheduler.drain(queue, queue.submitted);
                     calls.device(device).synchronizePools();
                 });
@@ -49,7 +52,11 @@ final class SimulatedStreams implements CudaStreams {
                         CudaFunction.STREAM_QUERY,
                         device,
                         () -> "device=%d, stream=%#x".formatted(device, stream),
-                        () -> streams.queue(calls.device(device), stream).isIdle() ? 1L : 0L)
+                        () -> {
+                            final StreamQueue queue = streams.queue(calls.device(device), stream);
+                            queue.requireNotCaptured(CudaResult.STREAM_CAPTURE_UNSUPPORTED);
+                            return queue.isIdle() ? 1L : 0L;
+                        })
                 != 0;
     }
 
@@ -60,6 +67,66 @@ final class SimulatedStreams implements CudaStreams {
                 device,
                 () -> "device=%d, stream=%#x".formatted(device, stream),
                 () -> streams.queue(calls.device(device), stream).id);
+    }
+
+    @Override
+    public long streamGetCtx(int device, long stream) {
+        return calls.get(
+                CudaFunction.STREAM_GET_CTX,
+                device,
+                () -> "device=%d, stream=%#x".formatted(device, stream),
+                () -> (stream == 0 ? calls.device(device) : calls.device(streams.find(stream).device)).context);
+    }
+
+    @Override
+    public boolean streamIsCapturing(int device, long stream) {
+        return calls.get(
+                        CudaFunction.STREAM_IS_CAPTURING,
+                        device,
+                        () -> "device=%d, stream=%#x".formatted(device, stream),
+                        () -> streams.queue(calls.device(device), stream).capture == null ? 0L : 1L)
+                != 0;
+    }
+
+    @Override
+    public void streamBeginCapture(int device, long stream) {
+        calls.run(
+                CudaFunction.STREAM_BEGIN_CAPTURE,
+                device,
+                () -> "device=%d, stream=%#x".formatted(device, stream),
+                () -> {
+                    final StreamQueue queue = streams.find(stream, device);
+                    queue.requireNotCaptured(CudaResult.ILLEGAL_STATE);
+                    Capture.begin(queue, streams.newGraph(device));
+                });
+    }
+
+    @Override
+    public long streamEndCapture(int device, long stream) {
+        return calls.get(
+                CudaFunction.STREAM_END_CAPTURE,
+                device,
+                () -> "device=%d, stream=%#x".formatted(device, stream),
+                () -> {
+                    final Capture capture = streams.find(stream, device).capture;
+                    if (capture == null) {
+                        throw new CallFailure(CudaResult.ILLEGAL_STATE);
+                    }
+                    if (!capture.end(streams.find(stream, device))) {
+                        streams.destroyGraph(capture.graph, device);
+                        throw new CallFailure(CudaResult.STREAM_CAPTURE_INVALIDATED);
+                    }
+                    return capture.graph;
+                });
+    }
+
+    @Override
+    public void graphDestroy(int device, long graph) {
+        calls.run(
+                CudaFunction.GRAPH_DESTROY,
+                device,
+                () -> "device=%d, graph=%#x".formatted(device, graph),
+                () -> streams.destroyGraph(graph, device));
     }
 
     @Override
@@ -107,10 +174,11 @@ final class SimulatedStreams implements CudaStreams {
     @Override
     public boolean eventQuery(int device, long event) {
         return calls.get(
-                        CudaFunction.EVENT_QUERY,
-                        device,
-                        () -> "device=%d, event=%#x".formatted(device, event),
-                        () -> streams.findEvent(event, device).isDone() ? 1L : 0L)
+                        CudaFunction.EVENT_QUERY, device, () -> "device=%d, event=%#x".formatted(device, event), () -> {
+                            final Streams.Event target = streams.findEvent(event, device);
+                            target.requireNotCaptured();
+                            return target.isDone() ? 1L : 0L;
+                        })
                 != 0;
     }
 
@@ -118,6 +186,7 @@ final class SimulatedStreams implements CudaStreams {
     public void eventSynchronize(int device, long event) {
         calls.run(CudaFunction.EVENT_SYNCHRONIZE, device, () -> "device=%d, event=%#x".formatted(device, event), () -> {
             final Streams.Event target = streams.findEvent(event, device);
+            target.requireNotCaptured();
             if (target.recordedOn != null) {
                 scheduler.drain(target.recordedOn, target.recordedAt);
             }

@@ -1,6 +1,9 @@
 package allocator.cuda.simulated.device;
 
+import allocator.cuda.driver.CudaResult;
+import allocator.spi.StreamHazardException.Site;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +28,10 @@ final class StreamQueue {
     /** Position of the operation completed last. */
     long done;
 
+    /** What captures this stream; null if nothing does. */
+    @Nullable
+    Capture capture;
+
     /** A thread runs the host function at the head, without the lock. */
     boolean isInHostFunction;
 
@@ -36,6 +43,13 @@ final class StreamQueue {
 
     boolean hasDone(long position) {
         return done >= position;
+    }
+
+    /** Throws if this stream is being captured, which is invalidated: the call is not possible then. */
+    void requireNotCaptured(int result) {
+        if (capture != null) {
+            throw capture.invalidate(result);
+        }
     }
 
     boolean isIdle() {
@@ -53,15 +67,17 @@ final class StreamQueue {
 
     @Override
     public String toString() {
-        return (handle == 0 ? "default stream" : "stream " + id) + " of device " + device;
+        return handle == 0
+                ? "default stream of device " + device
+                : "stream %d of device %d (handle %#x)".formatted(id, device, handle);
     }
 
     /**
      * An operation on a stream.
      *
      * @param position its position in the stream
-     * @param name the function that submitted it
      * @param accessed memory that it reads or writes
+     * @param site where it was submitted; {@code null} if it accesses no memory
      * @param action what it does, under the lock
      * @param hostFunction what it calls, without the lock
      * @param waitsFor the stream that must have completed {@code waitsForPosition} first
@@ -69,8 +85,8 @@ final class StreamQueue {
      */
     record Operation(
             long position,
-            String name,
             List<Span> accessed,
+            @Nullable Site site,
             @Nullable Runnable action,
             @Nullable Runnable hostFunction,
             @Nullable StreamQueue waitsFor,
@@ -92,6 +108,63 @@ final class StreamQueue {
             return (isWritten || other.isWritten)
                     && address < other.address + other.byteSize
                     && other.address < address + byteSize;
+        }
+    }
+
+    /** The capture of one or several streams into a graph. What is submitted to them is checked, and not done. */
+    static final class Capture {
+        final long graph;
+        private final StreamQueue origin;
+        private final List<StreamQueue> streams = new ArrayList<>();
+        private boolean isInvalidated;
+        private boolean hasEnded;
+
+        private Capture(StreamQueue origin, long graph) {
+            this.origin = origin;
+            this.graph = graph;
+        }
+
+        static void begin(StreamQueue origin, long graph) {
+            new Capture(origin, graph).join(origin);
+        }
+
+        /** Makes a stream part of this capture. */
+        void join(StreamQueue queue) {
+            if (queue.capture == this) {
+                return;
+            }
+            if (queue.capture != null) {
+                isInvalidated = true;
+                throw queue.capture.invalidate(CudaResult.STREAM_CAPTURE_MERGE);
+            }
+            queue.capture = this;
+            streams.add(queue);
+        }
+
+        /** Ends this capture for all its streams; returns whether the graph is complete. */
+        boolean end(StreamQueue queue) {
+            if (queue != origin) {
+                throw invalidate(CudaResult.STREAM_CAPTURE_UNMATCHED);
+            }
+            streams.forEach(stream -> stream.capture = null);
+            hasEnded = true;
+            return !isInvalidated;
+        }
+
+        boolean hasEnded() {
+            return hasEnded;
+        }
+
+        void requireValid() {
+            if (isInvalidated) {
+                throw new CallFailure(CudaResult.STREAM_CAPTURE_INVALIDATED);
+            }
+        }
+
+        /** Invalidates this capture; returns what to throw. */
+        CallFailure invalidate(int result) {
+            isInvalidated = true;
+            return new CallFailure(result);
         }
     }
 }

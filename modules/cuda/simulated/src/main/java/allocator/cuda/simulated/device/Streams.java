@@ -1,6 +1,7 @@
 package allocator.cuda.simulated.device;
 
 import allocator.cuda.driver.CudaResult;
+import allocator.cuda.simulated.device.StreamQueue.Capture;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -20,6 +21,10 @@ final class Streams {
 
     private final Map<Long, StreamQueue> byHandle = new HashMap<>();
     private final Map<Long, Event> events = new HashMap<>();
+
+    /** The device of each graph. */
+    private final Map<Long, Integer> graphs = new HashMap<>();
+
     private final List<Long> returnedHandles = new ArrayList<>();
     private long nextHandle = FIRST_HANDLE;
     private long nextId = 1;
@@ -32,12 +37,23 @@ final class Streams {
         @Nullable
         StreamQueue recordedOn;
 
+        /** The capture in which it was recorded last; null if in none. */
+        @Nullable
+        Capture capture;
+
         long recordedAt;
         Map<StreamQueue, Long> recordedFollows = Map.of();
 
         Event(long handle, int device) {
             this.handle = handle;
             this.device = device;
+        }
+
+        /** Throws if the event was recorded in a capture, so that the host cannot ask for it. */
+        void requireNotCaptured() {
+            if (capture != null) {
+                throw capture.invalidate(CudaResult.CAPTURED_EVENT);
+            }
         }
 
         boolean isDone() {
@@ -98,6 +114,9 @@ final class Streams {
     }
 
     void destroy(StreamQueue queue) {
+        if (queue.capture != null) {
+            queue.capture.invalidate(CudaResult.STREAM_CAPTURE_INVALIDATED);
+        }
         byHandle.remove(queue.handle);
         returnHandle(queue.handle);
         removeIfFinished(queue);
@@ -137,15 +156,44 @@ final class Streams {
         returnHandle(event.handle);
     }
 
+    long newGraph(int device) {
+        final long graph = newHandle();
+        graphs.put(graph, device);
+        return graph;
+    }
+
+    void destroyGraph(long graph, int device) {
+        if (!graphs.remove(graph, device)) {
+            throw new CallFailure(CudaResult.INVALID_VALUE);
+        }
+        returnHandle(graph);
+    }
+
+    /** Throws if a stream of a device is being captured; all such captures are invalidated. */
+    void requireNoneCaptured(int device) {
+        CallFailure failure = null;
+        for (StreamQueue queue : queues) {
+            if (queue.device == device && queue.capture != null) {
+                failure = queue.capture.invalidate(CudaResult.STREAM_CAPTURE_UNSUPPORTED);
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
     /** Returns the streams and events that were created on a device and not destroyed, one line each. */
     List<String> live(int device) {
         final List<String> live = new ArrayList<>();
-        byHandle.values().stream()
-                .filter(queue -> queue.device == device)
-                .forEach(queue -> live.add("%s, handle %#x".formatted(queue, queue.handle)));
+        byHandle.values().stream().filter(queue -> queue.device == device).forEach(queue -> live.add(queue.toString()));
         events.values().stream()
                 .filter(event -> event.device == device)
                 .forEach(event -> live.add("device %d: event %#x".formatted(device, event.handle)));
+        graphs.forEach((graph, onDevice) -> {
+            if (onDevice == device) {
+                live.add("device %d: graph %#x".formatted(device, graph));
+            }
+        });
         return live;
     }
 
@@ -154,5 +202,6 @@ final class Streams {
         queues.removeIf(queue -> queue.device == device);
         byHandle.values().removeIf(queue -> queue.device == device);
         events.values().removeIf(event -> event.device == device);
+        graphs.values().removeIf(onDevice -> onDevice == device);
     }
 }
