@@ -16,4 +16,5 @@ module java.allocator.cuda.memory {
     requires static org.jspecify;
 
     exports allocator.cuda.memory;
+    exports allocator.cuda.memory.check;
 }

@@ -3,6 +3,7 @@ package allocator.cuda.memory;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.Endings;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
@@ -31,12 +32,15 @@ public final class CudaDevice {
     private final MemoryInfo pinnedMemory;
     private final MemoryInfo readOnlyMemory;
     private final Endings endings = new Endings();
+    private final DeviceStreams streams = new DeviceStreams();
+    private final StreamChecks checks;
     private final Object contextLock = new Object();
     private volatile boolean hasContext;
 
     CudaDevice(CudaDriver driver, CudaDeviceInfo info) {
         this.driver = driver;
         this.info = info;
+        checks = StreamChecks.of(driver);
         final MemoryLocation onDevice = location(info.ordinal(), MemoryType.DEFAULT);
         final MemoryLocation pinned = location(info.ordinal(), MemoryType.HOST_ACCESSIBLE);
         final long alignment = OptionKey.SIZE_GRANULARITY;
@@ -106,6 +110,29 @@ public final class CudaDevice {
     /** The ends of what was created on this device, of which some may have failed. */
     Endings endings() {
         return endings;
+    }
+
+    /** The open streams of this device. */
+    DeviceStreams streams() {
+        return streams;
+    }
+
+    /**
+     * Waits for all work of the device, unless one of its {@link #streams} is being captured: the wait would invalidate
+     * the capture.
+     *
+     * @param call the name of the call
+     * @throws allocator.spi.StreamCaptureException if one is
+     * @throws CudaException if the driver fails
+     */
+    void synchronize(String call) {
+        streams.requireNoneCaptured(call);
+        driver.devices().ctxSynchronize(ordinal());
+    }
+
+    /** The checks of the uses of memory on the driver's streams. */
+    StreamChecks checks() {
+        return checks;
     }
 
     EpDevice describe() {

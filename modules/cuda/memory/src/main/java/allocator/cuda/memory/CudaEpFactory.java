@@ -4,6 +4,7 @@ import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDeviceInfo;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.Endings;
 import allocator.provider.support.ProviderVersion;
 import allocator.provider.support.References;
@@ -24,6 +25,7 @@ import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -53,9 +55,6 @@ public abstract class CudaEpFactory implements EpFactory {
         final CudaDevice device;
         final References<CudaAllocator> references = new References<>();
 
-        /** Streams that are not closed. */
-        private int openStreams;
-
         Entry(CudaDevice device) {
             this.device = device;
         }
@@ -75,33 +74,9 @@ public abstract class CudaEpFactory implements EpFactory {
             references.forEachOpen(stream.users(), allocator -> allocator.releaseStream(stream));
         }
 
-        /** Creates a stream, which is counted until it is closed. */
-        CudaSyncStream newStream(MemoryInfo info) {
-            StackReserve.touch();
-            addOpen(1);
-            boolean isCreated = false;
-            try {
-                final CudaSyncStream stream = new CudaSyncStream(device, info, this);
-                isCreated = true;
-                return stream;
-            } finally {
-                if (!isCreated) {
-                    addOpen(-1);
-                }
-            }
-        }
-
-        private synchronized void addOpen(int streams) {
-            openStreams += streams;
-        }
-
         @Override
         public void closed(CudaSyncStream stream) {
-            addOpen(-1);
-        }
-
-        synchronized int streamCount() {
-            return openStreams;
+            device.streams().remove(stream);
         }
     }
 
@@ -154,6 +129,13 @@ public abstract class CudaEpFactory implements EpFactory {
     protected static Choice sharedUnlessExclusive(
             AllocatorOptions options, Object key, Supplier<? extends CudaAllocator> maker) {
         return new Choice(options.get(OptionKey.EXCLUSIVE) ? null : key, maker);
+    }
+
+    /** An allocator whose uses are checked is another implementation: one that is not checked costs nothing more. */
+    private static Choice checkedIfAsked(Choice choice, CudaDevice device, AllocatorOptions options) {
+        return options.get(StreamChecks.KEY)
+                ? new Choice(choice.sharedAs, () -> CheckedAllocator.of(choice.maker.get(), device, options))
+                : choice;
     }
 
     @Override
@@ -222,11 +204,18 @@ public abstract class CudaEpFactory implements EpFactory {
         enter();
         try {
             final Entry entry = entry(info);
-            final Choice choice = choose(entry.device, info, options);
+            final List<CudaDevice> peers = PeerAccess.peers(options, entry.device, this::servedDevices);
+            final Choice choice = checkedIfAsked(choose(entry.device, info, options), entry.device, options);
             entry.device.requireContext();
+            final Supplier<CudaAllocator> maker = () -> {
+                if (!info.equals(entry.device.pinnedMemory())) {
+                    PeerAccess.enable(entry.device, peers);
+                }
+                return choice.maker.get();
+            };
             return choice.sharedAs == null
-                    ? entry.references.acquireExclusive(choice.maker)
-                    : entry.references.acquireShared(choice.sharedAs, choice.maker);
+                    ? entry.references.acquireExclusive(maker)
+                    : entry.references.acquireShared(choice.sharedAs, maker);
         } catch (CudaException e) {
             throw DriverCalls.allocationFailure(e, entry(info).device, info, 0);
         } finally {
@@ -272,6 +261,15 @@ public abstract class CudaEpFactory implements EpFactory {
 
     @Override
     public SyncStream createSyncStream(MemoryInfo info) {
+        return newStream(info, entry -> CudaSyncStream.create(entry.device, entry));
+    }
+
+    @Override
+    public SyncStream viewSyncStream(MemoryInfo info, long handle) {
+        return newStream(info, entry -> CudaSyncStream.view(entry.device, entry, handle));
+    }
+
+    private SyncStream newStream(MemoryInfo info, Function<Entry, SyncStream> maker) {
         enter();
         try {
             final Entry entry = entry(info);
@@ -279,7 +277,7 @@ public abstract class CudaEpFactory implements EpFactory {
                 throw new UnsupportedMemoryException(name() + " has no streams for " + info);
             }
             entry.device.requireContext();
-            return entry.newStream(info);
+            return maker.apply(entry);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -290,6 +288,10 @@ public abstract class CudaEpFactory implements EpFactory {
     @Override
     public Optional<DataTransfer> dataTransfer() {
         return Optional.of(new CudaTransfer(this::workingDevice, this::isServed));
+    }
+
+    private List<CudaDevice> servedDevices() {
+        return knownEntries().stream().map(entry -> entry.device).toList();
     }
 
     private boolean isServed(int ordinal) {
@@ -370,7 +372,7 @@ public abstract class CudaEpFactory implements EpFactory {
         int streams = 0;
         for (Entry entry : knownEntries()) {
             allocators += entry.references.count();
-            streams += entry.streamCount();
+            streams += entry.device.streams().count();
         }
         if (allocators + streams > 0) {
             throw new IllegalStateException(name() + " is in use: " + allocators + " allocators and " + streams

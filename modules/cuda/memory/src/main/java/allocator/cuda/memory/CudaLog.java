@@ -1,6 +1,7 @@
 package allocator.cuda.memory;
 
 import allocator.provider.support.Failures;
+import allocator.provider.support.LogLimit;
 import allocator.provider.support.StackReserve;
 import allocator.spi.MemoryInfo;
 import java.lang.System.Logger.Level;
@@ -19,12 +20,15 @@ final class CudaLog {
         log(Level.DEBUG, format, values);
     }
 
-    /** Logs that the driver has not taken memory back. */
-    static void left(MemoryInfo memory, long address, Throwable thrown) {
+    /** Logs that the driver has not taken memory back, if the limit of such messages allows it. */
+    static void left(LogLimit limit, MemoryInfo memory, long address, Throwable thrown) {
         try {
-            warning(
-                    "{0}: 0x{1} could not be returned, it stays held: {2}",
-                    memory, Long.toHexString(address), Failures.describe(thrown));
+            final long number = limit.next();
+            if (number != 0) {
+                warning(
+                        "{0}: 0x{1} could not be returned, it stays held: {2}{3}",
+                        memory, Long.toHexString(address), Failures.describe(thrown), LogLimit.suffix(number));
+            }
         } catch (Throwable e) {
             // There is no room for a message.
         }

@@ -2,11 +2,13 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
+import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.Endings;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
+import org.jspecify.annotations.Nullable;
 
 /** A CUDA event of a stream. */
 final class CudaNotification extends SyncNotification {
@@ -16,6 +18,7 @@ final class CudaNotification extends SyncNotification {
     private final UseGuard guard = new UseGuard();
     private final Endings.End end;
     private final long event;
+    private volatile StreamChecks.@Nullable StreamPoint point;
     private boolean isDestroyed;
 
     /**
@@ -35,7 +38,12 @@ final class CudaNotification extends SyncNotification {
     protected void record() {
         producer.use();
         try {
-            withEvent(() -> streams.eventRecord(ordinal, event, producer.handle()));
+            final StreamChecks.@Nullable StreamPoint reached = producer.checks().point(producer);
+            withEvent(() -> {
+                producer.requireReady("activate; end the capture first");
+                streams.eventRecord(ordinal, event, producer.handle());
+            });
+            point = reached;
         } finally {
             producer.endUse();
         }
@@ -49,7 +57,12 @@ final class CudaNotification extends SyncNotification {
         }
         stream.use();
         try {
-            withEvent(() -> streams.streamWaitEvent(stream.device().ordinal(), stream.handle(), event));
+            final StreamChecks.@Nullable StreamPoint reached = point;
+            withEvent(() -> {
+                stream.requireReady("wait for " + producer + "; end the capture first");
+                streams.streamWaitEvent(stream.device().ordinal(), stream.handle(), event);
+            });
+            stream.checks().follow(stream, reached);
         } finally {
             stream.endUse();
         }
@@ -57,7 +70,9 @@ final class CudaNotification extends SyncNotification {
 
     @Override
     protected void await() {
+        final StreamChecks.@Nullable StreamPoint reached = point;
         withEvent(() -> streams.eventSynchronize(ordinal, event));
+        producer.checks().done(reached);
     }
 
     private void withEvent(Runnable call) {

@@ -2,15 +2,18 @@ package allocator.cuda.memory;
 
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
+import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.Endings;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.StreamOwner;
 import allocator.provider.support.StreamUsers;
 import allocator.provider.support.UseGuard;
 import allocator.spi.MemoryInfo;
+import allocator.spi.StreamCaptureException;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A CUDA stream that does not wait for the legacy default stream.
@@ -18,6 +21,13 @@ import java.util.List;
  * <p>Closing it waits for its work, on its own device whichever thread calls. Only then may memory freed on it serve
  * other streams. If the device cannot confirm that the work is done, memory stays bound to the stream until a second
  * close succeeds or its allocator is closed: unavailable for a while, but never used by two.
+ *
+ * <p>A <em>view</em> is a stream that other code has created. Its close destroys nothing. If its owner has destroyed
+ * the driver's stream before, calls that wait or record throw {@link IllegalStateException}, as far as the driver
+ * reports it, and the close waits for the whole device.
+ *
+ * <p>While the stream is captured into a graph, calls that wait, record or close throw {@link StreamCaptureException},
+ * before the driver is called: its call would invalidate the capture.
  */
 public final class CudaSyncStream extends SyncStream {
     private final CudaDevice device;
@@ -27,6 +37,17 @@ public final class CudaSyncStream extends SyncStream {
     private final UseGuard guard = new UseGuard();
     private final Endings.End end;
     private final long handle;
+    private final boolean isView;
+
+    /** The identity of the driver's stream, which is never reused; of a view only. */
+    private final long nativeId;
+
+    /** The neighbours in {@link DeviceStreams}, which guards them. */
+    @Nullable
+    CudaSyncStream previous;
+
+    @Nullable
+    CudaSyncStream next;
 
     /** Guarded by {@link #guard}, as are those below. */
     private boolean isUnbound;
@@ -46,7 +67,53 @@ public final class CudaSyncStream extends SyncStream {
         users = new StreamUsers<>(owner::isOpen);
         streams = device.driver().streams();
         end = device.endings().of(this::end);
+        isView = false;
+        nativeId = 0;
         handle = streams.streamCreate(device.ordinal());
+    }
+
+    /**
+     * Makes a view.
+     *
+     * @param nativeId as {@link ForeignStreams#identify} returned it
+     */
+    private CudaSyncStream(
+            CudaDevice device, MemoryInfo memory, StreamOwner<CudaSyncStream> owner, long handle, long nativeId) {
+        super(memory);
+        this.device = device;
+        this.owner = owner;
+        users = new StreamUsers<>(owner::isOpen);
+        streams = device.driver().streams();
+        end = device.endings().of(this::end);
+        isView = true;
+        this.nativeId = nativeId;
+        this.handle = handle;
+    }
+
+    /** Creates a stream, which is in the device's list until it is closed. */
+    static CudaSyncStream create(CudaDevice device, StreamOwner<CudaSyncStream> owner) {
+        StackReserve.touch();
+        final CudaSyncStream stream = new CudaSyncStream(device, device.defaultMemory(), owner);
+        device.streams().add(stream);
+        return stream;
+    }
+
+    /** Makes a view, which is in the device's list until it is closed. */
+    static CudaSyncStream view(CudaDevice device, StreamOwner<CudaSyncStream> owner, long handle) {
+        StackReserve.touch();
+        final CudaSyncStream view = new CudaSyncStream(
+                device, device.defaultMemory(), owner, handle, ForeignStreams.identify(device, handle));
+        device.streams().addView(view);
+        return view;
+    }
+
+    /** Returns whether another stream of the device is the same one of the driver. */
+    boolean isSameAs(CudaSyncStream view) {
+        return isView ? nativeId == view.nativeId : handle == view.handle;
+    }
+
+    String describeNative() {
+        return "CUstream 0x%x of gpu:%d".formatted(handle, device.ordinal());
     }
 
     /**
@@ -71,6 +138,15 @@ public final class CudaSyncStream extends SyncStream {
      */
     public void usedBy(CudaAllocator allocator) {
         users.add(allocator);
+    }
+
+    /**
+     * Returns the checks of the uses of memory on this stream.
+     *
+     * @return the checks, on or off
+     */
+    public StreamChecks checks() {
+        return device.checks();
     }
 
     /** Returns the allocators that have allocated on this stream and are open. */
@@ -99,6 +175,79 @@ public final class CudaSyncStream extends SyncStream {
 
     void endUse() {
         guard.exit();
+    }
+
+    /**
+     * Rejects a call that waits for this stream or records an event, if it is being captured or is destroyed. Called
+     * while in use.
+     *
+     * @param call the name of the call
+     * @throws CudaException if the driver fails
+     */
+    void requireReady(String call) {
+        if (!isAlive()) {
+            throw new IllegalStateException(describeNative() + ", which " + this
+                    + " views, was destroyed by its owner; close the view, and view another stream");
+        }
+        requireNotCaptured(call);
+    }
+
+    /** Returns false if this is a view and its owner has destroyed the stream, as far as the driver reports it. */
+    private boolean isAlive() {
+        if (!isView) {
+            return true;
+        }
+        try {
+            return streams.streamGetId(device.ordinal(), handle) == nativeId;
+        } catch (CudaException e) {
+            if (ForeignStreams.isUnknown(e)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * Rejects a call if this stream is being captured. Called while in use.
+     *
+     * @param call the name of the call, and what to do
+     * @throws CudaException if the driver fails
+     */
+    void requireNotCaptured(String call) {
+        if (isCaptured()) {
+            throw captured(call);
+        }
+    }
+
+    /**
+     * Rejects the free of a block of this stream from a pool, if the stream is being captured: the driver would free
+     * only what the graph owns. If the driver does not say whether it is, the free goes on.
+     */
+    void requireFreeable() {
+        if (!tryUse()) {
+            return;
+        }
+        boolean isCaptured = false;
+        try {
+            isCaptured = isCaptured();
+        } catch (RuntimeException e) {
+            // Thrown on, a failure of the device would say that the free has had its effect.
+            CudaLog.debug("a free goes on: {0}", String.valueOf(e.getMessage()));
+        } finally {
+            endUse();
+        }
+        if (isCaptured) {
+            throw captured("free; free the block, which stays live, after the capture");
+        }
+    }
+
+    private boolean isCaptured() {
+        return streams.streamIsCapturing(device.ordinal(), handle);
+    }
+
+    private StreamCaptureException captured(String call) {
+        return new StreamCaptureException(
+                this + ", " + describeNative() + ", is being captured into a graph, so there is no " + call);
     }
 
     private IllegalStateException closed() {
@@ -131,7 +280,10 @@ public final class CudaSyncStream extends SyncStream {
     public void flush() {
         use();
         try {
+            requireReady("flush; end the capture first");
+            final StreamChecks.@Nullable StreamPoint point = checks().point(this);
             streams.streamSynchronize(device.ordinal(), handle);
+            checks().done(point);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -172,12 +324,23 @@ public final class CudaSyncStream extends SyncStream {
         owner.closed(this);
     }
 
+    /** Waits for the work; of a stream that is destroyed already, for that of the device. */
+    private void drain() {
+        if (isAlive()) {
+            requireNotCaptured("end of its work; end the capture first, then close the stream again");
+            streams.streamSynchronize(device.ordinal(), handle);
+        } else {
+            device.synchronize("wait for the device");
+        }
+    }
+
     /** Drains the native stream, unbinds memory from it and destroys it, as far as that is not done. */
     private void end() {
         synchronized (guard) {
             final DriverCalls.All calls = new DriverCalls.All();
-            if (!hasEnded() && calls.insist(() -> streams.streamSynchronize(device.ordinal(), handle))) {
+            if (!hasEnded() && calls.insist(this::drain)) {
                 setEnded();
+                checks().ended(this);
             }
             if (!hasEnded()) {
                 CudaLog.warning("{0}: its end cannot be confirmed, its memory is set aside until another close", this);
@@ -186,7 +349,7 @@ public final class CudaSyncStream extends SyncStream {
                 isUnbound = calls.attempt(() -> owner.workEnded(this));
             }
             if (hasEnded() && !isDestroyed) {
-                isDestroyed = calls.insist(() -> streams.streamDestroy(device.ordinal(), handle));
+                isDestroyed = isView || calls.insist(() -> streams.streamDestroy(device.ordinal(), handle));
             }
             calls.throwIfFailed();
         }

@@ -4,6 +4,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.HostSegments;
+import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.Copies;
 import allocator.provider.support.StackReserve;
 import allocator.spi.DataTransfer;
@@ -86,6 +87,7 @@ final class CudaTransfer implements DataTransfer {
                 copyOnHost(source, target, cudaStream);
             } else if (cudaStream == null) {
                 final CudaDevice device = workingDevice(source, target);
+                check(device.checks(), source, target, null);
                 queue(source, target, device, DEFAULT_STREAM);
                 device.driver().streams().streamSynchronize(device.ordinal(), DEFAULT_STREAM);
             } else {
@@ -96,26 +98,54 @@ final class CudaTransfer implements DataTransfer {
         }
     }
 
-    private static void copyOnHost(MemoryRange source, MemoryRange target, @Nullable CudaSyncStream stream) {
+    private void copyOnHost(MemoryRange source, MemoryRange target, @Nullable CudaSyncStream stream) {
         if (stream != null) {
             stream.flush();
         }
+        final MemoryRange pinned = Place.of(target.memory()) == Place.PINNED ? target : source;
+        check(devices.apply(pinned.memory().deviceOrdinal()).checks(), source, target, null);
         HostSegments.at(target.address(), target.byteSize())
                 .copyFrom(HostSegments.at(source.address(), source.byteSize()));
+    }
+
+    /** Checks a copy that is about to be made: on a stream, or else waited for. */
+    private static void check(
+            StreamChecks checks, MemoryRange source, MemoryRange target, @Nullable CudaSyncStream stream) {
+        if (checks.isOn()) {
+            checks.use("copy", stream, checked(source), checked(target));
+        }
+    }
+
+    private static StreamChecks.Span checked(MemoryRange range) {
+        return Place.of(range.memory()) == Place.HOST
+                ? StreamChecks.Span.NONE
+                : new StreamChecks.Span(range.address(), range.byteSize());
     }
 
     private void copyOn(CudaSyncStream stream, MemoryRange source, MemoryRange target) {
         final CudaDevice device = workingDevice(source, target);
         stream.use();
         try {
+            if (isOfHost(source) || isOfHost(target) || stream.device().ordinal() != device.ordinal()) {
+                // Of a captured copy, the graph would read or write pageable memory whenever it is launched.
+                stream.requireReady("copy of pageable memory or to another device; copy before the capture begins");
+            }
+            check(stream.checks(), source, target, stream);
             if (stream.device().ordinal() == device.ordinal()) {
                 queue(source, target, device, stream.handle());
             } else {
                 queueOnOtherDevice(source, target, device, stream);
             }
+            if (Place.of(target.memory()) == Place.HOST) {
+                stream.checks().done(stream.checks().point(stream)); // the driver has waited for the stream
+            }
         } finally {
             stream.endUse();
         }
+    }
+
+    private static boolean isOfHost(MemoryRange range) {
+        return Place.of(range.memory()) == Place.HOST;
     }
 
     /** Copies on a device that is not the stream's: the two wait for each other by events. */

@@ -121,7 +121,7 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
 
     /** Waits for all work of the device; memory does not go back if that fails. */
     private void awaitDevice() {
-        DriverCalls.insist(() -> device.driver().devices().ctxSynchronize(device.ordinal()));
+        DriverCalls.insist(() -> device.synchronize("return of memory to the device; end the capture first"));
     }
 
     @Override

@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  * when the stream reports that it is drained, or when the pool is closed. No call waits for a stream that is being
  * closed: its work may wait for the calling thread.
  *
+ * <p><b>Captures.</b> Allocations and frees on a stream that is being captured into a graph are rejected with
+ * {@link allocator.spi.StreamCaptureException}, which costs each call on a stream one short call of the driver.
+ *
  * <p><b>Failures.</b> Whatever the driver throws, and if the Java heap or the stack ends, an allocation has its effect
  * or none. A block that the driver does not take back stays held. A second {@link #free} of its address,
  * {@link #shrink} and {@link #destroy} try again.
@@ -98,7 +101,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         final PoolHandles handles = new PoolHandles(device);
         final Endings.End end = device.endings().of(handles::destroy);
         try {
-            handles.create(settings.releaseThreshold());
+            handles.create(settings);
             final Limit limit = PoolSource.rounded(settings.limit(), handles);
             final DriverPool pool = new DriverPool(device, handles, limit, settings, options);
             CudaLog.debug("{0}: a pool of the driver with {1}", pool.info, pool.effectiveOptions);
@@ -175,6 +178,8 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
                 if (isEmpty(byteSize)) {
                     return 0;
                 }
+                // The driver would take the memory from the graph, which frees it again after each launch.
+                cudaStream.requireNotCaptured("allocation; allocate before the capture begins, or without a stream");
                 blocks.ensureRoom(guard.inside());
                 final long address = source.take(byteSize, cudaStream);
                 blocks.allocated(address, byteSize, cudaStream);
@@ -196,6 +201,10 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         }
         enter();
         try {
+            final CudaSyncStream stream = blocks.liveStream(address);
+            if (stream != null) {
+                stream.requireFreeable();
+            }
             blocks.free(address, guard.inside(), giveBack);
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
@@ -362,7 +371,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
 
     private void end() {
         try {
-            DriverCalls.insist(() -> driver.devices().ctxSynchronize(ordinal));
+            DriverCalls.insist(() -> device.synchronize("close of a pool; end the capture first"));
             blocks.returnAll((address, stream) -> {
                 DriverCalls.insist(() -> giveBack(address, ownStream));
                 return true;

@@ -3,6 +3,7 @@ package allocator.cuda.memory;
 import allocator.cuda.driver.CudaException;
 import allocator.provider.support.BlockCounters;
 import allocator.provider.support.FailedReturn;
+import allocator.provider.support.LogLimit;
 import allocator.provider.support.ReturnGate;
 import allocator.provider.support.ReturnsUnderWay;
 import allocator.spi.AllocatorStats;
@@ -43,6 +44,7 @@ final class PoolBlocks {
     private final ReturnsUnderWay leaving = new ReturnsUnderWay();
     private final BlockCounters counters = new BlockCounters();
     private final ReturnGate gate = new ReturnGate();
+    private final LogLimit logLimit = new LogLimit();
 
     /** The addresses freed last, to distinguish a double free from a foreign address. */
     private final long[] recentlyFreed = new long[RECENT];
@@ -113,6 +115,12 @@ final class PoolBlocks {
         counters.reserved();
     }
 
+    /** Returns the stream of a live block, {@code null} if it has none or there is no such block. */
+    synchronized @Nullable CudaSyncStream liveStream(long address) {
+        final int block = live.find(address);
+        return block == BlockTable.NONE ? null : live.stream(block);
+    }
+
     synchronized void failed() {
         counters.failed();
     }
@@ -154,7 +162,7 @@ final class PoolBlocks {
                 giveBackOrAgain(address, byteSize, stream, calls, device);
             }
         } catch (Throwable e) {
-            CudaLog.left(info, address, e);
+            CudaLog.left(logLimit, info, address, e);
             throw FailedReturn.of(e);
         }
     }
@@ -247,7 +255,7 @@ final class PoolBlocks {
         try {
             giveBack(address, byteSize, stream, device);
         } catch (Throwable e) {
-            CudaLog.left(info, address, e);
+            CudaLog.left(logLimit, info, address, e);
             DriverCalls.suppress(cause, e);
         }
     }

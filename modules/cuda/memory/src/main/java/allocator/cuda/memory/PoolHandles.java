@@ -3,6 +3,7 @@ package allocator.cuda.memory;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
+import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.driver.PoolAttribute;
 
 /**
@@ -30,10 +31,15 @@ final class PoolHandles {
      *
      * @throws CudaException if the driver fails
      */
-    void create(long releaseThreshold) {
+    void create(PoolSettings settings) {
         stream = streams.streamCreate(ordinal);
         pool = pools.memPoolCreate(ordinal);
-        pools.memPoolSetAttribute(ordinal, pool, PoolAttribute.RELEASE_THRESHOLD, releaseThreshold);
+        pools.memPoolSetAttribute(ordinal, pool, PoolAttribute.RELEASE_THRESHOLD, settings.releaseThreshold());
+        for (int peer : settings.peers()) {
+            if (peer != ordinal) {
+                pools.memPoolSetAccess(ordinal, pool, peer, MemoryAccess.READ_WRITE);
+            }
+        }
     }
 
     long stream() {

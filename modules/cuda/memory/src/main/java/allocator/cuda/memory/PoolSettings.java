@@ -12,8 +12,14 @@ import java.util.List;
  * @param limit the most that the pool may hold, before it is rounded up to the driver's granularity
  * @param releaseThreshold how much the pool keeps when the host synchronizes with the device, in bytes
  * @param bytesToKeepOnShrink how much the pool keeps when it is shrunk, in bytes
+ * @param peers ordinals of the devices whose work may access the memory; the pool's own may be among them
  */
-public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepOnShrink) {
+public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepOnShrink, List<Integer> peers) {
+    /** Copies the list. */
+    public PoolSettings {
+        peers = List.copyOf(peers);
+    }
+
     /** {@code arena.cuda_mempool_release_threshold}. */
     public static final OptionKey<Long> RELEASE_THRESHOLD = OptionKey.bytes(
             "arena.cuda_mempool_release_threshold",
@@ -25,7 +31,8 @@ public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepO
             "arena.cuda_mempool_bytes_to_keep_on_shrink", 0, "bytes that the pool keeps when it is shrunk");
 
     /** All of them. */
-    public static final List<OptionKey<?>> KEYS = List.of(Limit.KEY, RELEASE_THRESHOLD, BYTES_TO_KEEP_ON_SHRINK);
+    public static final List<OptionKey<?>> KEYS =
+            List.of(Limit.KEY, RELEASE_THRESHOLD, BYTES_TO_KEEP_ON_SHRINK, PeerAccess.KEY);
 
     /**
      * Reads the keys of {@link #KEYS}; other keys are left to the caller to check.
@@ -36,6 +43,9 @@ public record PoolSettings(Limit limit, long releaseThreshold, long bytesToKeepO
      */
     public static PoolSettings from(AllocatorOptions options) {
         return new PoolSettings(
-                Limit.from(options), options.get(RELEASE_THRESHOLD), options.get(BYTES_TO_KEEP_ON_SHRINK));
+                Limit.from(options),
+                options.get(RELEASE_THRESHOLD),
+                options.get(BYTES_TO_KEEP_ON_SHRINK),
+                PeerAccess.ordinals(options));
     }
 }

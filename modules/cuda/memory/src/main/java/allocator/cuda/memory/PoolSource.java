@@ -9,6 +9,7 @@ import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.StreamCaptureException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -93,13 +94,21 @@ final class PoolSource {
                 throw outOfMemory("The device is not that large", byteSize, e);
             }
         }
-        driver.devices().ctxSynchronize(ordinal);
+        final String hindrance = synchronizeDevice();
         try {
             return pools.memAllocFromPoolAsync(ordinal, pool, byteSize, stream);
         } catch (CudaException e) {
-            throw e.isOutOfMemory()
-                    ? outOfMemory("The device has no memory left, also after it was synchronized", byteSize, e)
-                    : e;
+            throw e.isOutOfMemory() ? outOfMemory("The device has no memory left, " + hindrance, byteSize, e) : e;
+        }
+    }
+
+    /** Waits for the device, so that queued frees take effect; returns how that went, for a message. */
+    private String synchronizeDevice() {
+        try {
+            device.synchronize("wait for queued frees");
+            return "also after it was synchronized";
+        } catch (StreamCaptureException e) {
+            return "and it was not synchronized: " + e.getMessage();
         }
     }
 
@@ -111,7 +120,7 @@ final class PoolSource {
             }
             long address = tryWithinLimit(byteSize, stream);
             if (address == 0) {
-                driver.devices().ctxSynchronize(ordinal);
+                synchronizeDevice();
                 pools.memPoolTrimTo(ordinal, pool, 0);
                 address = tryWithinLimit(byteSize, stream);
             }

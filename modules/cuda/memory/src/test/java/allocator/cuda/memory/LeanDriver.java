@@ -156,6 +156,51 @@ final class LeanDriver implements CudaDriver, CudaDevices, CudaPools, CudaStream
     }
 
     @Override
+    public boolean streamIsCapturing(int device, long stream) {
+        return false;
+    }
+
+    @Override
+    public long streamGetCtx(int device, long stream) {
+        throw unused();
+    }
+
+    @Override
+    public void streamBeginCapture(int device, long stream) {
+        throw unused();
+    }
+
+    @Override
+    public long streamEndCapture(int device, long stream) {
+        throw unused();
+    }
+
+    @Override
+    public void graphDestroy(int device, long graph) {
+        throw unused();
+    }
+
+    @Override
+    public long ctxGetCurrent(int device) {
+        throw unused();
+    }
+
+    @Override
+    public int ctxGetDevice(int device, long context) {
+        throw unused();
+    }
+
+    @Override
+    public boolean deviceCanAccessPeer(int device, int peer) {
+        throw unused();
+    }
+
+    @Override
+    public void ctxEnablePeerAccess(int device, int peer) {
+        throw unused();
+    }
+
+    @Override
     public void streamWaitEvent(int device, long stream, long event) {
         throw unused();
     }

@@ -22,8 +22,8 @@ class PoolStackEndTest {
 
     private final LeanDriver driver = new LeanDriver(1 << 20);
     private final CudaDevice device = new CudaDevice(driver, driver.info(0));
-    private final DriverPool pool =
-            DriverPool.create(device, new PoolSettings(Limit.NONE, Long.MAX_VALUE, 0), AllocatorOptions.EMPTY);
+    private final DriverPool pool = DriverPool.create(
+            device, new PoolSettings(Limit.NONE, Long.MAX_VALUE, 0, List.of()), AllocatorOptions.EMPTY);
     private final CudaSyncStream stream = new CudaSyncStream(device, device.defaultMemory(), new StreamOwner<>() {
         @Override
         public boolean isOpen(Allocator allocator) {

@@ -1,0 +1,77 @@
+package allocator.cuda.memory;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The open streams of a device, in a list that adding to and removing from allocates nothing.
+ *
+ * <p>No two of them are one stream of the driver: each has a clock, and work that one clock has ordered is unordered
+ * for another one.
+ */
+final class DeviceStreams {
+    private @Nullable CudaSyncStream first;
+    private int count;
+
+    /** Adds a stream that the driver has just created. */
+    synchronized void add(CudaSyncStream stream) {
+        final CudaSyncStream second = first;
+        if (second != null) {
+            second.previous = stream;
+        }
+        stream.next = second;
+        first = stream;
+        count++;
+    }
+
+    /**
+     * Adds a view.
+     *
+     * @throws IllegalStateException if a stream in the list is the same one of the driver
+     */
+    synchronized void addView(CudaSyncStream view) {
+        for (CudaSyncStream stream = first; stream != null; stream = stream.next) {
+            if (stream.isSameAs(view)) {
+                throw new IllegalStateException(view.describeNative() + " is " + stream
+                        + " of this provider already; use that one, or close it first");
+            }
+        }
+        add(view);
+    }
+
+    synchronized void remove(CudaSyncStream stream) {
+        final CudaSyncStream before = stream.previous;
+        final CudaSyncStream after = stream.next;
+        if (before == null) {
+            first = after;
+        } else {
+            before.next = after;
+        }
+        if (after != null) {
+            after.previous = before;
+        }
+        stream.previous = null;
+        stream.next = null;
+        count--;
+    }
+
+    synchronized int count() {
+        return count;
+    }
+
+    /**
+     * Throws if a stream in the list is being captured.
+     *
+     * @param call what is about to wait for the device
+     */
+    synchronized void requireNoneCaptured(String call) {
+        for (CudaSyncStream stream = first; stream != null; stream = stream.next) {
+            if (stream.tryUse()) {
+                try {
+                    stream.requireNotCaptured(call);
+                } finally {
+                    stream.endUse();
+                }
+            }
+        }
+    }
+}
