@@ -4,7 +4,7 @@ import org.jspecify.annotations.NullMarked;
 @NullMarked
 module java.allocator.cuda.resource {
     requires transitive java.allocator.cuda.driver;
-    requires java.allocator.cuda.memory;
+    requires transitive java.allocator.cuda.memory;
     requires transitive java.allocator.resource;
     requires static org.jspecify;
 

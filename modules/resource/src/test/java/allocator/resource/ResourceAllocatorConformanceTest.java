@@ -1,6 +1,7 @@
 package allocator.resource;
 
 import allocator.conformance.AllocatorConformance;
+import allocator.conformance.ConformanceSettings;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.EpFactory;
 import allocator.testkit.DecoratedFactory;
@@ -11,5 +12,10 @@ class ResourceAllocatorConformanceTest extends AllocatorConformance {
     protected EpFactory factory() {
         return new DecoratedFactory(
                 new CpuReferenceFactory(), allocator -> ResourceAllocator.of(new AllocatorResource(allocator)));
+    }
+
+    @Override
+    protected ConformanceSettings settings(ConformanceSettings configured) {
+        return configured.withQuick(true);
     }
 }

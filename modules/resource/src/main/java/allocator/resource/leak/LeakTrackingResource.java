@@ -178,7 +178,7 @@ public final class LeakTrackingResource extends ResourceDecorator {
             try {
                 LOGGER.log(Level.WARNING, () -> this + ": " + report);
             } catch (Throwable e) {
-                // There is nobody to tell but the log.
+                // The report is in the log or nowhere.
             }
         }
     }

@@ -1,5 +1,6 @@
 package allocator.resource.tracked;
 
+import allocator.provider.support.LogLimit;
 import allocator.provider.support.StackReserve;
 import allocator.resource.StreamOrderedMemoryResource;
 import allocator.resource.budget.Budget;
@@ -21,6 +22,7 @@ final class ReapingRequests {
     private final StreamOrderedMemoryResource upstream;
     private final TrackedBytes bytes;
     private final PendingFrees pending;
+    private final LogLimit logLimit = new LogLimit();
 
     ReapingRequests(StreamOrderedMemoryResource upstream, TrackedBytes bytes, PendingFrees pending) {
         this.upstream = upstream;
@@ -94,8 +96,14 @@ final class ReapingRequests {
         try {
             // A log in which the stack ends may keep its locks.
             StackReserve.touch();
-            LOGGER.log(
-                    Level.WARNING, "a reap for an allocation from " + upstream + " failed for another block", failure);
+            final long number = logLimit.next();
+            if (number != 0) {
+                LOGGER.log(
+                        Level.WARNING,
+                        "a reap for an allocation from " + upstream + " failed for another block"
+                                + LogLimit.suffix(number),
+                        failure);
+            }
         } catch (Throwable e) {
             // The request has succeeded, with or without a line.
         }

@@ -14,4 +14,9 @@ public final class StaleBlockException extends AllocatorException {
     public StaleBlockException(String message) {
         super(message, null);
     }
+
+    /** Creates the exception with the call site of the free. */
+    StaleBlockException(String message, Throwable free) {
+        super(message, free);
+    }
 }

@@ -43,4 +43,17 @@ public interface StreamEvents {
      * @param event the event
      */
     void release(long event);
+
+    /**
+     * Checks a use of memory that is about to be submitted; the waits for what it follows are queued. Called by a
+     * {@linkplain TrackedMemory#checked checked} memory only.
+     *
+     * @param address first byte
+     * @param byteSize number of bytes
+     * @param access how the work accesses them
+     * @param stream the stream of the work
+     * @throws allocator.spi.StreamHazardException if another use of the memory is not ordered before it; the use is not
+     *     prepared
+     */
+    default void check(long address, long byteSize, Access access, SyncStream stream) {}
 }

@@ -194,11 +194,15 @@ public final class TrackedBlock {
     private void requireOrdered(Access access, SyncStream stream) {
         for (StreamUse other : uses) {
             if (other.stream.id() != stream.id() && other.conflictsWith(access)) {
-                throw new MisorderedUseException(this + " cannot be prepared for a "
-                        + (access == Access.WRITE ? "write" : "read") + " on " + stream + " while a use on "
-                        + other.stream + " is prepared and not finished");
+                final String use = (access == Access.WRITE ? "write" : "read") + " on " + stream;
+                throw new MisorderedUseException(
+                        this + " cannot be prepared for a " + use + openOn(other.stream), null, other.stream);
             }
         }
+    }
+
+    private static String openOn(SyncStream stream) {
+        return " while a use on " + stream + " is prepared and not finished";
     }
 
     private StreamUse use(SyncStream stream) {
@@ -342,8 +346,7 @@ public final class TrackedBlock {
             for (int i = 0; i < uses.size(); i++) {
                 final StreamUse use = uses.get(i);
                 if (use.isOpen()) {
-                    throw new MisorderedUseException(
-                            this + " cannot be freed while a use on " + use.stream + " is prepared and not finished");
+                    throw new MisorderedUseException(this + " cannot be freed" + openOn(use.stream), null, use.stream);
                 }
             }
             isFreed = true;

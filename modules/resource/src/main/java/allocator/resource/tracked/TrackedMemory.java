@@ -42,6 +42,9 @@ public final class TrackedMemory implements AutoCloseable {
     private final ReapingRequests requests;
     private final LiveTrackedBlocks live = new LiveTrackedBlocks();
 
+    /** Null unless uses are checked. */
+    private final @Nullable CheckedUses checked;
+
     /**
      * Bytes at one moment. If nothing else charges the budget, {@code live + pending + available} is its limit.
      *
@@ -52,7 +55,8 @@ public final class TrackedMemory implements AutoCloseable {
     public record Status(long live, long pending, long available) {}
 
     /**
-     * Creates a memory without blocks.
+     * Creates a memory without blocks. Its uses are {@linkplain #checked checked} if the upstream has the setting
+     * {@code arena.check_streams}.
      *
      * @param upstream where the memory comes from
      * @param events the events of its device's streams
@@ -61,6 +65,10 @@ public final class TrackedMemory implements AutoCloseable {
      *     pads requests
      */
     public TrackedMemory(MemoryResource upstream, StreamEvents events, Budget budget) {
+        this(upstream, events, budget, "1".equals(upstream.effectiveOptions().value("arena.check_streams")));
+    }
+
+    private TrackedMemory(MemoryResource upstream, StreamEvents events, Budget budget, boolean isChecked) {
         if (!upstream.context().equals(MemoryContext.ANY)) {
             throw new StackOrderException(upstream + " is bound to a stream; tracked memory serves several");
         }
@@ -71,6 +79,22 @@ public final class TrackedMemory implements AutoCloseable {
         this.bytes = new TrackedBytes(budget);
         this.pending = new PendingFrees(upstream, events, bytes);
         this.requests = new ReapingRequests(ordered, bytes, pending);
+        checked = isChecked ? new CheckedUses(events) : null;
+    }
+
+    /**
+     * Creates a memory without blocks that checks its uses: {@link StaleBlockException} and
+     * {@link MisorderedUseException} have the call site of the free or the use that they conflict with as their cause,
+     * and uses are {@linkplain StreamEvents#check checked} against those of the device that are not tracked. For tests.
+     *
+     * @param upstream as of the constructor
+     * @param events as of the constructor
+     * @param budget as of the constructor
+     * @return the memory
+     * @throws StackOrderException as the constructor
+     */
+    public static TrackedMemory checked(MemoryResource upstream, StreamEvents events, Budget budget) {
+        return new TrackedMemory(upstream, events, budget, true);
     }
 
     /**
@@ -182,9 +206,12 @@ public final class TrackedMemory implements AutoCloseable {
      */
     public void prepare(TrackedBlock block, Access access, SyncStream stream) {
         block.requireOwner(this);
-        final Waits waits = block.open(access, stream);
+        final Waits waits = checked == null ? block.open(access, stream) : checked.open(block, access, stream);
         if (!waits.isNone()) {
             queue(waits, block, access, stream);
+        }
+        if (checked != null) {
+            checked.prepared(block, access, stream);
         }
     }
 
@@ -302,7 +329,11 @@ public final class TrackedMemory implements AutoCloseable {
     public void free(TrackedBlock block) {
         block.requireOwner(this);
         StackReserve.touch();
-        block.free();
+        if (checked == null) {
+            block.free();
+        } else {
+            checked.free(block);
+        }
         bytes.freed(block.byteSize());
         pending.add(block);
         live.remove(block);

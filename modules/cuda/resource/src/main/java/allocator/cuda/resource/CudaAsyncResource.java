@@ -37,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  * that is under way, since the stream's work may wait for the calling thread. Memory of a stream that has ended is
  * deallocated without a stream.
  *
+ * <p>A stream that is being captured into a graph is rejected with {@link allocator.spi.StreamCaptureException}: the
+ * driver would give it memory that the graph owns. The capture goes on.
+ *
  * <p>Memory of a call that failed is given back; what the driver does not take back then, {@link #shrink} and
  * {@link #close} try again, unless an allocation is under way. A deallocation that fails has changed nothing and can be
  * repeated. A closed resource makes no call of the driver.
@@ -212,7 +215,7 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         StackReserve.touchShallow();
         guard.enter(this);
         try {
-            final long handle = CudaCalls.handle(stream);
+            final long handle = CudaCalls.handle(stream, streams, device, "allocation");
             begin();
             long address = 0;
             try {
@@ -256,7 +259,8 @@ public final class CudaAsyncResource implements StreamOrderedMemoryResource {
         StackReserve.touchShallow();
         guard.enter(this);
         try {
-            pools.memFreeAsync(device, address, stream == null ? ownStream : CudaCalls.handle(stream));
+            final long handle = stream == null ? ownStream : CudaCalls.handle(stream, streams, device, "deallocation");
+            pools.memFreeAsync(device, address, handle);
             synchronized (unreturned) {
                 counters.freed(byteSize, byteSize);
             }

@@ -2,6 +2,7 @@ package allocator.cuda.resource;
 
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.memory.CudaSyncStream;
 import allocator.resource.Requests;
 import allocator.spi.AllocatorException;
@@ -13,6 +14,7 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.StreamCaptureException;
 import allocator.spi.SyncStream;
 
 /** Checks and failures shared by all resources of a CUDA device. */
@@ -45,6 +47,30 @@ final class CudaCalls {
             throw new IllegalStateException(stream + " is closed");
         }
         return stream.handle();
+    }
+
+    /**
+     * Returns the driver's stream as {@link #handle} does, for a call that is impossible while the stream is being
+     * captured: it would invalidate the capture, or take memory that the graph owns.
+     *
+     * @param call the name of the call
+     * @throws IllegalStateException if the stream is closed
+     * @throws StreamCaptureException if it is being captured
+     * @throws DeviceException if the driver fails
+     */
+    static long handle(SyncStream stream, CudaStreams streams, int device, String call) {
+        final long handle = handle(stream);
+        try {
+            if (streams.streamIsCapturing(device, handle)) {
+                throw new StreamCaptureException(
+                        ("%s, CUstream 0x%x of gpu:%d, is being captured into a graph, so there"
+                                        + " is no %s; do it before the capture begins or after it has ended")
+                                .formatted(stream, handle, device, call));
+            }
+            return handle;
+        } catch (CudaException e) {
+            throw failure(e);
+        }
     }
 
     static DeviceException failure(CudaException e) {

@@ -3,13 +3,19 @@ package allocator.cuda.resource;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
+import allocator.cuda.memory.CudaSyncStream;
+import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
+import allocator.resource.tracked.Access;
 import allocator.resource.tracked.StreamEvents;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The events of one device's streams. Released events are reused. A {@link SyncStream} passed here must have the
@@ -25,6 +31,9 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
 
     /** The released events, with room for all events that there are, so that a release cannot fail. */
     private long[] idle = new long[16];
+
+    /** What the recorded events follow, while streams are checked. */
+    private final Map<Long, StreamChecks.StreamPoint> points = new ConcurrentHashMap<>();
 
     private int idleCount;
     private int eventCount;
@@ -51,14 +60,20 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
         StackReserve.touch();
         guard.enter(this);
         try {
-            final long handle = CudaCalls.handle(stream);
+            final long handle = CudaCalls.handle(stream, streams, device, "event");
+            final StreamChecks.@Nullable StreamPoint point =
+                    stream instanceof CudaSyncStream own ? own.checks().point(own) : null;
             final long event = idleOrNew();
             boolean isRecorded = false;
             try {
+                if (point != null) {
+                    points.put(event, point);
+                }
                 streams.eventRecord(device, event, handle);
                 isRecorded = true;
             } finally {
                 if (!isRecorded) {
+                    forgetPoint(event);
                     putBack(event);
                 }
             }
@@ -107,7 +122,10 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     @Override
     public void await(SyncStream stream, long event) {
         try {
-            streams.streamWaitEvent(device, CudaCalls.handle(stream), event);
+            streams.streamWaitEvent(device, CudaCalls.handle(stream, streams, device, "wait for an event"), event);
+            if (!points.isEmpty() && stream instanceof CudaSyncStream own) {
+                own.checks().follow(own, points.get(event));
+            }
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
         }
@@ -116,15 +134,44 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
     @Override
     public boolean isDone(long event) {
         try {
-            return streams.eventQuery(device, event);
+            return isDone(event, streams.eventQuery(device, event));
         } catch (CudaException e) {
             throw CudaCalls.failure(e);
+        }
+    }
+
+    private boolean isDone(long event, boolean isDone) {
+        final StreamChecks.@Nullable StreamPoint point = isDone && !points.isEmpty() ? points.get(event) : null;
+        if (point != null) {
+            point.checks().done(point);
+        }
+        return isDone;
+    }
+
+    private void forgetPoint(long event) {
+        if (!points.isEmpty()) {
+            points.remove(event);
+        }
+    }
+
+    @Override
+    public void check(long address, long byteSize, Access access, SyncStream stream) {
+        if (stream instanceof CudaSyncStream own && own.checks().isOn()) {
+            final StreamChecks.Span block = new StreamChecks.Span(address, byteSize);
+            final boolean isWrite = access == Access.WRITE;
+            own.checks()
+                    .use(
+                            isWrite ? "tracked write" : "tracked read",
+                            own,
+                            isWrite ? StreamChecks.Span.NONE : block,
+                            isWrite ? block : StreamChecks.Span.NONE);
         }
     }
 
     @Override
     public void release(long event) {
         StackReserve.touch();
+        forgetPoint(event);
         putBack(event);
         synchronized (lock) {
             if (isClosed) {

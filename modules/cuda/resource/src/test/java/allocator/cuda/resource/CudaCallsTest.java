@@ -51,7 +51,7 @@ class CudaCallsTest {
 
     /** A stream whose close is under way: it waits for the device, which waits for the test. */
     @Nested
-    @Timeout(value = 10, threadMode = ThreadMode.SEPARATE_THREAD) // a wait for the end of a stream ignores interrupts
+    @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD) // a wait for the end of a stream ignores interrupts
     class StreamsBeingClosed {
         private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
         private final AtomicReference<Runnable> atSynchronize = new AtomicReference<>(() -> {});

@@ -3,6 +3,7 @@ package allocator.cuda.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.memory.DeviceRuntime;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.resource.FallbackResource;
 import allocator.resource.MemoryResource;
@@ -14,7 +15,6 @@ import allocator.resource.budget.PressureLadder;
 import allocator.resource.log.LoggingResource;
 import allocator.resource.log.RmmLog;
 import allocator.resource.tracked.Access;
-import allocator.resource.tracked.DeviceRuntime;
 import allocator.resource.tracked.StreamPool;
 import allocator.resource.tracked.TrackedBlock;
 import allocator.resource.tracked.TrackedLaunch;
@@ -22,6 +22,7 @@ import allocator.resource.tracked.TrackedMemory;
 import allocator.resource.typed.StreamOrderedAllocator;
 import allocator.resource.typed.TypedBuffer;
 import allocator.spi.Allocator;
+import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -29,22 +30,17 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The samples of {@code docs/modules/java.allocator.cuda.resource.md}, word for word. */
 class ExamplesTest {
     private final SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
-
-    @BeforeEach
-    void retain() {
-        driver.devices().primaryContextRetain(0);
-    }
+    private final DeviceRuntime gpu = DeviceRuntime.open(driver, 0);
 
     @AfterEach
     void nothingIsLeft() {
-        driver.devices().primaryContextRelease(0);
+        gpu.close();
         driver.close();
     }
 
@@ -65,7 +61,7 @@ class ExamplesTest {
     @Test
     void streams() {
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
-        SyncStream stream = new DriverStream(driver, async.memory());
+        SyncStream stream = gpu.openStream();
         var floats = new StreamOrderedAllocator<>(async, ValueLayout.JAVA_FLOAT, stream);
         long scores = floats.allocate(1000); // for later work on the stream
         floats.deallocate(scores, 1000); // after the work queued there now
@@ -91,7 +87,7 @@ class ExamplesTest {
                     return 0;
                 });
         MemoryResource untracked = new BudgetResource(async, device, ladder);
-        SyncStream stream = new DriverStream(driver, async.memory());
+        SyncStream stream = gpu.openStream();
         memory.free(memory.allocate(1 << 20, stream, "gone"));
         untracked.deallocate(untracked.allocate(1 << 20), 1 << 20);
         assertThat(spilled).isEmpty();
@@ -103,17 +99,20 @@ class ExamplesTest {
 
     @Test
     void runtime() {
-        CudaDriver cuda = SimulatedCudaDriver.builder().build(); // never closed, like its runtime
-        cuda.devices().primaryContextRetain(0);
-        DeviceRuntime runtime = DeviceRuntime.of(0, ordinal -> {
-            CudaAsyncResource async = new CudaAsyncResource(cuda, 0);
-            Budget budget = Budget.ofDevice(async.memory().location()).child("tracked", 1 << 30);
-            return new DeviceRuntime(
-                    new TrackedMemory(async, new CudaEvents(cuda, 0), budget),
-                    new StreamPool(16, () -> new DriverStream(cuda, async.memory())));
-        });
-        SyncStream stream = runtime.streams().acquire(); // throws StreamCapacityException if all 16 are acquired
-        runtime.streams().release(stream);
+        CudaDriver cuda = driver;
+        long foreign = driver.streams().streamCreate(0);
+        try (DeviceRuntime device = DeviceRuntime.open(cuda, 0);
+                StreamPool streams = new StreamPool(16, device::openStream);
+                SyncStream view = device.viewStream(foreign)) {
+            SyncStream stream = streams.acquire(); // throws StreamCapacityException if all 16 are acquired
+            try (SyncNotification submitted = view.createNotification()) {
+                submitted.activate();
+                submitted.waitOnDevice(stream);
+            }
+            assertThat(stream.lastWaitedSyncId(view)).isEqualTo(1);
+            streams.release(stream);
+        }
+        driver.streams().streamDestroy(0, foreign);
     }
 
     @Test
@@ -131,7 +130,7 @@ class ExamplesTest {
         CudaAsyncResource async = new CudaAsyncResource(driver, 0);
         CudaEvents events = new CudaEvents(driver, 0);
         TrackedMemory memory = new TrackedMemory(async, events, Budget.of("device", 1 << 30));
-        try (StreamPool streams = new StreamPool(4, () -> new DriverStream(driver, async.memory()))) {
+        try (StreamPool streams = new StreamPool(4, gpu::openStream)) {
             SyncStream stream = streams.acquire();
             TrackedBlock scores = memory.allocate(4096, stream, "scores");
             try (TrackedLaunch launch = memory.launch(stream).uses(scores, Access.WRITE)) {

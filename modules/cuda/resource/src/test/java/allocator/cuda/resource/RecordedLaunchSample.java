@@ -1,0 +1,51 @@
+package allocator.cuda.resource;
+
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.memory.DeviceRuntime;
+import allocator.resource.budget.Budget;
+import allocator.resource.log.LoggingResource;
+import allocator.resource.log.RmmLog;
+import allocator.resource.tracked.Access;
+import allocator.resource.tracked.StreamPool;
+import allocator.resource.tracked.TrackedBlock;
+import allocator.resource.tracked.TrackedLaunch;
+import allocator.resource.tracked.TrackedMemory;
+import allocator.spi.SyncStream;
+import java.time.Duration;
+
+/** Recorded launches on streams of a pool, within the budget of a device. */
+final class RecordedLaunchSample {
+    private RecordedLaunchSample() {}
+
+    /** Fills a block on one stream and copies it on another one; returns whether all memory came back. */
+    static boolean fillAndCopy(CudaDriver cuda, RmmLog log) {
+        final Budget budget = Budget.of("gpu:0", 1 << 30);
+        try (DeviceRuntime gpu = DeviceRuntime.open(cuda, 0);
+                CudaAsyncResource async = new CudaAsyncResource(cuda, 0);
+                CudaEvents events = new CudaEvents(cuda, 0);
+                TrackedMemory memory = new TrackedMemory(new LoggingResource(async, log), events, budget);
+                StreamPool streams = new StreamPool(4, gpu::openStream)) {
+            final SyncStream filling = streams.acquire();
+            final SyncStream copying = streams.acquire();
+            final TrackedBlock source = memory.allocate(4096, filling, "source");
+            final TrackedBlock target = memory.allocate(4096, copying, "target");
+            try (TrackedLaunch fill = memory.launch(filling).uses(source, Access.WRITE)) {
+                fill.prepare();
+                cuda.memory().memsetD8Async(0, source.address(), (byte) 7, 4096, filling.handle());
+                fill.commit();
+            }
+            try (TrackedLaunch copy =
+                    memory.launch(copying).uses(source, Access.READ).uses(target, Access.WRITE)) {
+                copy.prepare(); // makes the stream wait for the fill
+                cuda.memory().memcpyDtoDAsync(0, target.address(), source.address(), 4096, copying.handle());
+                copy.commit();
+            }
+            memory.free(source); // pending until the copy is done
+            memory.free(target);
+            copying.flush();
+            streams.release(filling);
+            streams.release(copying);
+            return memory.reap(Duration.ofSeconds(1));
+        }
+    }
+}

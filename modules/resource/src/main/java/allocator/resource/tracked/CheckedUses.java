@@ -1,0 +1,108 @@
+package allocator.resource.tracked;
+
+import allocator.spi.AllocatorException;
+import allocator.spi.StreamHazardException.Site;
+import allocator.spi.SyncStream;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The call sites of a checked {@link TrackedMemory}: of the latest preparation of each block on each stream, and of its
+ * free. Safe for use by several threads.
+ */
+final class CheckedUses {
+    private final StreamEvents events;
+
+    /** A block that no caller can use any more needs no call sites. */
+    private final Map<TrackedBlock, Sites> sites = new WeakHashMap<>();
+
+    /** The call sites of a block. */
+    private static final class Sites {
+        final Map<Long, Site> preparations = new HashMap<>();
+
+        @Nullable
+        Site free;
+    }
+
+    CheckedUses(StreamEvents events) {
+        this.events = events;
+    }
+
+    /** Opens a use, as {@link TrackedBlock#open} does. */
+    Waits open(TrackedBlock block, Access access, SyncStream stream) {
+        try {
+            return block.open(access, stream);
+        } catch (StaleBlockException | MisorderedUseException e) {
+            throw explained(e, block);
+        }
+    }
+
+    /** Checks and records a use that is open, and whose waits are queued. Cancels it if this fails. */
+    void prepared(TrackedBlock block, Access access, SyncStream stream) {
+        boolean isPrepared = false;
+        try {
+            events.check(block.address(), block.byteSize(), access, stream);
+            record(block, access, stream);
+            isPrepared = true;
+        } finally {
+            if (!isPrepared) {
+                block.cancel(access, stream);
+            }
+        }
+    }
+
+    private synchronized void record(TrackedBlock block, Access access, SyncStream stream) {
+        known(block)
+                .preparations
+                .put(stream.id(), new Site(access == Access.WRITE ? "write" : "read", stream.toString()));
+    }
+
+    /** Frees a block, as {@link TrackedBlock#free} does. */
+    void free(TrackedBlock block) {
+        final Site site = new Site("free", "the host");
+        final Sites known = known(block);
+        try {
+            block.free();
+        } catch (StaleBlockException | MisorderedUseException e) {
+            throw explained(e, block);
+        }
+        synchronized (this) {
+            known.preparations.clear();
+            known.free = site;
+        }
+    }
+
+    private synchronized Sites known(TrackedBlock block) {
+        return sites.computeIfAbsent(block, key -> new Sites());
+    }
+
+    /** Returns the exception for a rejected use or free, with the call site of the earlier one as its cause. */
+    private synchronized AllocatorException explained(AllocatorException rejection, TrackedBlock block) {
+        final Sites known = sites.get(block);
+        if (known == null) {
+            return rejection;
+        }
+        final AllocatorException explained = switch (rejection) {
+            case StaleBlockException stale
+            when known.free != null -> new StaleBlockException(message(stale, known.free), known.free);
+            case MisorderedUseException misordered -> explained(misordered, known);
+            default -> rejection;
+        };
+        explained.setStackTrace(rejection.getStackTrace());
+        return explained;
+    }
+
+    private static MisorderedUseException explained(MisorderedUseException misordered, Sites known) {
+        final SyncStream other = misordered.other();
+        final Site earlier = other == null ? null : known.preparations.get(other.id());
+        return earlier == null
+                ? misordered
+                : new MisorderedUseException(message(misordered, earlier), earlier, misordered.other());
+    }
+
+    private static String message(AllocatorException rejection, Site earlier) {
+        return rejection.getMessage() + ", by the " + earlier.name() + " at " + earlier.line();
+    }
+}
