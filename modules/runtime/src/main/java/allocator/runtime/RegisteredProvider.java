@@ -27,6 +27,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -305,6 +306,16 @@ final class RegisteredProvider {
 
     SyncStream createStream(MemoryInfo info) {
         return ProviderCalls.call(name(), "createSyncStream(" + info + ")", () -> factory.createSyncStream(info));
+    }
+
+    SyncStream viewStream(MemoryInfo info, long handle) {
+        try {
+            return Objects.requireNonNull(factory.viewSyncStream(info, handle), "viewSyncStream returned null");
+        } catch (IllegalArgumentException | IllegalStateException e) {
+            throw e; // of a stream that cannot be viewed
+        } catch (Throwable e) {
+            throw ProviderCalls.translate(name(), "viewSyncStream(" + info + ")", e);
+        }
     }
 
     /** Returns the provider's copies, whose failures name it; empty if it has none. */

@@ -129,11 +129,7 @@ public final class Run {
                 return stream;
             }
         }
-        return stream(
-                session.streams()
-                        .orElseThrow(() -> new UnsupportedMemoryException(
-                                session + " has no device with memory of its own, so it has no streams")),
-                index);
+        return stream(session.requireStreams(), index);
     }
 
     /**
@@ -147,11 +143,7 @@ public final class Run {
      * @throws IllegalStateException if the run is over
      */
     public SyncStream stream(MemoryInfo memory, int index) {
-        return stream(
-                session.streams(memory.location())
-                        .orElseThrow(() -> new UnsupportedMemoryException(
-                                session + " has no device with the default memory " + memory)),
-                index);
+        return stream(session.requireStreams(memory), index);
     }
 
     private SyncStream stream(SessionStreams owner, int index) {

@@ -12,9 +12,11 @@ import allocator.runtime.transfer.Router;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
+import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -294,6 +296,66 @@ public final class Session implements AutoCloseable {
                                 .map(SessionStreams::lend)));
     }
 
+    /**
+     * Creates a stream of the default device that outlives runs. The caller closes it; what is open when this session
+     * ends is closed then, which waits for its work.
+     *
+     * @return a new stream, which no run uses
+     * @throws UnsupportedMemoryException if the device has no streams
+     * @throws allocator.spi.DeviceException if the driver fails
+     * @throws AllocatorClosedException if the session is closed
+     */
+    public SyncStream openStream() {
+        return whileUsed(() -> requireStreams().open());
+    }
+
+    /**
+     * Creates a stream as {@link #openStream()} does, of another device.
+     *
+     * @param memory the device's default memory
+     * @return a new stream, which no run uses
+     * @throws UnsupportedMemoryException if the session has no such device or it has no streams
+     * @throws allocator.spi.DeviceException if the driver fails
+     * @throws AllocatorClosedException if the session is closed
+     */
+    public SyncStream openStream(MemoryInfo memory) {
+        return whileUsed(() -> requireStreams(memory).open());
+    }
+
+    /**
+     * Makes a stream of the default device that other code has created usable with this session: for allocations,
+     * copies and notifications. The view does not own the stream: its close, or that of this session, waits for the
+     * work and destroys nothing. Close it before the stream's owner destroys the stream.
+     *
+     * @param handle the device's handle of the stream, such as a {@code CUstream} of JCuda
+     * @return the view
+     * @throws UnsupportedMemoryException if the provider has no views of streams
+     * @throws IllegalArgumentException if the handle is none of a stream of the device, or the stream was destroyed, as
+     *     far as the driver reports it
+     * @throws IllegalStateException if the stream is the provider's own, or a view of it is open
+     * @throws allocator.spi.DeviceException if the driver fails
+     * @throws AllocatorClosedException if the session is closed
+     */
+    public SyncStream viewStream(long handle) {
+        return whileUsed(() -> requireStreams().view(handle));
+    }
+
+    /**
+     * Makes a stream usable as {@link #viewStream(long)} does, of another device.
+     *
+     * @param memory the device's default memory
+     * @param handle the device's handle of the stream
+     * @return the view
+     * @throws UnsupportedMemoryException if the session has no such device, or its provider no views of streams
+     * @throws IllegalArgumentException as {@link #viewStream(long)}
+     * @throws IllegalStateException as {@link #viewStream(long)}
+     * @throws allocator.spi.DeviceException if the driver fails
+     * @throws AllocatorClosedException if the session is closed
+     */
+    public SyncStream viewStream(MemoryInfo memory, long handle) {
+        return whileUsed(() -> requireStreams(memory).view(handle));
+    }
+
     /** Runs a call, during which this session does not end. */
     void whileUsed(Runnable call) {
         whileUsed(() -> {
@@ -561,6 +623,18 @@ public final class Session implements AutoCloseable {
 
     Optional<SessionStreams> streams(MemoryLocation location) {
         return Optional.ofNullable(plan.streams().get(location));
+    }
+
+    SessionStreams requireStreams() {
+        return streams()
+                .orElseThrow(() -> new UnsupportedMemoryException(
+                        this + " has no device with memory of its own, so it has no streams"));
+    }
+
+    SessionStreams requireStreams(MemoryInfo memory) {
+        return streams(memory.location())
+                .orElseThrow(() ->
+                        new UnsupportedMemoryException(this + " has no device with the default memory " + memory));
     }
 
     @Override

@@ -5,6 +5,7 @@ import allocator.runtime.transfer.LentStream;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,9 @@ final class SessionStreams {
     /** The idle streams, linked; the one on top was given back last. Guarded by this object, as is what follows. */
     private @Nullable Place idle;
 
+    /** The streams that the user has opened and that may not have ended, linked. */
+    private @Nullable Place opened;
+
     private boolean isClosed;
 
     SessionStreams(RegisteredProvider provider, MemoryInfo memory) {
@@ -59,6 +63,49 @@ final class SessionStreams {
         final Place top = idle;
         if (top != null) {
             idle = top.next;
+            top.next = null;
+        }
+        return top;
+    }
+
+    /** Opens a stream for the user, to be closed by him, or with the session. */
+    SyncStream open() {
+        return open(() -> provider.createStream(memory));
+    }
+
+    /** Opens a view of a stream that other code has created, to be closed by the user, or with the session. */
+    SyncStream view(long handle) {
+        return open(() -> provider.viewStream(memory, handle));
+    }
+
+    private SyncStream open(Supplier<SyncStream> maker) {
+        final Place place = new Place();
+        final SyncStream stream = maker.get();
+        place.stream = stream;
+        synchronized (this) {
+            place.next = withoutEnded(opened);
+            opened = place;
+        }
+        return stream;
+    }
+
+    private static @Nullable Place withoutEnded(@Nullable Place list) {
+        Place kept = null;
+        for (Place place = list; place != null; ) {
+            final Place following = place.next;
+            if (!place.stream().hasEnded()) {
+                place.next = kept;
+                kept = place;
+            }
+            place = following;
+        }
+        return kept;
+    }
+
+    private synchronized @Nullable Place pollOpened() {
+        final Place top = opened;
+        if (top != null) {
+            opened = top.next;
             top.next = null;
         }
         return top;
@@ -111,17 +158,27 @@ final class SessionStreams {
         provider.closeStream(place);
     }
 
-    /** Closes the idle streams now, and every other one when it is given back. A further call does nothing. */
+    /**
+     * Closes the idle streams and those of the user now, and every other one when it is given back. A further call does
+     * nothing.
+     */
     void close(Cleanup cleanup) {
         synchronized (this) {
             isClosed = true;
         }
         for (Place place = poll(); place != null; place = poll()) {
-            try {
-                discard(place);
-            } catch (Throwable e) {
-                cleanup.add(e);
-            }
+            discard(place, cleanup);
+        }
+        for (Place place = pollOpened(); place != null; place = pollOpened()) {
+            discard(place, cleanup);
+        }
+    }
+
+    private void discard(Place place, Cleanup cleanup) {
+        try {
+            discard(place);
+        } catch (Throwable e) {
+            cleanup.add(e);
         }
     }
 }

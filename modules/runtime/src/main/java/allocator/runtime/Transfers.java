@@ -25,8 +25,9 @@ import java.util.Objects;
  * another provider, the call waits for the stream and is complete when it returns. Whether {@code source} is written is
  * the caller's business: a copy waits for no other stream.
  *
- * <p><b>Failures.</b> What is wrong with the arguments is found before a byte is copied (D-03). After a
- * {@link DeviceException} the bytes of the target are undefined; nothing is lost.
+ * <p><b>Failures.</b> What is wrong with the arguments is found before a byte is copied (D-03): a native segment of a
+ * closed arena is an {@link IllegalStateException}, one that is confined to another thread a
+ * {@link WrongThreadException}. After a {@link DeviceException} the bytes of the target are undefined; nothing is lost.
  *
  * <p>While a copy is under way, a session that is closed does not release its allocators. Safe for use by several
  * threads. A call may block on the device.

@@ -1,6 +1,7 @@
 package allocator.runtime;
 
 import allocator.conformance.AllocatorConformance;
+import allocator.conformance.ConformanceSettings;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.EpFactory;
 
@@ -9,5 +10,10 @@ class ManagedAllocatorConformanceTest extends AllocatorConformance {
     @Override
     protected EpFactory factory() {
         return new SessionFactory(new CpuReferenceFactory());
+    }
+
+    @Override
+    protected ConformanceSettings settings(ConformanceSettings configured) {
+        return configured.withQuick(true);
     }
 }

@@ -351,6 +351,15 @@ public class FakeFactory implements EpFactory {
         return stream;
     }
 
+    /** A view is a stream like any other one here, except for its handle. */
+    @Override
+    public synchronized SyncStream viewSyncStream(MemoryInfo info, long handle) {
+        enter("viewSyncStream");
+        final FakeStream stream = new LoggedStream(info).handle(handle);
+        streams.add(stream);
+        return stream;
+    }
+
     @Override
     public void close() {
         enter("close");

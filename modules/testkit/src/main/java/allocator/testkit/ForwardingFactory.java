@@ -75,6 +75,11 @@ public class ForwardingFactory implements EpFactory {
     }
 
     @Override
+    public SyncStream viewSyncStream(MemoryInfo info, long handle) {
+        return factory.viewSyncStream(info, handle);
+    }
+
+    @Override
     public Optional<DataTransfer> dataTransfer() {
         return factory.dataTransfer();
     }

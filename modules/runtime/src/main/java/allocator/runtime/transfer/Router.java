@@ -161,7 +161,14 @@ public final class Router {
                 () -> new SegmentHalf(target, false));
     }
 
+    /** Returns the bytes of a native segment, if this thread may access them. The JDK does not check it for others. */
     private static MemoryRange range(MemorySegment segment) {
+        if (!segment.scope().isAlive()) {
+            throw new IllegalStateException("the arena of the segment is closed: " + segment);
+        }
+        if (!segment.isAccessibleBy(Thread.currentThread())) {
+            throw new WrongThreadException("the segment is confined to another thread: " + segment);
+        }
         return new MemoryRange(StagingMemory.HOST.info(), segment.address(), segment.byteSize());
     }
 

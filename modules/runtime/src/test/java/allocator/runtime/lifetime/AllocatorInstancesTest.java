@@ -49,7 +49,7 @@ class AllocatorInstancesTest {
 
     /** Were the counts of all added up for each close, they would be added up 1.6 thousand million times. */
     @Test
-    @Timeout(10)
+    @Timeout(60)
     void aCloseWithLiveBlocksDoesNotLookAtAllUsers() {
         final Allocator allocator = new FakeDevice();
         for (int i = 0; i < 4 * USERS; i++) {
@@ -65,7 +65,7 @@ class AllocatorInstancesTest {
     }
 
     @Test
-    @Timeout(10)
+    @Timeout(60)
     void manyUsersWhoseBlocksAnotherFreedAreAllReleased() {
         final Allocator allocator = new FakeDevice();
         for (int i = 0; i < USERS; i++) {

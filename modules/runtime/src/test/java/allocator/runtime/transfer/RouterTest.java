@@ -2,6 +2,7 @@ package allocator.runtime.transfer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceException;
@@ -276,6 +277,29 @@ class RouterTest {
                 .isThrownBy(() -> router.copy(
                         left.range(0, 8), MemorySegment.ofArray(new byte[8]).asReadOnly(), null))
                 .withMessageContaining("read-only");
+    }
+
+    @Test
+    void aSegmentOfAClosedArenaIsRejected() {
+        final MemorySegment closed;
+        try (Arena lifetime = Arena.ofConfined()) {
+            closed = lifetime.allocate(8);
+        }
+        assertThatIllegalStateException().isThrownBy(() -> router.copy(closed, left.range(0, 8), null));
+        assertThatIllegalStateException().isThrownBy(() -> router.copy(left.range(0, 8), closed, null));
+    }
+
+    @Test
+    void aSegmentOfAnotherThreadIsRejected() throws InterruptedException {
+        try (Arena lifetime = Arena.ofConfined()) {
+            final MemorySegment mine = lifetime.allocate(8);
+            final Throwable[] thrown = new Throwable[1];
+            final Thread other = Thread.ofPlatform()
+                    .uncaughtExceptionHandler((thread, e) -> thrown[0] = e)
+                    .start(() -> router.copy(mine, left.range(0, 8), null));
+            other.join();
+            assertThat(thrown[0]).isInstanceOf(WrongThreadException.class);
+        }
     }
 
     @ParameterizedTest
