@@ -1,6 +1,7 @@
 package allocator.cpu.reference;
 
 import allocator.conformance.AllocatorConformance;
+import allocator.conformance.ConformanceSettings;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
@@ -36,5 +37,10 @@ class BumpConformanceTest extends AllocatorConformance {
                         options.value(KIND) == null ? options.with(KIND, "bump", AllocatorOptions.DEFAULT) : options);
             }
         };
+    }
+
+    @Override
+    protected ConformanceSettings settings(ConformanceSettings configured) {
+        return configured.withQuick(true);
     }
 }

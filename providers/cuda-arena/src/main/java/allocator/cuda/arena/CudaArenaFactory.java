@@ -8,7 +8,9 @@ import allocator.cuda.memory.CudaDevice;
 import allocator.cuda.memory.CudaEpFactory;
 import allocator.cuda.memory.DeviceMemory;
 import allocator.cuda.memory.DriverPool;
+import allocator.cuda.memory.PeerAccess;
 import allocator.cuda.memory.PoolSettings;
+import allocator.cuda.memory.check.StreamChecks;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
@@ -32,16 +34,16 @@ public final class CudaArenaFactory extends CudaEpFactory {
     private static final OptionKey<Boolean> KEEP_FIRST_REGION = ArenaOptions.keepFirstRegion(false);
 
     private static final List<OptionKey<?>> PINNED_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(OptionKey.EXCLUSIVE, KEEP_FIRST_REGION),
+                    Stream.of(OptionKey.EXCLUSIVE, StreamChecks.KEY, KEEP_FIRST_REGION),
                     ArenaOptions.KEYS.stream().filter(key -> !key.equals(ArenaOptions.KEEP_FIRST_REGION)))
             .toList();
 
     private static final List<OptionKey<?>> ARENA_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(USE_CUDA_MEMPOOL), PINNED_KEYS.stream())
+                    Stream.of(USE_CUDA_MEMPOOL, PeerAccess.KEY), PINNED_KEYS.stream())
             .toList();
 
     private static final List<OptionKey<?>> POOL_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(OptionKey.EXCLUSIVE, USE_CUDA_MEMPOOL), PoolSettings.KEYS.stream())
+                    Stream.of(OptionKey.EXCLUSIVE, StreamChecks.KEY, USE_CUDA_MEMPOOL), PoolSettings.KEYS.stream())
             .toList();
 
     private static final List<OptionKey<?>> OPTION_KEYS = Stream.<OptionKey<?>>concat(

@@ -67,6 +67,13 @@ abstract class CudaArenaContract {
     }
 
     @Nested
+    class Captures extends CaptureContract {
+        Captures() {
+            super(gpu);
+        }
+    }
+
+    @Nested
     class KnownFaults extends KnownFaultsContract {
         KnownFaults() {
             super(gpu);

@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import allocator.cuda.driver.CudaAvailability;
+import allocator.cuda.memory.DeviceMemory;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -49,6 +51,43 @@ class CudaArenaFactoryTest {
             assertThat(allocator.effectiveOptions().origin("arena.use_cuda_mempool"))
                     .isEqualTo("session");
             factory.releaseAllocator(allocator);
+        }
+    }
+
+    @Test
+    void eachDeviceHasAPinnedArenaOfItsOwn() {
+        try (SimulatedCudaDriver driver =
+                        SimulatedCudaDriver.builder().withDevices(2).build();
+                EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
+            final List<Allocator> arenas = factory.discoverDevices().devices().stream()
+                    .map(device -> device.hostAccessibleMemory().orElseThrow())
+                    .map(memory -> factory.createAllocator(memory, AllocatorOptions.EMPTY))
+                    .toList();
+            assertThat(arenas).hasSize(2).hasOnlyElementsOfType(PinnedArena.class);
+            arenas.getFirst().free(arenas.getFirst().alloc(1000));
+            assertThat(arenas)
+                    .extracting(arena -> arena.stats().numArenaExtensions())
+                    .containsExactly(1L, 0L);
+            arenas.forEach(factory::releaseAllocator);
+        }
+    }
+
+    @Test
+    void readOnlyMemoryBypassesTheArena() {
+        try (SimulatedCudaDriver driver = SimulatedCudaDriver.builder().build();
+                EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
+            final MemoryInfo memory = factory.discoverDevices()
+                    .devices()
+                    .getFirst()
+                    .readOnlyMemory()
+                    .orElseThrow();
+            final Allocator weights = factory.createAllocator(memory, AllocatorOptions.EMPTY);
+            assertThat(weights).isInstanceOf(DeviceMemory.class);
+            final long address = weights.alloc(1000);
+            assertThat(weights.stats().bytesHeld()).isEqualTo(1000);
+            weights.free(address);
+            assertThat(weights.stats().bytesHeld()).isZero();
+            factory.releaseAllocator(weights);
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.cuda.arena;
 
+import allocator.conformance.ConformanceSettings;
 import allocator.cuda.testkit.SimulatedConformance;
 import allocator.resource.AllocatorResource;
 import allocator.resource.FailureCallbackResource;
@@ -31,5 +32,10 @@ class ResourceStackConformanceTest extends SimulatedConformance {
         final MemoryResource charged = new BudgetResource(tracked, Budget.of("all", Budget.UNLIMITED));
         return ResourceAllocator.of(
                 new FailureCallbackResource(new RequestBudgetResource(charged), 1, (failure, attempt) -> false));
+    }
+
+    @Override
+    protected ConformanceSettings settings(ConformanceSettings configured) {
+        return configured.withQuick(true);
     }
 }

@@ -14,6 +14,8 @@ import allocator.runtime.Transfers;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
+import allocator.spi.StreamCaptureException;
+import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -26,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Data under a session of the runtime. */
 abstract class SessionContract {
+    private CudaDriver driver;
     private CudaArenaFactory factory;
     private Environment environment;
 
@@ -35,7 +38,7 @@ abstract class SessionContract {
 
     @BeforeEach
     void open() {
-        final CudaDriver driver = openDriver();
+        driver = openDriver();
         environment = Environment.builder().modulePathProviders(false).build();
         factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver));
         environment.register(factory);
@@ -112,6 +115,51 @@ abstract class SessionContract {
                 run.allocator().free(block);
             });
             assertThat(read.toArray(java.lang.foreign.ValueLayout.JAVA_LONG)).containsExactly(1, 2);
+        }
+    }
+
+    /** A stream of the session's, and one that other code owns, outlive runs and are closed with the session. */
+    @Test
+    void streamsOutsideRunsOrderMemory() {
+        driver.devices().primaryContextRetain(0);
+        final long foreign = driver.streams().streamCreate(0);
+        final byte[] read = new byte[16];
+        try (Session session = openSession()) {
+            final ManagedAllocator gpu = session.allocator();
+            final SyncStream view = session.viewStream(foreign);
+            final SyncStream own = session.openStream(gpu.info());
+            final long block = gpu.allocOnStream(16, view);
+            driver.memory().memsetD8Async(0, block, (byte) 5, 16, foreign);
+            try (SyncNotification written = view.createNotification()) {
+                written.activate();
+                written.waitOnDevice(own);
+            }
+            session.transfers().copy(gpu.range(block, 16), MemorySegment.ofArray(read), own);
+            own.flush();
+            gpu.free(block);
+            session.openStream().close();
+            assertThatExceptionOfType(IllegalStateException.class)
+                    .isThrownBy(() -> session.viewStream(gpu.info(), foreign))
+                    .withMessageContaining("already");
+        }
+        assertThat(read).containsOnly(5);
+        assertThat(driver.streams().streamQuery(0, foreign)).isTrue();
+        driver.streams().streamDestroy(0, foreign);
+        driver.devices().primaryContextRelease(0);
+    }
+
+    @Test
+    void aRunThatEndsWithinACaptureSaysSoAndLeavesTheCapture() {
+        final long[] handle = new long[1];
+        try (Session session = openSession()) {
+            assertThatExceptionOfType(StreamCaptureException.class)
+                    .isThrownBy(() -> session.run(RunOptions.DEFAULT, run -> {
+                        handle[0] = run.stream(0).handle();
+                        driver.streams().streamBeginCapture(0, handle[0]);
+                    }))
+                    .withMessageContaining("is being captured into a graph");
+            driver.streams().graphDestroy(0, driver.streams().streamEndCapture(0, handle[0]));
+            session.run(RunOptions.DEFAULT, run -> run.stream(0).flush());
         }
     }
 

@@ -1,6 +1,7 @@
 package allocator.cuda.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
@@ -11,6 +12,7 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
+import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
 import allocator.spi.StreamAwareAllocator;
@@ -81,6 +83,51 @@ class TwoGpuTest {
             second.free(onSecond);
             second.free(second.alloc(SIZE));
             factory.releaseAllocator(second);
+        }
+    }
+
+    @Test
+    void peersOnThisMachinesGpus() {
+        final CudaDriver driver = GpuDriver.require();
+        Assumptions.assumeTrue(driver.devices().count() > 1, "this host has one GPU");
+        peersAccessTheMemory(driver);
+    }
+
+    @Test
+    void peersOnSimulatedGpus() {
+        try (SimulatedCudaDriver driver =
+                SimulatedCudaDriver.builder().withDevices(2).build()) {
+            peersAccessTheMemory(driver);
+        }
+    }
+
+    /** Work of the second device fills memory of the first one, if the hardware can; otherwise the key is rejected. */
+    private static void peersAccessTheMemory(CudaDriver driver) {
+        try (EpFactory factory = new CudaArenaFactory(() -> new CudaAvailability.Available(driver))) {
+            final MemoryInfo memory = factory.discoverDevices()
+                    .devices()
+                    .getFirst()
+                    .defaultMemory()
+                    .orElseThrow();
+            for (String usesPool : List.of("0", "1")) {
+                final AllocatorOptions options = AllocatorOptions.EMPTY
+                        .with("arena.peer_access", "gpu:1", "test")
+                        .with("arena.use_cuda_mempool", usesPool, "test");
+                if (!driver.devices().deviceCanAccessPeer(1, 0)) {
+                    assertThatExceptionOfType(InvalidOptionException.class)
+                            .isThrownBy(() -> factory.createAllocator(memory, options))
+                            .withMessageContaining("gpu:1 cannot");
+                    continue;
+                }
+                final Allocator allocator = factory.createAllocator(memory, options);
+                assertThat(allocator.effectiveOptions().value("arena.peer_access"))
+                        .isEqualTo("gpu:1");
+                final long block = allocator.alloc(SIZE);
+                driver.memory().memsetD8(1, block, (byte) 3, SIZE);
+                driver.devices().ctxSynchronize(1);
+                allocator.free(block);
+                factory.releaseAllocator(allocator);
+            }
         }
     }
 

@@ -9,6 +9,7 @@ import allocator.cuda.memory.DeviceMemory;
 import allocator.cuda.memory.DriverPool;
 import allocator.cuda.memory.PinnedMemory;
 import allocator.cuda.memory.PoolSettings;
+import allocator.cuda.memory.check.StreamChecks;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
@@ -23,7 +24,7 @@ import java.util.stream.Stream;
  */
 public final class CudaMempoolFactory extends CudaEpFactory {
     private static final List<OptionKey<?>> OPTION_KEYS = Stream.<OptionKey<?>>concat(
-                    Stream.of(OptionKey.EXCLUSIVE), PoolSettings.KEYS.stream())
+                    Stream.of(OptionKey.EXCLUSIVE, StreamChecks.KEY), PoolSettings.KEYS.stream())
             .toList();
 
     /** Makes the factory; called by the service loader. */

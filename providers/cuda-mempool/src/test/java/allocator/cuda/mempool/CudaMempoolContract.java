@@ -12,6 +12,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
+import allocator.spi.StreamCaptureException;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,6 +72,20 @@ abstract class CudaMempoolContract {
         assertThat(device.hostAccessibleMemory()).isPresent();
         assertThat(factory.createAllocator(memory, AllocatorOptions.EMPTY)).isSameAs(pool);
         factory.releaseAllocator(pool);
+    }
+
+    @Test
+    void aCapturedStreamIsRejectedAndItsCaptureGoesOn() {
+        try (SyncStream stream = factory.createSyncStream(memory)) {
+            final long block = pool.allocOnStream(MIB, stream);
+            driver.streams().streamBeginCapture(0, stream.handle());
+            assertThatExceptionOfType(StreamCaptureException.class)
+                    .isThrownBy(() -> pool.allocOnStream(MIB, stream))
+                    .withMessageContaining("allocate before the capture begins");
+            assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> pool.free(block));
+            driver.streams().graphDestroy(0, driver.streams().streamEndCapture(0, stream.handle()));
+            pool.free(block);
+        }
     }
 
     @Test
