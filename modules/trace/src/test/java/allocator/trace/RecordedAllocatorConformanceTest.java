@@ -3,6 +3,7 @@ package allocator.trace;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.conformance.AllocatorConformance;
+import allocator.conformance.ConformanceSettings;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.EpFactory;
 import allocator.testkit.DecoratedFactory;
@@ -50,5 +51,10 @@ class RecordedAllocatorConformanceTest extends AllocatorConformance {
     protected EpFactory factory() {
         return new DecoratedFactory(
                 new CpuReferenceFactory(), allocator -> recorder().wrap(allocator));
+    }
+
+    @Override
+    protected ConformanceSettings settings(ConformanceSettings configured) {
+        return configured.withQuick(true);
     }
 }

@@ -90,9 +90,20 @@ public abstract class AllocatorConformance {
         return Optional.empty();
     }
 
+    /**
+     * Returns the settings of these suites, the configured ones unless overridden. A provider with many suites runs the
+     * secondary ones quick: {@code return configured.withQuick(true)}. Called for each test.
+     *
+     * @param configured the settings that the configuration parameters of JUnit give
+     * @return the settings
+     */
+    protected ConformanceSettings settings(ConformanceSettings configured) {
+        return configured;
+    }
+
     private ProviderFixture fixture() {
         if (fixture == null) {
-            fixture = new ProviderFixture(this::factory, this::probe);
+            fixture = new ProviderFixture(this::factory, this::probe, this::settings);
         }
         return fixture;
     }

@@ -54,6 +54,16 @@ public record ConformanceSettings(long seed, boolean quick, Duration timeLimit) 
     }
 
     /**
+     * Returns these settings for quick or for full suites.
+     *
+     * @param isQuick whether the suites are cut down
+     * @return settings that differ in {@link #quick} alone
+     */
+    public ConformanceSettings withQuick(boolean isQuick) {
+        return new ConformanceSettings(seed, isQuick, timeLimit);
+    }
+
+    /**
      * Returns the configuration parameters from which {@link #from} reads these settings.
      *
      * @return texts by the names of the parameters

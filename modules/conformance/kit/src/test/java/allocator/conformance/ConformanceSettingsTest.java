@@ -29,4 +29,11 @@ class ConformanceSettingsTest {
     void withoutParametersTheDefaultsApply() {
         assertThat(ConformanceSettings.from(_ -> Optional.empty())).isEqualTo(ConformanceSettings.DEFAULT);
     }
+
+    @Test
+    void quickSettingsKeepSeedAndTimeLimit() {
+        final ConformanceSettings full = new ConformanceSettings(7, false, Duration.ofSeconds(3));
+        assertThat(full.withQuick(true)).isEqualTo(new ConformanceSettings(7, true, Duration.ofSeconds(3)));
+        assertThat(full.withQuick(true).withQuick(false)).isEqualTo(full);
+    }
 }

@@ -14,6 +14,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryRange;
 import allocator.spi.MemoryType;
+import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
@@ -189,5 +190,43 @@ public abstract class LookupRules extends Chapter {
                     .ifPresent(fault -> Expect.that(false, "copied under other names of both memories: %s", fault));
         }
         allocator.free(address);
+    }
+
+    @ConformanceTest
+    void required_M01_aCopyWithinTheMemoryTakesEachName(Subject subject) {
+        final MemoryInfo info = subject.memory();
+        final DataTransfer transfer =
+                subject.factory().dataTransfer().orElseThrow(() -> Expect.skip("the provider has no DataTransfer"));
+        if (info.isReadOnly() || !transfer.canCopy(info, info)) {
+            throw Expect.skip("the provider has no copies within this memory");
+        }
+        final MemoryInfo alias =
+                new MemoryInfo(info.name() + "Alias", info.location(), info.byteAlignment(), info.allocatorType());
+        final Allocator allocator = subject.allocator();
+        final long from = allocator.alloc(1000);
+        final long to = allocator.alloc(1000);
+        transfer.copy(new MemoryRange(alias, from, 1000), new MemoryRange(info, to, 1000), null);
+        transfer.copy(new MemoryRange(info, from, 1000), new MemoryRange(alias, to, 1000), null);
+        allocator.free(from);
+        allocator.free(to);
+    }
+
+    @ConformanceTest
+    void required_F05_theInfoIsTheOneAskedForOrItIsRejected(Subject subject) {
+        final MemoryInfo info = subject.memory();
+        final MemoryInfo alias =
+                new MemoryInfo(info.name() + "Alias", info.location(), info.byteAlignment(), info.allocatorType());
+        final Allocator allocator;
+        try {
+            allocator = subject.create(alias, Map.of());
+        } catch (UnsupportedMemoryException e) {
+            return; // as it may be
+        }
+        Expect.that(
+                allocator.info().equals(alias),
+                "an allocator was created for %s, and its info is %s",
+                alias,
+                allocator.info());
+        subject.release(allocator);
     }
 }

@@ -147,6 +147,23 @@ public abstract class ShrinkRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_K02_aShrinkBesideMemoryBoundToAStreamIsTruthful(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final ShrinkableAllocator shrinkable = subject.shrinkable(allocator);
+        subject.stats(allocator);
+        final SyncStream stream = subject.stream();
+        final long live = allocator.alloc(4096);
+        for (final long byteSize : new long[] {4096, 100_000, 3 * MIB}) {
+            allocator.free(allocator.allocOnStream(byteSize, stream));
+        }
+        requireTruthful(subject, shrinkable, "with memory bound to a stream");
+        allocator.free(live);
+        requireTruthful(subject, shrinkable, "with nothing but memory bound to a stream");
+        stream.onSessionRunEnd();
+        requireTruthful(subject, shrinkable, "after the end of the stream's run");
+    }
+
+    @ConformanceTest
     void required_K02_anArenaKeepsAtMostItsFirstRegion(Subject subject) {
         final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator(subject.manyRegions()));
         subject.requireArena(allocator);
@@ -164,6 +181,46 @@ public abstract class ShrinkRules extends Chapter {
                 regions,
                 after.numArenaExtensions(),
                 after.bytesHeld());
+    }
+
+    @ConformanceTest
+    void required_K02_aLiveBlockKeepsNoRegionButItsOwn(Subject subject) {
+        for (final int kept : new int[] {0, 20, 39}) {
+            final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(subject.manyRegions()));
+            subject.requireArena(allocator);
+            final List<Long> live = new ArrayList<>();
+            for (int i = 0; i < 40; i++) {
+                live.add(allocator.alloc(sizeOf(i) / 10));
+            }
+            final long last = live.remove(kept);
+            live.forEach(allocator::free);
+            final long regions = allocator.stats().numArenaExtensions();
+            allocator.shrink();
+            final long after = allocator.stats().numArenaExtensions();
+            Expect.that(
+                    after <= 2,
+                    "of 40 blocks, number %d is live, and of %d regions %d are held after a shrink; it may keep the"
+                            + " region of the block, and its first",
+                    kept + 1,
+                    regions,
+                    after);
+            allocator.free(last);
+            subject.release(allocator);
+        }
+    }
+
+    @ConformanceTest
+    void required_K02_aShrinkBesideReservesIsTruthful(Subject subject) {
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator());
+        subject.stats(allocator);
+        final List<Long> reserves = new ArrayList<>();
+        for (final long byteSize : new long[] {1000, 3 * MIB}) {
+            reserves.add(allocator.reserve(byteSize));
+        }
+        allocator.free(allocator.alloc(100_000));
+        requireTruthful(subject, allocator, "beside reserves");
+        reserves.forEach(allocator::free);
+        requireTruthful(subject, allocator, "after the reserves were freed");
     }
 
     @ConformanceTest

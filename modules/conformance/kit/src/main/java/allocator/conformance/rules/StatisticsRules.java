@@ -10,6 +10,9 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -221,6 +224,17 @@ public abstract class StatisticsRules extends Chapter {
         }
         live.forEach(allocator::free);
         requireSameCounters(before, allocator.stats());
+        if (allocator instanceof ShrinkableAllocator shrinkable) {
+            shrinkable.shrink();
+            requireSameCounters(before, allocator.stats());
+        }
+        if (allocator instanceof StreamAwareAllocator streamAware
+                && subject.factory().isStreamAware(subject.memory())) {
+            final SyncStream stream = subject.stream();
+            allocator.free(streamAware.allocOnStream(4096, stream));
+            stream.onSessionRunEnd();
+            requireSameCounters(before, allocator.stats());
+        }
     }
 
     private static void requireSameCounters(AllocatorStats before, AllocatorStats now) {

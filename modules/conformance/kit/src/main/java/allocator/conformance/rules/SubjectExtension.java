@@ -46,7 +46,8 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
     public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
         final ProviderFixture fixture = ((Chapter) context.getRequiredTestInstance()).fixture();
         final Method method = context.getRequiredTestMethod();
-        final ConformanceSettings settings = ConformanceSettings.from(context::getConfigurationParameter);
+        final ConformanceSettings settings =
+                fixture.settings(ConformanceSettings.from(context::getConfigurationParameter));
         if (method.getAnnotation(ConformanceTest.class).value() == Scope.FACTORY) {
             return Stream.of(new Run(new Subject(fixture, settings, null), PROVIDER, null));
         }

@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /** The state that all chapters share in a run on one provider: its factories, its memories, and cleanup findings. */
@@ -25,6 +26,7 @@ public final class ProviderFixture {
 
     private final Supplier<EpFactory> factories;
     private final Function<EpFactory, Optional<DeviceProbe>> probes;
+    private final UnaryOperator<ConformanceSettings> settings;
     private final AtomicInteger hangs = new AtomicInteger();
     private final AtomicInteger hangsOfCleanup = new AtomicInteger();
     private final CleanupFindings cleanup = CleanupFindings.CURRENT.orElse(new CleanupFindings());
@@ -32,14 +34,34 @@ public final class ProviderFixture {
     private @Nullable Throwable discoveryFailure;
 
     /**
-     * Creates the fixture of one run.
+     * Creates the fixture of one run with the configured settings.
      *
      * @param factories makes a new factory of the provider on each call
      * @param probes returns the probe of the device beneath a factory, if there is one
      */
     public ProviderFixture(Supplier<EpFactory> factories, Function<EpFactory, Optional<DeviceProbe>> probes) {
+        this(factories, probes, UnaryOperator.identity());
+    }
+
+    /**
+     * Creates the fixture of one run.
+     *
+     * @param factories makes a new factory of the provider on each call
+     * @param probes returns the probe of the device beneath a factory, if there is one
+     * @param settings returns the settings of the suites for those that are configured
+     */
+    public ProviderFixture(
+            Supplier<EpFactory> factories,
+            Function<EpFactory, Optional<DeviceProbe>> probes,
+            UnaryOperator<ConformanceSettings> settings) {
         this.factories = factories;
         this.probes = probes;
+        this.settings = settings;
+    }
+
+    /** Returns the settings of the suites where {@code configured} are those of JUnit's configuration. */
+    public ConformanceSettings settings(ConformanceSettings configured) {
+        return settings.apply(configured);
     }
 
     EpFactory newFactory() {

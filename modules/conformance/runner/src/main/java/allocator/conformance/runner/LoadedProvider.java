@@ -27,7 +27,7 @@ import java.util.stream.Collectors;
 /**
  * A provider loaded from the module path, the class path, or a directory of jars.
  *
- * @param name the name of its factory
+ * @param name the name of its factory, or that of the class if no factory can be constructed
  * @param factories makes a new factory on each call
  * @param probes loads the services beside it that know the devices beneath factories
  */
@@ -115,6 +115,7 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
     private static List<LoadedProvider> from(
             ServiceLoader<EpFactory> loader, Consumer<String> problems, Supplier<List<DeviceProbeProvider>> probes) {
         final List<LoadedProvider> providers = new ArrayList<>();
+        final List<LoadedProvider> unnamed = new ArrayList<>();
         final Iterator<ServiceLoader.Provider<EpFactory>> found =
                 loader.stream().iterator();
         int failuresInARow = 0;
@@ -125,13 +126,18 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
                 }
                 final ServiceLoader.Provider<EpFactory> provider = found.next();
                 failuresInARow = 0;
-                named(provider, problems, probes).ifPresent(providers::add);
+                named(provider, problems, probes)
+                        .ifPresentOrElse(
+                                providers::add,
+                                () -> unnamed.add(
+                                        new LoadedProvider(provider.type().getName(), provider, probes)));
             } catch (Throwable e) {
                 failuresInARow++;
                 problems.accept("a provider cannot be loaded: " + describe(e));
             }
         }
-        return providers;
+        // A provider that cannot be constructed breaks F-01. That is a finding, unless another one is meant.
+        return providers.isEmpty() ? unnamed : providers;
     }
 
     private static Optional<LoadedProvider> named(
