@@ -376,8 +376,12 @@ public final class RuntimeWorld implements World {
         Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the close");
     }
 
+    /** Frees a block through another owner of its instance, the environment among them. */
     private boolean freeThroughAny(Owned<ManagedAllocator> owned) {
-        return Stream.concat(owners.stream(), sessions.stream().map(handle -> handle.session.allocator()))
+        final Stream<ManagedAllocator> allocators = Stream.concat(
+                sessions.stream().map(handle -> handle.session.allocator()),
+                environment.sharedAllocator(LOCATION).stream());
+        return Stream.concat(owners.stream(), allocators)
                 .filter(owned.owner()::isSameInstanceAs)
                 .anyMatch(other -> free(owned, other));
     }
