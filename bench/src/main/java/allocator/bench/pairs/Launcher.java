@@ -73,6 +73,7 @@ public final class Launcher {
         final Process process = builder.start();
         final boolean hasEnded = process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES);
         if (!hasEnded) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly().waitFor();
         }
         if (!hasEnded || process.exitValue() != 0) {

@@ -10,6 +10,10 @@ enum Metric {
     CPU_NS,
     /** Pairs of all threads together in a microsecond, which are millions in a second. */
     MILLION_PAIRS_PER_S,
+    /** What JMH says passed in a thread for a pair, the mean of the threads. */
+    JMH_WALL_NS,
+    /** Processor time of the threads for a pair, measured in a JMH fork. */
+    JMH_CPU_NS,
     /** What the threads allocated on the Java heap for a pair. */
     HEAP_BYTES,
     /** Half of the single operations took at most so many nanoseconds. */

@@ -78,7 +78,7 @@ final class Report {
                 "subject",
                 workloads,
                 workload -> workload,
-                subject -> workload -> spread(cell(subject, workload, threads), metric));
+                subject -> workload -> results.text(cell(subject, workload, threads), metric));
         if (results.subjects().contains(ARENA)) {
             line("");
             line("The arena's time over the subject's: below 1 the arena is faster.");
@@ -114,7 +114,7 @@ final class Report {
                 "subject",
                 workloads,
                 workload -> String.format(Locale.ROOT, "%,d", Workload.liveBlocks(workload)),
-                subject -> workload -> spread(cell(subject, workload, 1), Metric.CPU_NS));
+                subject -> workload -> results.text(cell(subject, workload, 1), Metric.CPU_NS));
     }
 
     private void operations() {
@@ -278,13 +278,6 @@ final class Report {
 
     private String number(Cell cell, Metric metric) {
         return Numbers.text(results.median(cell, metric));
-    }
-
-    private String spread(Cell cell, Metric metric) {
-        return results.has(cell, metric)
-                ? number(cell, metric) + " (" + Numbers.text(results.low(cell, metric)) + "–"
-                        + Numbers.text(results.high(cell, metric)) + ")"
-                : "";
     }
 
     private void table(

@@ -46,6 +46,11 @@ final class Results {
         return cells.keySet().stream().map(Cell::subject).distinct().toList();
     }
 
+    /** What there are figures about, in the order of the first ones. */
+    List<Cell> cells() {
+        return List.copyOf(cells.keySet());
+    }
+
     /** Whether there is such a figure. */
     boolean has(Cell cell, Metric metric) {
         return rounds(cell, metric).size() > 0;
@@ -64,6 +69,14 @@ final class Results {
     /** The largest of the rounds, or of the samples where there was one round only. */
     double high(Cell cell, Metric metric) {
         return Statistics.max(spread(cell, metric));
+    }
+
+    /** The median with the lowest and the highest, for a table; empty if it was not measured. */
+    String text(Cell cell, Metric metric) {
+        return has(cell, metric)
+                ? Numbers.text(median(cell, metric)) + " (" + Numbers.text(low(cell, metric)) + "–"
+                        + Numbers.text(high(cell, metric)) + ")"
+                : "";
     }
 
     private List<Double> spread(Cell cell, Metric metric) {

@@ -3,7 +3,8 @@
  * run.
  *
  * <p>{@link allocator.bench.pairs.Run} is what {@code bench/run} starts. It starts a JVM for each subject and group of
- * workloads ({@code Measurement}), again in each round, and puts what they write in a table and a picture. For
+ * workloads ({@code Measurement}), again in each round, and puts what they write in a table and a picture.
+ * {@link allocator.bench.pairs.JmhRun} compares these figures with those of JMH forks in the same rounds. For
  * {@code bench/compare}, which starts its JVMs itself, {@link allocator.bench.pairs.Measurement#nanos} measures one
  * cell.
  */

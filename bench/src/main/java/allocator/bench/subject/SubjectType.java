@@ -126,6 +126,11 @@ public enum SubjectType {
         return this == JDK_CONFINED || this == JDK_SHARED;
     }
 
+    /** Whether it keeps caches for threads of Netty's kind only. */
+    public boolean usesNettyThreads() {
+        return this == NETTY_POOLED || this == NETTY_ADAPTIVE;
+    }
+
     /** Whether it needs ONNX Runtime's jar. */
     public boolean needsOnnxRuntime() {
         return this == ORT || this == BRIDGE;
