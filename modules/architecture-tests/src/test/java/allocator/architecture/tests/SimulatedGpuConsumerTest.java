@@ -1,0 +1,157 @@
+package allocator.architecture.tests;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A user's own project, with the published jars and JUnit only: its tests, which are the samples of
+ * {@code docs/testing.md}, run on the simulated GPU on the module path and on the class path.
+ */
+class SimulatedGpuConsumerTest {
+    private static final Path SOURCES = ReactorModule.ROOT.resolve("modules/cuda/simulated/samples/streams");
+    private static final String SEPARATOR = System.getProperty("path.separator");
+
+    /** What the test needs of this project: no testkit, no test classes. */
+    private static final Set<String> PUBLISHED = Set.of(
+            "java-allocator-spi",
+            "java-allocator-provider-support",
+            "java-allocator-arena",
+            "java-allocator-resource",
+            "java-allocator-runtime",
+            "java-allocator-jcuda",
+            "java-allocator-cuda-driver",
+            "java-allocator-cuda-memory",
+            "java-allocator-cuda-resource",
+            "java-allocator-cuda-simulated",
+            "java-allocator-cuda-arena",
+            "java-allocator-cuda-mempool");
+
+    private static final Pattern JUNIT =
+            Pattern.compile("(junit-(jupiter-(api|engine)|platform-(commons|engine|launcher))|opentest4j|apiguardian|"
+                    + "jspecify)[-a-z]*-[0-9.]+\\.jar");
+
+    @TempDir
+    private static Path folder;
+
+    private static String jars;
+
+    @BeforeAll
+    static void makeJars() throws IOException {
+        final Path lib = Files.createDirectory(folder.resolve("lib"));
+        final List<ReactorModule> published = ReactorModule.all().stream()
+                .filter(module -> PUBLISHED.contains(module.artifactId()))
+                .toList();
+        assertThat(published).hasSameSizeAs(PUBLISHED);
+        for (final ReactorModule module : published) {
+            final Path jar = lib.resolve(module.artifactId() + ".jar");
+            SampleJar.run("jar", "--create", "--file", jar, "-C", module.path().resolve("target/classes"), ".");
+        }
+        for (final String element : System.getProperty("java.class.path").split(SEPARATOR, -1)) {
+            final Path jar = Path.of(element);
+            if (JUNIT.matcher(jar.getFileName().toString()).matches()) {
+                Files.copy(jar, lib.resolve(jar.getFileName()));
+            }
+        }
+        jars = listed(lib, file -> true).stream().map(Path::toString).collect(Collectors.joining(SEPARATOR));
+    }
+
+    private static List<Path> listed(Path below, Predicate<Path> isWanted) throws IOException {
+        try (Stream<Path> files = Files.walk(below)) {
+            return files.filter(Files::isRegularFile).filter(isWanted).sorted().toList();
+        }
+    }
+
+    private static String run(List<String> arguments) throws IOException, InterruptedException {
+        final List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "--illegal-native-access=deny"));
+        command.addAll(arguments);
+        final Process process =
+                new ProcessBuilder(command).redirectErrorStream(true).start();
+        final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).as(output).isTrue();
+        assertThat(process.exitValue()).as(output).isZero();
+        return output;
+    }
+
+    @Test
+    void testsRunOnTheModulePath() throws Exception {
+        final Path classes = folder.resolve("module");
+        SampleJar.run("javac", "-d", classes, "-p", jars, SampleJar.javaFiles(SOURCES));
+        assertPassed(
+                "module com.example.streams",
+                run(List.of(
+                        "--enable-native-access=jcuda,java.allocator.cuda.driver,java.allocator.cuda.simulated",
+                        "-p",
+                        classes + SEPARATOR + jars,
+                        "-m",
+                        "com.example.streams/com.example.streams.RunTests")));
+    }
+
+    @Test
+    void testsRunOnTheClassPath() throws Exception {
+        final Path classes = folder.resolve("classes");
+        SampleJar.run(
+                "javac",
+                "-d",
+                classes,
+                "-cp",
+                jars,
+                listed(SOURCES, file -> file.toString().endsWith(".java") && !file.endsWith("module-info.java")));
+        assertPassed(
+                "unnamed module",
+                run(List.of(
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        classes + SEPARATOR + jars,
+                        "com.example.streams.RunTests")));
+    }
+
+    private static void assertPassed(String module, String output) throws IOException {
+        assertThat(output).containsPattern(module + ".*: 6 of 6 succeeded");
+        final String message = output.lines()
+                .filter(line -> line.startsWith("reuse in flight"))
+                .findFirst()
+                .orElseThrow();
+        assertThat(message).contains("(at com.example.streams.Rows.copyTwiceInARace(Rows.java:");
+        assertThat(normal(Files.readString(ReactorModule.ROOT.resolve("docs/testing.md"))))
+                .as(output)
+                .contains(normal(message));
+    }
+
+    /** Without line breaks, ids and addresses. */
+    private static String normal(String text) {
+        return text.replaceAll("\\s+", " ").replaceAll("0x[0-9a-f]+", "0x0").replaceAll("stream \\d+", "stream 0");
+    }
+
+    /** The jar alone changes nothing: a program that does not ask for the simulated device does not get it. */
+    @Test
+    void nothingIsSimulatedUnlessATestAsks() throws Exception {
+        final Path source = folder.resolve("Plain.java");
+        Files.writeString(source, """
+                import allocator.cuda.driver.CudaDrivers;
+
+                class Plain {
+                    public static void main(String[] args) {
+                        System.out.println(CudaDrivers.probe());
+                    }
+                }
+                """);
+        assertThat(run(List.of("--enable-native-access=ALL-UNNAMED", "-cp", jars, source.toString())))
+                .doesNotContain("imulated");
+    }
+}
