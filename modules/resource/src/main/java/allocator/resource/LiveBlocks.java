@@ -9,7 +9,9 @@ import allocator.resource.base.UnreturnedBlocks;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
+import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
@@ -125,11 +127,7 @@ final class LiveBlocks {
         return number;
     }
 
-    /**
-     * Frees a live block, or deallocates an unreturned one again.
-     *
-     * @throws DeviceException also if an allocation goes on for so long that an unreturned one cannot be deallocated
-     */
+    /** Frees a live block. */
     void free(long address) {
         StackReserve.touchShallow();
         boolean isOpen;
@@ -156,11 +154,17 @@ final class LiveBlocks {
         if (!isOpen) {
             throw closedException();
         }
-        if (byteSize >= 0) {
-            giveBack(number, address, byteSize, stream, false);
-        } else if (!returnGated(address)) {
-            throw new ForeignAddressException(address, "not a live block of the allocator over " + resource);
+        if (byteSize < 0) {
+            throw invalidFree(address);
         }
+        giveBack(number, address, byteSize, stream, false);
+    }
+
+    private InvalidFreeException invalidFree(long address) {
+        return isUnreturned(address)
+                ? new DoubleFreeException(
+                        address, "it was freed already, and " + resource + " failed to take the memory back")
+                : new ForeignAddressException(address, "not a live block of the allocator over " + resource);
     }
 
     /**
@@ -273,14 +277,6 @@ final class LiveBlocks {
      */
     boolean returnAgain(long address) {
         StackReserve.touch();
-        try {
-            return returnGated(address);
-        } catch (TakenBackException e) {
-            return true; // The allocator below has it.
-        }
-    }
-
-    private boolean returnGated(long address) {
         if (!isUnreturned(address)) {
             return false;
         }
@@ -289,6 +285,8 @@ final class LiveBlocks {
         }
         try {
             return returnUnreturned(address);
+        } catch (TakenBackException e) {
+            return true; // The allocator below has it.
         } finally {
             gate.exitReturn();
         }

@@ -27,7 +27,7 @@ import java.util.Optional;
  * blocks, and the memory of a block counts as held until the resource has taken it.
  *
  * <p>A block whose free fails is dead, and its memory <em>unreturned</em>: the next {@link #shrink} or {@link #close}
- * tries to deallocate it again, and so do {@link #returnAgain} and another free of its address.
+ * tries to deallocate it again, and so does {@link #returnAgain}.
  */
 public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, RetryableReturns, AutoCloseable {
     /** How often {@link #stats} reads the counters below, while blocks become unreturned or are returned meanwhile. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
+import allocator.spi.DoubleFreeException;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -32,7 +33,7 @@ class SecondReturnTest {
         final CompletableFuture<Long> block = resource.begin(() -> allocator.alloc(200));
 
         assertThatThrownBy(() -> allocator.returnAgain(unreturned)).isInstanceOf(DeviceException.class);
-        assertThatThrownBy(() -> allocator.free(unreturned)).isInstanceOf(DeviceException.class);
+        assertThatThrownBy(() -> allocator.free(unreturned)).isInstanceOf(DoubleFreeException.class);
         allocator.shrink();
         assertThat(resource.countDeallocations()).isEqualTo(1);
 

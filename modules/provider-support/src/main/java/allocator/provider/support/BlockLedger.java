@@ -2,6 +2,7 @@ package allocator.provider.support;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
+import allocator.spi.DoubleFreeException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
 import java.util.function.LongUnaryOperator;
@@ -13,9 +14,9 @@ import java.util.function.LongUnaryOperator;
  *
  * <p>A block is entered after the device has handed it out, for which room is made before; it is removed before the
  * device gets it back, so that an address which comes again at once meets no old entry. Memory that the device did not
- * take back stays held: {@link #returnAgain} and another free of its address try again. If the device hands such memory
- * out again, it had taken it back, whatever it threw: the memory is the new block's alone then, and counts once. So a
- * second return is made while no allocation is under way.
+ * take back stays held, and {@link #returnAgain} tries again. If the device hands such memory out again, it had taken
+ * it back, whatever it threw: the memory is the new block's alone then, and counts once. So a second return is made
+ * while no allocation is under way.
  *
  * <p>Safe for use by several threads. The device is called without a lock of the ledger, by several threads at once. A
  * call that takes memory from the device must not call the ledger.
@@ -144,28 +145,30 @@ public final class BlockLedger {
     }
 
     /**
-     * Removes a live block, or memory that the device did not take back before, and gives it back to the device. An
-     * address that the device has handed out again is that of the new block.
+     * Removes a live block and gives it back to the device. After a {@link DeviceException} the block is dead, and
+     * another free of its address is rejected (A-06): {@link #returnAgain} tries again.
      *
      * @param address what the allocation returned
      * @param device gives memory back
      * @throws DeviceException if that throws anything; the memory is held and not live
-     * @throws InvalidFreeException if no such memory starts there; nothing changes, and the device is not called
+     * @throws InvalidFreeException if no live block starts there; nothing changes, and the device is not called
      * @throws OutOfMemoryError if the Java heap has no room; nothing changes, and the device is not called
      * @throws StackOverflowError if the thread's stack has little left; nothing changes, and the device is not called
      */
     public void free(long address, Return device) {
         StackReserve.touch();
         final long byteSize = removeLive(address);
-        if (byteSize != LiveSizes.NONE) {
-            giveBackOrFail(address, byteSize, device, false);
-        } else if (!returnAgain(address, device)) {
+        if (byteSize == LiveSizes.NONE) {
             throw invalidFree(address);
         }
+        giveBackOrFail(address, byteSize, device, false);
     }
 
     private synchronized InvalidFreeException invalidFree(long address) {
-        return InvalidFrees.diagnose(live, address, info);
+        return unreturned.sizeOf(address) == LiveSizes.NONE
+                ? InvalidFrees.diagnose(live, address, info)
+                : new DoubleFreeException(
+                        address, "it was freed already, and the device failed to take the memory back to " + info);
     }
 
     /**
@@ -182,18 +185,17 @@ public final class BlockLedger {
      */
     public boolean returnAgain(long address, Return device) {
         StackReserve.touch();
-        final long failedBefore = numFailed;
-        final boolean isAwaited = isUnreturned(address);
-        if (isAwaited) {
-            awaitUsersOrFail(device);
+        if (!isUnreturned(address)) {
+            return false;
         }
+        final long failedBefore = numFailed;
+        awaitUsersOrFail(device);
         gate.enterReturn();
         try {
             final long byteSize = removeUnreturned(address);
             if (byteSize != LiveSizes.NONE) {
                 // Otherwise it may be memory that was handed out again meanwhile, and has had other users.
-                final boolean isUnused = isAwaited && numFailed == failedBefore;
-                giveBackOrFail(address, byteSize, device, isUnused);
+                giveBackOrFail(address, byteSize, device, numFailed == failedBefore);
             }
             return byteSize != LiveSizes.NONE;
         } finally {

@@ -19,8 +19,7 @@ import allocator.spi.SpiLevel;
  *
  * <p>The driver's free may wait for the device, but does not promise to. So before memory goes back, all work of the
  * device is waited for: no queued work ever uses memory that another process may have got by then (K-03). Memory that
- * the driver does not take back stays held; {@link #returnAgain}, another free of its address and {@link #destroy} try
- * again.
+ * the driver does not take back stays held; {@link #returnAgain} and {@link #destroy} try again.
  */
 abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns permits DeviceMemory, PinnedMemory {
     private final CudaDevice device;

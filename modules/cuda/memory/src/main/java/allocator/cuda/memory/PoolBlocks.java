@@ -126,9 +126,9 @@ final class PoolBlocks {
     }
 
     /**
-     * Removes a live block, or one that the driver failed to take back before, and gives it back. If the driver fails,
-     * tries once more, since the failure may have been that of earlier work. A block that a closed stream may still use
-     * waits for the end of the stream; this method does not.
+     * Removes a live block and gives it back. If the driver fails, tries once more, since the failure may have been
+     * that of earlier work. A block that a closed stream may still use waits for the end of the stream; this method
+     * does not.
      *
      * @param calls how many calls are under way, the caller's included
      * @throws InvalidFreeException if no such block starts there; nothing changes
@@ -141,36 +141,20 @@ final class PoolBlocks {
             ensureRoomToReturn(calls);
             final int block = live.find(address);
             if (block == BlockTable.NONE) {
-                requireUnreturned(address);
-                byteSize = 0;
-                stream = null;
-            } else {
-                byteSize = live.size(block);
-                stream = live.stream(block);
-                live.remove(block);
-                counters.freed(byteSize, byteSize);
-                recentlyFreed[nextRecent] = address;
-                nextRecent = (nextRecent + 1) % RECENT;
+                throw invalidFree(address);
             }
+            byteSize = live.size(block);
+            stream = live.stream(block);
+            live.remove(block);
+            counters.freed(byteSize, byteSize);
+            recentlyFreed[nextRecent] = address;
+            nextRecent = (nextRecent + 1) % RECENT;
         }
         try {
-            if (byteSize == 0) {
-                if (!returnAgain(address, calls, device)) {
-                    throw new DeviceException("its stream is closed, and its work may still use the memory", null);
-                }
-            } else {
-                giveBackOrAgain(address, byteSize, stream, calls, device);
-            }
+            giveBackOrAgain(address, byteSize, stream, calls, device);
         } catch (Throwable e) {
             CudaLog.left(logLimit, info, address, e);
             throw FailedReturn.of(e);
-        }
-    }
-
-    private void requireUnreturned(long address) {
-        final int block = unreturned.find(address);
-        if (block == BlockTable.NONE) {
-            throw invalidFree(address);
         }
     }
 

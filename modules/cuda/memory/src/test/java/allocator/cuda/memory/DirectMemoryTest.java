@@ -10,6 +10,7 @@ import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
+import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidSizeException;
@@ -104,15 +105,17 @@ class DirectMemoryTest {
     }
 
     @Test
-    void whatTheDriverDoesNotTakeBackStaysHeldAndCanBeFreedAgain() {
+    void whatTheDriverDoesNotTakeBackStaysHeldAndIsNotFreedAgain() {
         final long address = memory.alloc(4096);
         gpu.driver.controls().failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.free(address));
         assertThat(memory.stats().bytesInUse()).isZero();
         assertThat(memory.stats().bytesHeld()).isEqualTo(4096);
         gpu.driver.controls().clearFailures();
-        memory.free(address);
-        assertThat(memory.stats().bytesHeld()).isZero();
+        assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> memory.free(address));
+        assertThat(memory.stats().bytesHeld()).isEqualTo(4096);
+        memory.destroy();
+        assertThat(gpu.driver.memory().memGetInfo(0).freeByteSize()).isEqualTo(CAPACITY);
     }
 
     @Test

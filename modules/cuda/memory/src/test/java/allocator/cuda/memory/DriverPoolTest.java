@@ -375,11 +375,11 @@ class DriverPoolTest {
         }
 
         @Test
-        void canBeFreedAgain() {
-            assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.free(address));
-            gpu.driver.controls().clearFailures();
-            pool.free(address);
+        void isNotFreedAgain() {
             assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> pool.free(address));
+            gpu.driver.controls().clearFailures();
+            assertThatExceptionOfType(DoubleFreeException.class).isThrownBy(() -> pool.free(address));
+            assertThat(pool.stats().bytesHeld()).isEqualTo(PIECE);
             pool.shrink();
             assertThat(pool.stats().bytesHeld()).isZero();
         }

@@ -73,7 +73,10 @@ abstract class DriverResource implements MemoryResource {
             throw new InvalidSizeException(
                     byteSize, "is not the " + live + " allocated at 0x" + Long.toHexString(address));
         }
-        ledger.free(address, (start, size) -> free(driverMemory, memory.deviceOrdinal(), start));
+        final BlockLedger.Return giveBack = (start, size) -> free(driverMemory, memory.deviceOrdinal(), start);
+        if (!ledger.returnAgain(address, giveBack)) {
+            ledger.free(address, giveBack);
+        }
     }
 
     @Override
