@@ -186,10 +186,11 @@ public abstract class SyncStream implements AutoCloseable {
 
     /**
      * Waits until the stream's work is complete, and closes it. Memory bound to it may be reused by any stream (T-05).
-     * A second call does nothing. Blocks.
+     * A second call does nothing, or what the device failed to do in the first. Blocks.
      *
      * @implSpec Calls {@link #setEnded} once the work is complete, so that other streams forget this one.
      * @throws DeviceException if the driver fails; the stream is closed nevertheless
+     * @throws StreamCaptureException if this stream is being captured into a graph (T-10); it stays open
      */
     @Override
     public abstract void close();

@@ -13,7 +13,6 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceDiscovery;
-import allocator.spi.DeviceException;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
@@ -347,18 +346,16 @@ final class RegisteredProvider {
     }
 
     /**
-     * Closes a stream. After a {@link DeviceException} the stream is closed, by the contract; after any other failure
-     * it may not be, and {@link #closeStreams} closes it again, which does nothing to a closed one.
+     * Closes a stream. If that fails, the stream may not be closed, or, after a {@link DeviceException}, its work may
+     * not be done: {@link #closeStreams} closes it again.
      */
     void closeStream(SessionStreams.Place place) {
         boolean isClosed = false;
         try {
             final SyncStream stream = place.stream();
             ProviderCalls.run(name(), "close of " + stream, stream::close);
+            place.ended();
             isClosed = true;
-        } catch (DeviceException e) {
-            isClosed = true;
-            throw e;
         } finally {
             if (!isClosed) {
                 synchronized (unclosedLock) {
@@ -369,7 +366,7 @@ final class RegisteredProvider {
         }
     }
 
-    /** Tries again to close the streams that could not be closed. */
+    /** Tries again to close the streams whose close failed. */
     void closeStreams(Cleanup cleanup) {
         SessionStreams.Place next;
         synchronized (unclosedLock) {

@@ -20,12 +20,23 @@ final class SessionStreams {
     static final class Place {
         private @Nullable SyncStream stream;
 
+        /** What is left to do once the work of the stream is done. */
+        private @Nullable Runnable afterEnd;
+
         /** The next place of the list that this one is in. */
         @Nullable
         Place next;
 
         SyncStream stream() {
             return Objects.requireNonNull(stream);
+        }
+
+        /** The stream is closed. */
+        void ended() {
+            if (afterEnd != null) {
+                afterEnd.run();
+                afterEnd = null;
+            }
         }
     }
 
@@ -111,8 +122,9 @@ final class SessionStreams {
         return top;
     }
 
-    /** Lends a stream to a copy. */
+    /** Lends a stream to a copy. Closes again what failed to close: the work of an earlier copy may not be done. */
     LentStream lend() {
+        provider.closeStreams(new Cleanup());
         final Place place = take();
         return new LentStream() {
             @Override
@@ -126,7 +138,8 @@ final class SessionStreams {
             }
 
             @Override
-            public void discard() {
+            public void discard(Runnable afterEnd) {
+                place.afterEnd = afterEnd;
                 SessionStreams.this.discard(place);
             }
         };
@@ -159,10 +172,11 @@ final class SessionStreams {
     }
 
     /**
-     * Closes the idle streams and those of the user now, and every other one when it is given back. A further call does
-     * nothing.
+     * Closes the idle streams and those of the user now, and every other one when it is given back. A further call
+     * closes again what failed to close.
      */
     void close(Cleanup cleanup) {
+        provider.closeStreams(cleanup);
         synchronized (this) {
             isClosed = true;
         }

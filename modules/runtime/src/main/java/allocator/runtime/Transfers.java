@@ -28,6 +28,8 @@ import java.util.Objects;
  * <p><b>Failures.</b> What is wrong with the arguments is found before a byte is copied (D-03): a native segment of a
  * closed arena is an {@link IllegalStateException}, one that is confined to another thread a
  * {@link WrongThreadException}. After a {@link DeviceException} the bytes of the target are undefined; nothing is lost.
+ * The device may then still be copying: free or use both ranges once a later copy, or the session's close, has
+ * succeeded.
  *
  * <p>While a copy is under way, a session that is closed does not release its allocators. Safe for use by several
  * threads. A call may block on the device.

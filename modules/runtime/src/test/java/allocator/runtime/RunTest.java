@@ -398,7 +398,10 @@ class RunTest {
                     .isInstanceOf(DeviceException.class)
                     .hasMessage("cuStreamDestroy");
             assertThat(gpu.references()).isEqualTo(2);
+            assertThatThrownBy(session::close).isInstanceOf(DeviceException.class);
+            gpu.streams().getFirst().before(Faults.NONE);
             session.close();
+            assertThat(gpu.streams().getFirst().hasEnded()).isTrue();
         }
     }
 

@@ -137,11 +137,14 @@ public class FakeStream extends SyncStream {
         flush();
     }
 
-    /** Closes the stream; its hook runs after that, as the contract has it for a driver that fails here. */
+    /**
+     * Closes the stream; its hook runs after that, as the contract has it for a driver that fails here. A further call
+     * does what is left.
+     */
     @Override
     public void close() {
-        if (!isClosed) {
-            isClosed = true;
+        isClosed = true;
+        if (!hasEnded()) {
             before.accept("close");
             setEnded();
         }

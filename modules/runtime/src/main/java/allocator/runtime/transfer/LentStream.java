@@ -14,6 +14,10 @@ public interface LentStream {
     /** Gives the stream back, whose work is done. */
     void giveBack();
 
-    /** Closes the stream, whose work may not be done. */
-    void discard();
+    /**
+     * Closes the stream, whose work may not be done.
+     *
+     * @param afterEnd run once the work is done, be it after this call: by a later close that succeeds
+     */
+    void discard(Runnable afterEnd);
 }

@@ -1,7 +1,7 @@
 package allocator.runtime.transfer;
 
 import allocator.runtime.transfer.StagingMemory.Buffer;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /**
  * Moves bytes in pieces through buffers of the host. While a piece is on its way from its buffer to the target, the
@@ -21,20 +21,26 @@ final class Pipeline {
         /** Waits for the piece under way. */
         void await();
 
-        /** Ends the use of what moves the pieces. The piece under way, if there is one, is done then. */
+        /**
+         * Ends the use of what moves the pieces. The piece under way, if there is one, is done then, unless this
+         * throws.
+         */
         @Override
         void close();
     }
 
     /** Moves all bytes and waits. Both halves are open as long as that takes, and the buffers longer. */
-    static void move(long byteSize, StagingMemory memory, Supplier<Half> from, Supplier<Half> to) {
+    static void move(
+            long byteSize,
+            StagingMemory memory,
+            Function<StagingBuffers, Half> from,
+            Function<StagingBuffers, Half> to) {
         final long most = Math.min(PIECE_BYTES, byteSize);
-        try (Buffer even = memory.allocate(most);
-                Buffer odd = memory.allocate(byteSize > most ? most : 1);
-                Half reading = from.get();
-                Half writing = to.get()) {
-            Buffer buffer = even;
-            Buffer other = odd;
+        try (StagingBuffers buffers = new StagingBuffers(memory, most, byteSize > most ? most : 1);
+                Half reading = from.apply(buffers);
+                Half writing = to.apply(buffers)) {
+            Buffer buffer = buffers.even();
+            Buffer other = buffers.odd();
             long offset = 0;
             while (offset < byteSize) {
                 final long length = Math.min(most, byteSize - offset);

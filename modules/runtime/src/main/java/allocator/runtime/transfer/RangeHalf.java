@@ -12,6 +12,7 @@ final class RangeHalf implements Pipeline.Half {
     private final ProviderTransfer transfer;
     private final MemoryRange range;
     private final boolean isReading;
+    private final StagingBuffers buffers;
     private final Optional<LentStream> lent;
     private final @Nullable SyncStream stream;
 
@@ -21,12 +22,19 @@ final class RangeHalf implements Pipeline.Half {
     /**
      * @param range the source or the target as a whole
      * @param isReading whether it is the source
+     * @param buffers what the pieces go through; kept as long as a stream may use them that could not be awaited
      * @param lent the stream, which this half gives back
      */
-    RangeHalf(ProviderTransfer transfer, MemoryRange range, boolean isReading, Optional<LentStream> lent) {
+    RangeHalf(
+            ProviderTransfer transfer,
+            MemoryRange range,
+            boolean isReading,
+            StagingBuffers buffers,
+            Optional<LentStream> lent) {
         this.transfer = transfer;
         this.range = range;
         this.isReading = isReading;
+        this.buffers = buffers;
         this.lent = lent;
         stream = lent.map(LentStream::stream).orElse(null);
     }
@@ -59,7 +67,12 @@ final class RangeHalf implements Pipeline.Half {
         }
         final Cleanup cleanup = new Cleanup();
         cleanup.attempt(this::await);
-        cleanup.attempt(isBusy ? lent.get()::discard : lent.get()::giveBack);
+        if (isBusy) {
+            final Runnable release = buffers.keep();
+            cleanup.attempt(() -> lent.get().discard(release));
+        } else {
+            cleanup.attempt(lent.get()::giveBack);
+        }
         cleanup.throwIfAny();
     }
 }

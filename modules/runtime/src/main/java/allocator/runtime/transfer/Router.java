@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -103,8 +102,8 @@ public final class Router {
                 source.byteSize(),
                 detour.staging(),
                 stream,
-                () -> new RangeHalf(detour.reading(), source, true, lend(source)),
-                () -> new RangeHalf(detour.writing(), target, false, lend(target)));
+                buffers -> new RangeHalf(detour.reading(), source, true, buffers, lend(source)),
+                buffers -> new RangeHalf(detour.writing(), target, false, buffers, lend(target)));
     }
 
     /**
@@ -128,8 +127,8 @@ public final class Router {
                 target.byteSize(),
                 route.staging(),
                 stream,
-                () -> new SegmentHalf(source, true),
-                () -> new RangeHalf(route.transfer(), target, false, lend(target)));
+                buffers -> new SegmentHalf(source, true),
+                buffers -> new RangeHalf(route.transfer(), target, false, buffers, lend(target)));
     }
 
     /**
@@ -157,8 +156,8 @@ public final class Router {
                 source.byteSize(),
                 route.staging(),
                 stream,
-                () -> new RangeHalf(route.transfer(), source, true, lend(source)),
-                () -> new SegmentHalf(target, false));
+                buffers -> new RangeHalf(route.transfer(), source, true, buffers, lend(source)),
+                buffers -> new SegmentHalf(target, false));
     }
 
     /** Returns the bytes of a native segment, if this thread may access them. The JDK does not check it for others. */
@@ -187,8 +186,8 @@ public final class Router {
             long byteSize,
             StagingMemory staging,
             @Nullable SyncStream stream,
-            Supplier<Half> reading,
-            Supplier<Half> writing) {
+            Function<StagingBuffers, Half> reading,
+            Function<StagingBuffers, Half> writing) {
         if (stream != null) {
             stream.flush();
         }

@@ -29,7 +29,7 @@ public interface StagingMemory {
 
         @Override
         public Buffer allocate(long byteSize) {
-            final Arena arena = Arena.ofConfined();
+            final Arena arena = Arena.ofShared(); // another thread may free what a stream has kept
             boolean isAllocated = false;
             try {
                 final MemorySegment segment = arena.allocate(byteSize, BYTE_ALIGNMENT);
@@ -99,7 +99,7 @@ public interface StagingMemory {
      * Allocates a buffer.
      *
      * @param byteSize size in bytes, above zero
-     * @return the buffer, to be closed by the same thread
+     * @return the buffer, to be closed by any thread
      */
     Buffer allocate(long byteSize);
 

@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
  * before the driver is called: its call would invalidate the capture.
  */
 public final class CudaSyncStream extends SyncStream {
+    private static final String END = "close; end the capture first, then close the stream again";
+
     private final CudaDevice device;
     private final CudaStreams streams;
     private final StreamOwner<CudaSyncStream> owner;
@@ -185,11 +187,15 @@ public final class CudaSyncStream extends SyncStream {
      * @throws CudaException if the driver fails
      */
     void requireReady(String call) {
+        requireAlive();
+        requireNotCaptured(call);
+    }
+
+    private void requireAlive() {
         if (!isAlive()) {
             throw new IllegalStateException(describeNative() + ", which " + this
                     + " views, was destroyed by its owner; close the view, and view another stream");
         }
-        requireNotCaptured(call);
     }
 
     /** Returns false if this is a view and its owner has destroyed the stream, as far as the driver reports it. */
@@ -227,17 +233,26 @@ public final class CudaSyncStream extends SyncStream {
         if (!tryUse()) {
             return;
         }
-        boolean isCaptured = false;
         try {
-            isCaptured = isCaptured();
-        } catch (RuntimeException e) {
-            // Thrown on, a failure of the device would say that the free has had its effect.
-            CudaLog.debug("a free goes on: {0}", String.valueOf(e.getMessage()));
+            requireNotKnownToBeCaptured("free; free the block, which stays live, after the capture");
         } finally {
             endUse();
         }
+    }
+
+    /**
+     * Rejects a call if this stream is being captured. If the driver does not say, the call goes on: of a free, a
+     * failure of the device would say that it has had its effect (A-07), and a wait reports such a failure itself.
+     */
+    private void requireNotKnownToBeCaptured(String call) {
+        boolean isCaptured = false;
+        try {
+            isCaptured = isCaptured();
+        } catch (Throwable e) {
+            CudaLog.debug("whether {0} is being captured is unknown: {1}", this, String.valueOf(e.getMessage()));
+        }
         if (isCaptured) {
-            throw captured("free; free the block, which stays live, after the capture");
+            throw captured(call);
         }
     }
 
@@ -280,8 +295,9 @@ public final class CudaSyncStream extends SyncStream {
     public void flush() {
         use();
         try {
-            requireReady("flush; end the capture first");
             final StreamChecks.@Nullable StreamPoint point = checks().point(this);
+            requireAlive();
+            requireNotKnownToBeCaptured("flush; end the capture first");
             streams.streamSynchronize(device.ordinal(), handle);
             checks().done(point);
         } catch (CudaException e) {
@@ -301,11 +317,18 @@ public final class CudaSyncStream extends SyncStream {
      * {@inheritDoc}
      *
      * <p>If the driver fails, the stream takes no more calls, and another close does what is left; so does the close of
-     * the factory.
+     * the factory. During a capture the stream stays open.
      */
     @Override
     public void close() {
         StackReserve.touch();
+        if (tryUse()) {
+            try {
+                requireNotKnownToBeCaptured(END);
+            } finally {
+                endUse();
+            }
+        }
         guard.close();
         try {
             end.run();
@@ -321,13 +344,14 @@ public final class CudaSyncStream extends SyncStream {
             }
             isReported = true;
         }
+        checks().ended(this); // also if the device cannot confirm it: no free is rejected for good
         owner.closed(this);
     }
 
     /** Waits for the work; of a stream that is destroyed already, for that of the device. */
     private void drain() {
         if (isAlive()) {
-            requireNotCaptured("end of its work; end the capture first, then close the stream again");
+            requireNotKnownToBeCaptured(END);
             streams.streamSynchronize(device.ordinal(), handle);
         } else {
             device.synchronize("wait for the device");
@@ -340,7 +364,6 @@ public final class CudaSyncStream extends SyncStream {
             final DriverCalls.All calls = new DriverCalls.All();
             if (!hasEnded() && calls.insist(this::drain)) {
                 setEnded();
-                checks().ended(this);
             }
             if (!hasEnded()) {
                 CudaLog.warning("{0}: its end cannot be confirmed, its memory is set aside until another close", this);
