@@ -107,7 +107,7 @@ public final class ManagedAllocator implements Allocator {
     /**
      * Allocates memory ordered on a stream if {@link #isStreamAware}, otherwise as {@link #alloc} does.
      *
-     * @param byteSize size in bytes; {@code 0} yields the empty allocation
+     * @param byteSize size in bytes; {@code 0} yields the empty allocation, for which the stream is not checked
      * @param stream a stream of the same device
      * @return the address; {@code 0} if and only if {@code byteSize} is {@code 0}
      * @throws InvalidSizeException as {@link #alloc}

@@ -78,10 +78,11 @@ final class CudaTransfer implements DataTransfer {
         if (stream != null && !(stream instanceof CudaSyncStream)) {
             throw new IllegalArgumentException(stream + " is not a CUDA stream");
         }
+        final CudaSyncStream cudaStream = (CudaSyncStream) stream;
         if (source.byteSize() == 0) {
+            requireOpen(cudaStream);
             return;
         }
-        final CudaSyncStream cudaStream = (CudaSyncStream) stream;
         try {
             if (Place.of(source.memory()) != Place.DEVICE && Place.of(target.memory()) != Place.DEVICE) {
                 copyOnHost(source, target, cudaStream);
@@ -95,6 +96,13 @@ final class CudaTransfer implements DataTransfer {
             }
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
+        }
+    }
+
+    private static void requireOpen(@Nullable CudaSyncStream stream) {
+        if (stream != null) {
+            stream.use();
+            stream.endUse();
         }
     }
 

@@ -3,6 +3,7 @@ package allocator.cuda.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.simulated.SimulatedCudaDriver;
@@ -29,6 +30,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Patterns go round from host memory through every kind of memory and back. */
 class CudaTransferTest {
@@ -91,6 +94,16 @@ class CudaTransferTest {
     void withoutAStreamTheBytesAreThereOnReturn() {
         copyAlong(null, host, device, otherOnDevice, secondDevice, pinned, device, result);
         assertArrived();
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, SIZE})
+    void aClosedStreamIsRejected(long byteSize) {
+        final SyncStream stream = gpu.stream();
+        stream.close();
+        final MemoryRange to = new MemoryRange(device.memory(), device.address(), byteSize);
+        final MemoryRange from = new MemoryRange(otherOnDevice.memory(), otherOnDevice.address(), byteSize);
+        assertThatIllegalStateException().isThrownBy(() -> transfer.copy(from, to, stream));
     }
 
     @Test
