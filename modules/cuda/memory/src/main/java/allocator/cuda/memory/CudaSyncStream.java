@@ -243,8 +243,11 @@ public final class CudaSyncStream extends SyncStream {
     /**
      * Rejects a call if this stream is being captured. If the driver does not say, the call goes on: of a free, a
      * failure of the device would say that it has had its effect (A-07), and a wait reports such a failure itself.
+     * Called while in use.
+     *
+     * @param call the name of the call, and what to do
      */
-    private void requireNotKnownToBeCaptured(String call) {
+    void requireNotKnownToBeCaptured(String call) {
         boolean isCaptured = false;
         try {
             isCaptured = isCaptured();

@@ -61,13 +61,13 @@ final class DeviceStreams {
     /**
      * Throws if a stream in the list is being captured.
      *
-     * @param call what is about to wait for the device
+     * @param call the name of the call, and what to do
      */
     synchronized void requireNoneCaptured(String call) {
         for (CudaSyncStream stream = first; stream != null; stream = stream.next) {
             if (stream.tryUse()) {
                 try {
-                    stream.requireNotCaptured(call);
+                    stream.requireNotKnownToBeCaptured(call);
                 } finally {
                     stream.endUse();
                 }
