@@ -17,6 +17,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A user's own project, with the published jars and JUnit only: its tests, which are the samples of
@@ -136,6 +138,60 @@ class SimulatedGpuConsumerTest {
     /** Without line breaks, ids and addresses. */
     private static String normal(String text) {
         return text.replaceAll("\\s+", " ").replaceAll("0x[0-9a-f]+", "0x0").replaceAll("stream \\d+", "stream 0");
+    }
+
+    /** Which of two providers serves a GPU is the same wherever they were found. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void theProviderThatServesADeviceIsTheSameOnBothPaths(boolean isOnModulePath) throws Exception {
+        final Path source = folder.resolve("Serving.java");
+        Files.writeString(source, """
+                import allocator.cuda.driver.CudaDrivers;
+                import allocator.cuda.simulated.SimulatedCudaDriver;
+                import allocator.runtime.Environment;
+                import allocator.runtime.EnvironmentBuilder;
+                import allocator.runtime.Session;
+                import allocator.runtime.SessionOptions;
+
+                class Serving {
+                    public static void main(String[] args) {
+                        System.out.println("providers of " + SimulatedCudaDriver.class.getModule());
+                        try (SimulatedCudaDriver gpu = SimulatedCudaDriver.builder().build();
+                                CudaDrivers.Substitution place = gpu.substitute()) {
+                            show("by name", Environment.builder(), SessionOptions.builder());
+                            show("by option",
+                                    Environment.builder().option("environment.provider_order", "cuda-mempool"),
+                                    SessionOptions.builder());
+                            show("by the session", Environment.builder(), SessionOptions.builder().provider("cuda-mempool"));
+                        }
+                    }
+
+                    private static void show(String how, EnvironmentBuilder builder, SessionOptions.Builder options) {
+                        try (Environment environment = builder.build();
+                                Session session = environment.openSession(options.build())) {
+                            System.out.println(how + ": " + session.devices().getFirst().provider() + ", "
+                                    + session.allocator().report().provider() + "'s allocator");
+                        }
+                    }
+                }
+                """);
+        final Path classes = folder.resolve("serving-" + isOnModulePath);
+        SampleJar.run("javac", "-d", classes, "-cp", jars, List.of(source));
+        final String output = isOnModulePath
+                ? run(List.of(
+                        "--enable-native-access=jcuda,java.allocator.cuda.driver,java.allocator.cuda.simulated",
+                        "--add-modules=ALL-MODULE-PATH",
+                        "-p",
+                        jars,
+                        "-cp",
+                        classes.toString(),
+                        "Serving"))
+                : run(List.of("--enable-native-access=ALL-UNNAMED", "-cp", classes + SEPARATOR + jars, "Serving"));
+        assertThat(output)
+                .contains(isOnModulePath ? "module java.allocator.cuda.simulated" : "unnamed module")
+                .contains("by name: cuda-arena, cuda-arena's allocator")
+                .contains("by option: cuda-mempool, cuda-mempool's allocator")
+                .contains("by the session: cuda-mempool, cuda-mempool's allocator");
     }
 
     /** The jar alone changes nothing: a program that does not ask for the simulated device does not get it. */
