@@ -241,7 +241,8 @@ public final class CudaSyncStream extends SyncStream {
         }
     }
 
-    private boolean isCaptured() {
+    /** Returns whether this stream is being captured. Called while in use. */
+    boolean isCaptured() {
         return streams.streamIsCapturing(device.ordinal(), handle);
     }
 
@@ -281,9 +282,7 @@ public final class CudaSyncStream extends SyncStream {
         use();
         try {
             requireReady("flush; end the capture first");
-            final StreamChecks.@Nullable StreamPoint point = checks().point(this);
-            streams.streamSynchronize(device.ordinal(), handle);
-            checks().done(point);
+            awaitWork();
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -328,10 +327,19 @@ public final class CudaSyncStream extends SyncStream {
     private void drain() {
         if (isAlive()) {
             requireNotCaptured("end of its work; end the capture first, then close the stream again");
-            streams.streamSynchronize(device.ordinal(), handle);
+            awaitWork();
         } else {
+            final StreamChecks.@Nullable StreamPoint point = checks().point(this);
             device.synchronize("wait for the device");
+            checks().done(point);
         }
+    }
+
+    /** Waits for the work so far; another view of the stream may get more meanwhile. */
+    private void awaitWork() {
+        final StreamChecks.@Nullable StreamPoint point = checks().point(this);
+        streams.streamSynchronize(device.ordinal(), handle);
+        checks().done(point);
     }
 
     /** Drains the native stream, unbinds memory from it and destroys it, as far as that is not done. */
