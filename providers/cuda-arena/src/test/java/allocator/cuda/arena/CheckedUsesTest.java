@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.testkit.Capture;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DataTransfer;
@@ -182,9 +183,9 @@ class CheckedUsesTest {
         final Allocator arena = checked(provider, memory);
         final long source = arena.alloc(SIZE);
         final long target = arena.alloc(SIZE);
-        driver.streams().streamBeginCapture(0, stream.handle());
-        copy(range(memory, source), range(memory, target), stream);
-        driver.streams().graphDestroy(0, driver.streams().streamEndCapture(0, stream.handle()));
+        try (Capture _ = Capture.of(driver, stream)) {
+            copy(range(memory, source), range(memory, target), stream);
+        }
         copy(range(memory, target), range(memory, source), other);
         other.flush();
         arena.free(source);
