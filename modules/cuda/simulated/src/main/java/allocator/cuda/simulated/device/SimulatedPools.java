@@ -166,8 +166,8 @@ final class SimulatedPools implements CudaPools {
                     final Site site = new Site(CudaFunction.MEM_FREE_ASYNC.functionName(), queue);
                     hazards.requireOrdered(queue, site, List.of(span));
                     memory.freeIntoPool(block, site);
-                    tile.free(queue, queue.submitted + 1);
                     final MemoryPool pool = tile.segment.pool;
+                    pool.free(tile, queue, queue.submitted + 1);
                     scheduler.submit(queue, site, List.of(span), () -> pool.freeHasTakenEffect(block.byteSize));
                 });
     }
