@@ -10,8 +10,8 @@ package allocator.cuda.driver;
  *
  * <p>While a stream is being {@linkplain CudaStreams#streamBeginCapture captured}, in whatever device and by whatever
  * thread, no pool can be created and nothing allocated from one: the call fails with
- * {@code CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED} and invalidates the capture. The other calls that are not ordered on a
- * stream run in the capture mode {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
+ * {@code CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED} and invalidates the capture. Attributes, access, trims and ends of
+ * pools are harmless to a capture: these calls run in the mode {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
  */
 public interface CudaPools {
     /**
