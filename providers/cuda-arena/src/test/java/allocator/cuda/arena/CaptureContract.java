@@ -4,7 +4,7 @@ import static allocator.cuda.arena.CudaArenaFixture.MIB;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import allocator.cuda.driver.CudaStreams;
+import allocator.cuda.testkit.Capture;
 import allocator.spi.Allocator;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
@@ -21,9 +21,8 @@ abstract class CaptureContract {
         this.gpu = gpu;
     }
 
-    private void end(SyncStream stream) {
-        final CudaStreams streams = gpu.driver().streams();
-        streams.graphDestroy(0, streams.streamEndCapture(0, stream.handle()));
+    private Capture capture(SyncStream stream) {
+        return Capture.of(gpu.driver(), stream);
     }
 
     @Test
@@ -32,13 +31,16 @@ abstract class CaptureContract {
                 (StreamAwareAllocator) gpu.device("arena.initial_chunk_size_bytes", "1048576");
         final Allocator pinned = gpu.pinned();
         try (SyncStream stream = gpu.factory().createSyncStream(gpu.deviceMemory())) {
-            gpu.driver().streams().streamBeginCapture(0, stream.handle());
-            final long first = arena.allocOnStream(MIB, stream);
-            final long second = arena.allocOnStream(8 * MIB, stream);
-            final long staged = pinned.alloc(MIB);
-            gpu.driver().memory().memsetD8Async(0, second, (byte) 1, 8 * MIB, stream.handle());
-            assertThat(arena.stats().numArenaExtensions()).isGreaterThan(1);
-            end(stream);
+            final long first;
+            final long second;
+            final long staged;
+            try (Capture _ = capture(stream)) {
+                first = arena.allocOnStream(MIB, stream);
+                second = arena.allocOnStream(8 * MIB, stream);
+                staged = pinned.alloc(MIB);
+                gpu.driver().memory().memsetD8Async(0, second, (byte) 1, 8 * MIB, stream.handle());
+                assertThat(arena.stats().numArenaExtensions()).isGreaterThan(1);
+            }
             arena.free(first);
             arena.free(second);
             pinned.free(staged);
@@ -49,15 +51,14 @@ abstract class CaptureContract {
     void aShrinkKeepsWhatItCannotReturnDuringACapture() {
         final Allocator arena = gpu.device();
         arena.free(arena.alloc(MIB));
-        try (SyncStream stream = gpu.factory().createSyncStream(gpu.deviceMemory())) {
-            gpu.driver().streams().streamBeginCapture(0, stream.handle());
+        try (SyncStream stream = gpu.factory().createSyncStream(gpu.deviceMemory());
+                Capture _ = capture(stream)) {
             try {
                 ((ShrinkableAllocator) arena).shrink();
             } catch (allocator.spi.AllocatorException e) {
                 assertThat(e).hasStackTraceContaining("is being captured");
             }
             assertThat(arena.stats().bytesHeld()).isPositive();
-            end(stream);
         }
         ((ShrinkableAllocator) arena).shrink();
         assertThat(arena.stats().bytesHeld()).isZero();
@@ -69,14 +70,25 @@ abstract class CaptureContract {
         try (SyncStream stream = gpu.factory().createSyncStream(gpu.deviceMemory())) {
             final long before = pool.allocOnStream(MIB, stream);
             stream.flush();
-            gpu.driver().streams().streamBeginCapture(0, stream.handle());
-            assertThatExceptionOfType(StreamCaptureException.class)
-                    .isThrownBy(() -> pool.allocOnStream(MIB, stream))
-                    .withMessageContaining("%s", stream);
-            assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> pool.free(before));
-            end(stream);
+            try (Capture _ = capture(stream)) {
+                assertThatExceptionOfType(StreamCaptureException.class)
+                        .isThrownBy(() -> pool.allocOnStream(MIB, stream))
+                        .withMessageContaining("%s", stream);
+                assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> pool.free(before));
+            }
             pool.free(before);
             pool.free(pool.allocOnStream(MIB, stream));
+        }
+    }
+
+    @Test
+    void aPoolServesOtherStreamsBesideACaptureInTheRelaxedMode() {
+        final StreamAwareAllocator pool = (StreamAwareAllocator) gpu.pool();
+        try (SyncStream stream = gpu.factory().createSyncStream(gpu.deviceMemory());
+                SyncStream other = gpu.factory().createSyncStream(gpu.deviceMemory());
+                Capture _ = Capture.relaxed(gpu.driver(), stream)) {
+            pool.free(pool.allocOnStream(MIB, other));
+            pool.free(pool.alloc(MIB));
         }
     }
 
@@ -86,15 +98,15 @@ abstract class CaptureContract {
                 SyncStream other = gpu.factory().createSyncStream(gpu.deviceMemory());
                 SyncNotification mine = stream.createNotification();
                 SyncNotification its = other.createNotification()) {
-            gpu.driver().streams().streamBeginCapture(0, stream.handle());
-            assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(stream::flush);
-            assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(mine::activate);
-            its.activate();
-            assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> its.waitOnDevice(stream));
-            its.waitOnHost();
-            other.flush();
-            other.onSessionRunEnd();
-            end(stream);
+            try (Capture _ = capture(stream)) {
+                assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(stream::flush);
+                assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(mine::activate);
+                its.activate();
+                assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> its.waitOnDevice(stream));
+                its.waitOnHost();
+                other.flush();
+                other.onSessionRunEnd();
+            }
             stream.flush();
         }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.testkit.Capture;
 import allocator.runtime.Environment;
 import allocator.runtime.ManagedAllocator;
 import allocator.runtime.RunOptions;
@@ -19,6 +20,8 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -150,15 +153,16 @@ abstract class SessionContract {
 
     @Test
     void aRunThatEndsWithinACaptureSaysSoAndLeavesTheCapture() {
-        final long[] handle = new long[1];
+        final List<Capture> captures = new ArrayList<>();
         try (Session session = openSession()) {
-            assertThatExceptionOfType(StreamCaptureException.class)
-                    .isThrownBy(() -> session.run(RunOptions.DEFAULT, run -> {
-                        handle[0] = run.stream(0).handle();
-                        driver.streams().streamBeginCapture(0, handle[0]);
-                    }))
-                    .withMessageContaining("is being captured into a graph");
-            driver.streams().graphDestroy(0, driver.streams().streamEndCapture(0, handle[0]));
+            try {
+                assertThatExceptionOfType(StreamCaptureException.class)
+                        .isThrownBy(() ->
+                                session.run(RunOptions.DEFAULT, run -> captures.add(Capture.of(driver, run.stream(0)))))
+                        .withMessageContaining("is being captured into a graph");
+            } finally {
+                captures.forEach(Capture::close);
+            }
             session.run(RunOptions.DEFAULT, run -> run.stream(0).flush());
         }
     }

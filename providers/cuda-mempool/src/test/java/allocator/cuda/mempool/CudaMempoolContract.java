@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.testkit.Capture;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
@@ -78,12 +79,12 @@ abstract class CudaMempoolContract {
     void aCapturedStreamIsRejectedAndItsCaptureGoesOn() {
         try (SyncStream stream = factory.createSyncStream(memory)) {
             final long block = pool.allocOnStream(MIB, stream);
-            driver.streams().streamBeginCapture(0, stream.handle());
-            assertThatExceptionOfType(StreamCaptureException.class)
-                    .isThrownBy(() -> pool.allocOnStream(MIB, stream))
-                    .withMessageContaining("allocate before the capture begins");
-            assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> pool.free(block));
-            driver.streams().graphDestroy(0, driver.streams().streamEndCapture(0, stream.handle()));
+            try (Capture _ = Capture.of(driver, stream)) {
+                assertThatExceptionOfType(StreamCaptureException.class)
+                        .isThrownBy(() -> pool.allocOnStream(MIB, stream))
+                        .withMessageContaining("allocate before the capture begins");
+                assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> pool.free(block));
+            }
             pool.free(block);
         }
     }

@@ -7,6 +7,11 @@ package allocator.cuda.driver;
  * that is ordered after it. A free takes effect when its stream reaches it. The pool may then allocate the memory again
  * without returning it to the device. How much unused memory it retains at a synchronization is its
  * {@link PoolAttribute#RELEASE_THRESHOLD}, which is {@code 0} in a new pool.
+ *
+ * <p>While a stream is being {@linkplain CudaStreams#streamBeginCapture captured}, in whatever device and by whatever
+ * thread, no pool can be created and nothing allocated from one: the call fails with
+ * {@code CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED} and invalidates the capture. Attributes, access, trims and ends of
+ * pools are harmless to a capture: these calls run in the mode {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
  */
 public interface CudaPools {
     /**

@@ -74,13 +74,23 @@ public interface CudaStreams {
 
     /**
      * Begins to capture a stream into a graph. A stream that waits for an event of a captured one is captured too.
-     * Meanwhile calls that are unsafe in a capture, such as {@link CudaDevices#ctxSynchronize}, invalidate it, on
-     * whatever thread ({@code CU_STREAM_CAPTURE_MODE_GLOBAL}).
+     * Meanwhile calls that are unsafe in a capture fail with {@code CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED} and
+     * invalidate it, on whatever thread ({@code CU_STREAM_CAPTURE_MODE_GLOBAL}): {@link CudaDevices#ctxSynchronize},
+     * {@link CudaPools#memPoolCreate} and {@link CudaPools#memAllocFromPoolAsync}.
      *
      * @param device device ordinal
      * @param stream the stream, not the legacy default stream
      */
     void streamBeginCapture(int device, long stream);
+
+    /**
+     * Begins to capture a stream as {@link #streamBeginCapture} does, in a mode that lets other streams allocate from
+     * pools ({@code CU_STREAM_CAPTURE_MODE_RELAXED}).
+     *
+     * @param device device ordinal
+     * @param stream the stream, not the legacy default stream
+     */
+    void streamBeginRelaxedCapture(int device, long stream);
 
     /**
      * Ends a capture.

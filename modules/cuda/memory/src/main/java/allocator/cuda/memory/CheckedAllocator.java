@@ -22,14 +22,16 @@ import org.jspecify.annotations.Nullable;
 class CheckedAllocator implements CudaAllocator {
     private final CudaAllocator target;
     private final StreamChecks checks;
-    private final String device;
+    private final StreamChecks.Owner owner;
     private final AllocatorOptions effectiveOptions;
-    private final boolean isOrderedByDevice;
 
     private CheckedAllocator(CudaAllocator target, CudaDevice device, AllocatorOptions options) {
         this.target = target;
-        this.device = "gpu:" + device.ordinal();
-        isOrderedByDevice = target instanceof StreamAwareAllocator aware && aware.isOrderedByDevice();
+        owner = new StreamChecks.Owner(
+                this,
+                "gpu:" + device.ordinal(),
+                target instanceof StreamAwareAllocator aware && aware.isOrderedByDevice(),
+                target instanceof DriverPool pool && pool.returnsOnWait());
         effectiveOptions =
                 target.effectiveOptions().with(StreamChecks.KEY.name(), "1", options.origin(StreamChecks.KEY.name()));
         checks = device.checks();
@@ -78,7 +80,7 @@ class CheckedAllocator implements CudaAllocator {
         }
         boolean isRecorded = false;
         try {
-            checks.allocated(this, device, isOrderedByDevice, address, byteSize, stream);
+            checks.allocated(owner, address, byteSize, stream);
             isRecorded = true;
         } finally {
             if (!isRecorded) {
@@ -104,27 +106,21 @@ class CheckedAllocator implements CudaAllocator {
             throw e;
         } finally {
             if (!isFreed) {
-                checks.cancelFree(this, address);
+                checks.cancelFree(owner, address);
             } else {
-                freed(address);
+                checks.endFree();
             }
         }
     }
 
-    /** Memory that is not pooled has gone back to the device. */
-    private void freed(long address) {
-        if (target instanceof ShrinkableAllocator) {
-            checks.endFree();
-        } else {
-            checks.returned(this, address);
-        }
-    }
-
+    /** What a pool gives back, the driver decides; of an arena, {@link DirectMemory} sees what goes back. */
     final ShrinkReport shrink(ShrinkableAllocator shrinkable) {
         try {
             return shrinkable.shrink();
         } finally {
-            checks.returned(this, false);
+            if (owner.isOrderedByDevice()) {
+                checks.returned(owner, false);
+            }
         }
     }
 
@@ -147,7 +143,7 @@ class CheckedAllocator implements CudaAllocator {
         try {
             target.destroy();
         } finally {
-            checks.returned(this, true);
+            checks.returned(owner, true);
         }
     }
 

@@ -128,6 +128,17 @@ public final class CudaDevice {
     void synchronize(String call) {
         streams.requireNoneCaptured(call);
         driver.devices().ctxSynchronize(ordinal());
+        checks.hostWaited();
+    }
+
+    /**
+     * Waits for a stream of the driver that is no {@link CudaSyncStream}.
+     *
+     * @throws CudaException if the driver fails
+     */
+    void synchronizeStream(long handle) {
+        driver.streams().streamSynchronize(ordinal(), handle);
+        checks.hostWaited();
     }
 
     /** The checks of the uses of memory on the driver's streams. */

@@ -259,7 +259,8 @@ public final class CudaSyncStream extends SyncStream {
         }
     }
 
-    private boolean isCaptured() {
+    /** Returns whether this stream is being captured. Called while in use. */
+    boolean isCaptured() {
         return streams.streamIsCapturing(device.ordinal(), handle);
     }
 
@@ -298,11 +299,9 @@ public final class CudaSyncStream extends SyncStream {
     public void flush() {
         use();
         try {
-            final StreamChecks.@Nullable StreamPoint point = checks().point(this);
             requireAlive();
             requireNotKnownToBeCaptured("flush; end the capture first");
-            streams.streamSynchronize(device.ordinal(), handle);
-            checks().done(point);
+            awaitWork();
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         } finally {
@@ -347,18 +346,31 @@ public final class CudaSyncStream extends SyncStream {
             }
             isReported = true;
         }
-        checks().ended(this); // also if the device cannot confirm it: no free is rejected for good
-        owner.closed(this);
+        try {
+            checks().done(checks().point(this)); // also if the device cannot confirm it: no free is rejected for good
+            checks().ended(this);
+        } finally {
+            owner.closed(this);
+        }
     }
 
     /** Waits for the work; of a stream that is destroyed already, for that of the device. */
     private void drain() {
         if (isAlive()) {
             requireNotKnownToBeCaptured(END);
-            streams.streamSynchronize(device.ordinal(), handle);
+            awaitWork();
         } else {
+            final StreamChecks.@Nullable StreamPoint point = checks().point(this);
             device.synchronize("wait for the device");
+            checks().done(point);
         }
+    }
+
+    /** Waits for the work so far; another view of the stream may get more meanwhile. */
+    private void awaitWork() {
+        final StreamChecks.@Nullable StreamPoint point = checks().point(this);
+        streams.streamSynchronize(device.ordinal(), handle);
+        checks().done(point);
     }
 
     /** Drains the native stream, unbinds memory from it and destroys it, as far as that is not done. */

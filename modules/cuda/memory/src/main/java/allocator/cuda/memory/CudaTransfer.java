@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.driver.HostSegments;
 import allocator.cuda.memory.check.StreamChecks;
+import allocator.cuda.memory.check.Submission;
 import allocator.provider.support.Copies;
 import allocator.provider.support.StackReserve;
 import allocator.spi.DataTransfer;
@@ -88,9 +89,9 @@ final class CudaTransfer implements DataTransfer {
                 copyOnHost(source, target, cudaStream);
             } else if (cudaStream == null) {
                 final CudaDevice device = workingDevice(source, target);
-                check(device.checks(), source, target, null);
+                check(device.checks(), source, target);
                 queue(source, target, device, DEFAULT_STREAM);
-                device.driver().streams().streamSynchronize(device.ordinal(), DEFAULT_STREAM);
+                device.synchronizeStream(DEFAULT_STREAM);
             } else {
                 copyOn(cudaStream, source, target);
             }
@@ -111,17 +112,24 @@ final class CudaTransfer implements DataTransfer {
             stream.flush();
         }
         final MemoryRange pinned = Place.of(target.memory()) == Place.PINNED ? target : source;
-        check(devices.apply(pinned.memory().deviceOrdinal()).checks(), source, target, null);
+        check(devices.apply(pinned.memory().deviceOrdinal()).checks(), source, target);
         HostSegments.at(target.address(), target.byteSize())
                 .copyFrom(HostSegments.at(source.address(), source.byteSize()));
     }
 
-    /** Checks a copy that is about to be made: on a stream, or else waited for. */
-    private static void check(
-            StreamChecks checks, MemoryRange source, MemoryRange target, @Nullable CudaSyncStream stream) {
+    /** Checks a copy that is about to be made and waited for. */
+    private static void check(StreamChecks checks, MemoryRange source, MemoryRange target) {
         if (checks.isOn()) {
-            checks.use("copy", stream, checked(source), checked(target));
+            checks.use("copy", null, checked(source), checked(target)).close();
         }
+    }
+
+    /** Checks a copy that is about to be queued; {@code null} if there is nothing to check. */
+    private static @Nullable Submission begin(CudaSyncStream stream, MemoryRange source, MemoryRange target) {
+        final StreamChecks checks = stream.checks();
+        return checks.isOn() && !stream.isCaptured()
+                ? checks.use("copy", stream, checked(source), checked(target))
+                : null; // a captured copy is no use: it is made when the graph is launched
     }
 
     private static StreamChecks.Span checked(MemoryRange range) {
@@ -138,11 +146,13 @@ final class CudaTransfer implements DataTransfer {
                 // Of a captured copy, the graph would read or write pageable memory whenever it is launched.
                 stream.requireReady("copy of pageable memory or to another device; copy before the capture begins");
             }
-            check(stream.checks(), source, target, stream);
-            if (stream.device().ordinal() == device.ordinal()) {
-                queue(source, target, device, stream.handle());
-            } else {
-                queueOnOtherDevice(source, target, device, stream);
+            try (Submission use = begin(stream, source, target)) {
+                if (stream.device().ordinal() == device.ordinal()) {
+                    queue(source, target, device, stream.handle());
+                    submitted(use);
+                } else {
+                    queueOnOtherDevice(source, target, device, stream, use);
+                }
             }
             if (Place.of(target.memory()) == Place.HOST) {
                 stream.checks().done(stream.checks().point(stream)); // the driver has waited for the stream
@@ -152,12 +162,23 @@ final class CudaTransfer implements DataTransfer {
         }
     }
 
+    private static void submitted(@Nullable Submission use) {
+        if (use != null) {
+            use.submitted();
+        }
+    }
+
     private static boolean isOfHost(MemoryRange range) {
         return Place.of(range.memory()) == Place.HOST;
     }
 
     /** Copies on a device that is not the stream's: the two wait for each other by events. */
-    private void queueOnOtherDevice(MemoryRange source, MemoryRange target, CudaDevice device, CudaSyncStream stream) {
+    private void queueOnOtherDevice(
+            MemoryRange source,
+            MemoryRange target,
+            CudaDevice device,
+            CudaSyncStream stream,
+            @Nullable Submission use) {
         final CudaStreams streams = device.driver().streams();
         final int streamOrdinal = stream.device().ordinal();
         try (CopyEvent before = new CopyEvent(streams, streamOrdinal)) {
@@ -165,6 +186,7 @@ final class CudaTransfer implements DataTransfer {
             streams.streamWaitEvent(device.ordinal(), DEFAULT_STREAM, before.handle);
         }
         queue(source, target, device, DEFAULT_STREAM);
+        submitted(use);
         try (CopyEvent after = new CopyEvent(streams, device.ordinal())) {
             streams.eventRecord(device.ordinal(), after.handle, DEFAULT_STREAM);
             streams.streamWaitEvent(streamOrdinal, stream.handle(), after.handle);

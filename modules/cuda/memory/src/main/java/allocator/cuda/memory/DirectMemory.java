@@ -30,7 +30,7 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
     private final BlockLedger.Return giveBack = new BlockLedger.Return() {
         @Override
         public void giveBack(long address, long byteSize) {
-            DirectMemory.this.giveBack(address);
+            returnToDriver(address, byteSize);
         }
 
         @Override
@@ -50,6 +50,12 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
 
     /** Gives memory back, with no work on it; may throw {@link CudaException}. */
     abstract void giveBack(long address);
+
+    /** Gives memory back, which the driver may then hand out to others. */
+    private void returnToDriver(long address, long byteSize) {
+        device.checks().returned(address, byteSize);
+        giveBack(address);
+    }
 
     final CudaDevice device() {
         return device;
@@ -172,7 +178,7 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
         }
         try {
             awaitDevice();
-            ledger.returnAll((address, byteSize) -> DriverCalls.insist(() -> giveBack(address)));
+            ledger.returnAll((address, byteSize) -> DriverCalls.insist(() -> returnToDriver(address, byteSize)));
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
         }

@@ -3,7 +3,6 @@ package allocator.cuda.memory;
 import allocator.cuda.driver.CudaDriver;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaPools;
-import allocator.cuda.driver.CudaStreams;
 import allocator.provider.support.Endings;
 import allocator.provider.support.Limit;
 import allocator.provider.support.Sizes;
@@ -49,7 +48,6 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     private final CudaDevice device;
     private final CudaDriver driver;
     private final CudaPools pools;
-    private final CudaStreams streams;
     private final int ordinal;
     private final MemoryInfo info;
     private final AllocatorOptions effectiveOptions;
@@ -75,7 +73,6 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         pool = handles.pool();
         driver = device.driver();
         pools = driver.pools();
-        streams = driver.streams();
         ordinal = device.ordinal();
         info = device.defaultMemory();
         blocks = new PoolBlocks(info);
@@ -150,7 +147,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
 
     private void awaitAllocation(long address, long byteSize) {
         try {
-            streams.streamSynchronize(ordinal, ownStream);
+            device.synchronizeStream(ownStream);
         } catch (Throwable e) {
             source.rollBack(e, address, byteSize, null);
             throw e;
@@ -263,7 +260,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             final long before = source.bytesHeld();
             final DriverCalls.All calls = new DriverCalls.All();
             calls.attempt(() -> blocks.returnAgain(guard.inside(), giveBack));
-            calls.attempt(() -> streams.streamSynchronize(ordinal, ownStream));
+            calls.attempt(() -> device.synchronizeStream(ownStream));
             calls.attempt(() -> pools.memPoolTrimTo(ordinal, pool, bytesToKeepOnShrink));
             calls.throwIfFailed();
             final long after = source.bytesHeld();
@@ -313,6 +310,11 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     @Override
     public AllocatorOptions effectiveOptions() {
         return effectiveOptions;
+    }
+
+    /** Returns whether the driver may take free memory from the pool whenever the host waits for the device. */
+    boolean returnsOnWait() {
+        return limit.isLimited() || effectiveOptions.get(PoolSettings.RELEASE_THRESHOLD) < Long.MAX_VALUE;
     }
 
     /** The driver reuses memory for another stream once it knows that the free has taken effect. */

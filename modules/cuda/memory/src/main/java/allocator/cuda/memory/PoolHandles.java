@@ -11,6 +11,7 @@ import allocator.cuda.driver.PoolAttribute;
  * destroyed by one thread at a time; a call that fails leaves what there is to {@link #destroy}, which can be repeated.
  */
 final class PoolHandles {
+    private final CudaDevice device;
     private final CudaPools pools;
     private final CudaStreams streams;
     private final int ordinal;
@@ -21,6 +22,7 @@ final class PoolHandles {
     private long probe;
 
     PoolHandles(CudaDevice device) {
+        this.device = device;
         pools = device.driver().pools();
         streams = device.driver().streams();
         ordinal = device.ordinal();
@@ -55,7 +57,7 @@ final class PoolHandles {
         probe = pools.memAllocFromPoolAsync(ordinal, pool, 1, stream);
         final long granularity = pools.memPoolGetAttribute(ordinal, pool, PoolAttribute.RESERVED_MEM_CURRENT);
         freeProbe();
-        DriverCalls.insist(() -> streams.streamSynchronize(ordinal, stream));
+        DriverCalls.insist(() -> device.synchronizeStream(stream));
         DriverCalls.insist(() -> pools.memPoolTrimTo(ordinal, pool, 0));
         return granularity;
     }
@@ -80,7 +82,7 @@ final class PoolHandles {
     void destroy() {
         freeProbe();
         if (pool != 0) {
-            DriverCalls.insist(() -> streams.streamSynchronize(ordinal, stream));
+            DriverCalls.insist(() -> device.synchronizeStream(stream));
             DriverCalls.insist(() -> pools.memPoolDestroy(ordinal, pool));
             pool = 0;
         }

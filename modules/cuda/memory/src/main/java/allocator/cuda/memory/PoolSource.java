@@ -121,7 +121,7 @@ final class PoolSource {
             long address = tryWithinLimit(byteSize, stream);
             if (address == 0) {
                 synchronizeDevice();
-                pools.memPoolTrimTo(ordinal, pool, 0);
+                trim();
                 address = tryWithinLimit(byteSize, stream);
             }
             if (address == 0) {
@@ -156,8 +156,13 @@ final class PoolSource {
 
     /** Returns what was freed on a stream just now to the device. */
     private void trim(long stream) {
-        DriverCalls.insist(() -> driver.streams().streamSynchronize(ordinal, stream));
-        DriverCalls.insist(() -> pools.memPoolTrimTo(ordinal, pool, 0));
+        DriverCalls.insist(() -> device.synchronizeStream(stream));
+        DriverCalls.insist(this::trim);
+    }
+
+    private void trim() {
+        pools.memPoolTrimTo(ordinal, pool, 0);
+        device.checks().hostWaited();
     }
 
     /**

@@ -171,6 +171,11 @@ final class LeanDriver implements CudaDriver, CudaDevices, CudaPools, CudaStream
     }
 
     @Override
+    public void streamBeginRelaxedCapture(int device, long stream) {
+        throw unused();
+    }
+
+    @Override
     public long streamEndCapture(int device, long stream) {
         throw unused();
     }

@@ -3,9 +3,11 @@ package allocator.cuda.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.testkit.Capture;
 import allocator.spi.AllocatorType;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceException;
@@ -14,6 +16,7 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryRange;
 import allocator.spi.MemoryType;
+import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.StreamCaptureException;
 import allocator.spi.SyncNotification;
@@ -24,7 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Calls while a stream is captured into a graph (T-10). Each test ends the capture, which proves that it is valid. */
+/** Calls while a stream is captured into a graph (T-10). The end of a capture proves that it is valid. */
 class StreamCaptureTest {
     private static final MemoryInfo HOST = new MemoryInfo(
             "Cpu", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 64, AllocatorType.DEVICE);
@@ -34,28 +37,23 @@ class StreamCaptureTest {
     private final DriverPool pool = gpu.pool();
     private final SyncStream stream = gpu.stream();
     private final SyncStream other = gpu.stream();
-    private boolean isCapturing;
+    private Capture capture;
 
     @BeforeEach
     void begin() {
-        isCapturing = true;
-        gpu.driver.streams().streamBeginCapture(0, stream.handle());
-    }
-
-    private void end() {
-        isCapturing = false;
-        gpu.driver.streams().graphDestroy(0, gpu.driver.streams().streamEndCapture(0, stream.handle()));
+        capture = Capture.of(gpu.driver, stream);
     }
 
     @AfterEach
     void close() {
-        if (isCapturing) {
-            end();
+        try {
+            capture.close();
+        } finally {
+            stream.close();
+            other.close();
+            gpu.releaseAllocator(pool);
+            gpu.close();
         }
-        stream.close();
-        other.close();
-        gpu.releaseAllocator(pool);
-        gpu.close();
     }
 
     private void assertRejected(ThrowingCallable call, String what) {
@@ -75,22 +73,66 @@ class StreamCaptureTest {
         assertThat(pool.allocOnStream(0, stream)).isZero();
     }
 
+    /** The driver counts them as unsafe. */
     @Test
-    void otherAllocationsGoOn() {
+    void otherAllocationsFromAPoolFailAndInvalidateTheCapture() {
+        assertUnsafe(() -> pool.allocOnStream(4096, other));
+        assertUnsafe(() -> pool.alloc(4096));
+        assertUnsafe(() -> gpu.pool(OptionKey.EXCLUSIVE.name(), "1"));
+        assertThat(pool.stats().numAllocs()).isZero();
+        assertThat(pool.stats().numFailedAllocs()).isZero();
+        assertThat(pool.stats().bytesHeld()).isZero();
+        pool.free(pool.allocOnStream(4096, other));
+        pool.free(pool.alloc(4096));
+    }
+
+    /** Makes a call during a capture of its own. */
+    private void assertUnsafe(ThrowingCallable call) {
+        capture.close();
+        begin();
+        assertThatExceptionOfType(DeviceException.class)
+                .isThrownBy(call)
+                .withMessageContaining("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+        assertThatExceptionOfType(CudaException.class)
+                .isThrownBy(capture::close)
+                .satisfies(e -> assertThat(e.result()).isEqualTo(CudaResult.STREAM_CAPTURE_INVALIDATED));
+    }
+
+    @Test
+    void otherAllocationsGoOnBesideACaptureInTheRelaxedMode() {
+        beginRelaxed();
         final long onOther = pool.allocOnStream(4096, other);
         final long onNone = pool.alloc(4096);
+        final DriverPool second = gpu.pool(OptionKey.EXCLUSIVE.name(), "1");
+        assertRejected(() -> pool.allocOnStream(4096, stream), "allocate before the capture begins");
         pool.free(onOther);
         pool.free(onNone);
+        capture.close();
+        gpu.releaseAllocator(second);
+    }
+
+    private void beginRelaxed() {
+        capture.close();
+        capture = Capture.relaxed(gpu.driver, stream);
+    }
+
+    @Test
+    void aFreeOnAnotherStreamAndStatisticsGoOn() {
+        capture.close();
+        final long block = pool.allocOnStream(4096, other);
+        begin();
+        pool.free(block);
+        assertThat(pool.stats().bytesInUse()).isZero();
     }
 
     @Test
     void aFreeIsRejectedAndTheBlockStaysLive() {
-        end();
+        capture.close();
         final long block = pool.allocOnStream(4096, stream);
         begin();
         assertRejected(() -> pool.free(block), "free the block, which stays live, after the capture");
         assertThat(pool.stats().bytesInUse()).isEqualTo(4096);
-        end();
+        capture.close();
         pool.free(block);
         assertThat(pool.stats().bytesInUse()).isZero();
     }
@@ -113,7 +155,7 @@ class StreamCaptureTest {
     void aRejectedCloseLeavesTheStreamOpen() {
         assertRejected(stream::close, "end the capture first");
         assertThat(stream.hasEnded()).isFalse();
-        end();
+        capture.close();
         stream.flush();
         stream.close();
         assertThat(stream.hasEnded()).isTrue();
@@ -125,7 +167,7 @@ class StreamCaptureTest {
         final long block = raw.alloc(4096);
         assertRejected(() -> raw.free(block), "stays live");
         assertThat(raw.stats().bytesInUse()).isEqualTo(4096);
-        end();
+        capture.close();
         raw.free(block);
         assertThat(raw.stats().bytesHeld()).isZero();
         gpu.releaseAllocator(raw);
@@ -133,6 +175,7 @@ class StreamCaptureTest {
 
     @Test
     void exhaustionIsReportedWithoutAWaitForTheDevice() {
+        beginRelaxed();
         final long half = pool.alloc(512 << 20);
         assertThatExceptionOfType(OutOfMemoryException.class)
                 .isThrownBy(() -> pool.alloc(768 << 20))
@@ -142,7 +185,7 @@ class StreamCaptureTest {
         final long block = limited.allocOnStream(24 << 20, other);
         assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> limited.alloc(16 << 20));
         limited.free(block);
-        end();
+        capture.close();
         gpu.releaseAllocator(limited);
     }
 
@@ -150,8 +193,10 @@ class StreamCaptureTest {
     @Test
     void copiesOfPageableMemoryAreRejected() {
         final DataTransfer transfer = gpu.dataTransfer().orElseThrow();
+        capture.close();
         final long first = pool.alloc(4096);
         final long second = pool.alloc(4096);
+        begin();
         final MemoryInfo memory = gpu.device(0);
         transfer.copy(new MemoryRange(memory, first, 4096), new MemoryRange(memory, second, 4096), stream);
         try (Arena arena = Arena.ofConfined()) {
@@ -164,6 +209,7 @@ class StreamCaptureTest {
 
     @Test
     void theDriversOwnFailureIsReported() {
+        capture.close();
         gpu.driver.controls().failOnCall(CudaFunction.STREAM_IS_CAPTURING, 1, CudaResult.ILLEGAL_ADDRESS);
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pool.allocOnStream(4096, other));
         final long block = pool.allocOnStream(4096, other);

@@ -5,6 +5,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.check.StreamChecks;
+import allocator.cuda.memory.check.Submission;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.resource.tracked.Access;
@@ -156,15 +157,26 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
 
     @Override
     public void check(long address, long byteSize, Access access, SyncStream stream) {
-        if (stream instanceof CudaSyncStream own && own.checks().isOn()) {
+        if (stream instanceof CudaSyncStream own && own.checks().isOn() && !isCaptured(own)) {
             final StreamChecks.Span block = new StreamChecks.Span(address, byteSize);
             final boolean isWrite = access == Access.WRITE;
-            own.checks()
+            try (Submission use = own.checks()
                     .use(
                             isWrite ? "tracked write" : "tracked read",
                             own,
                             isWrite ? StreamChecks.Span.NONE : block,
-                            isWrite ? block : StreamChecks.Span.NONE);
+                            isWrite ? block : StreamChecks.Span.NONE)) {
+                use.submitted();
+            }
+        }
+    }
+
+    /** Returns whether work is recorded rather than done, which is no use. */
+    private boolean isCaptured(CudaSyncStream stream) {
+        try {
+            return streams.streamIsCapturing(device, CudaCalls.handle(stream));
+        } catch (CudaException e) {
+            throw CudaCalls.failure(e);
         }
     }
 

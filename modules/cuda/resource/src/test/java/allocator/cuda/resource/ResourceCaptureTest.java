@@ -3,10 +3,12 @@ package allocator.cuda.resource;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.memory.DeviceRuntime;
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.cuda.testkit.Capture;
 import allocator.spi.DeviceException;
 import allocator.spi.StreamCaptureException;
 import allocator.spi.SyncStream;
@@ -32,40 +34,55 @@ class ResourceCaptureTest {
         driver.close();
     }
 
-    private void begin() {
-        driver.streams().streamBeginCapture(0, stream.handle());
-    }
-
-    /** Fails if the capture was invalidated. */
-    private void end() {
-        driver.streams().graphDestroy(0, driver.streams().streamEndCapture(0, stream.handle()));
+    /** Its close fails if the capture was invalidated. */
+    private Capture capture() {
+        return Capture.of(driver, stream);
     }
 
     @Test
     void thePoolRejectsTheStreamAndTheBlockStaysLive() {
         final long block = async.allocate(4096, 256, stream);
-        begin();
-        assertThatExceptionOfType(StreamCaptureException.class)
-                .isThrownBy(() -> async.allocate(4096, 256, stream))
-                .withMessageContaining("%s, CUstream 0x%x of gpu:0", stream, stream.handle())
-                .withMessageContaining("there is no allocation");
-        assertThatExceptionOfType(StreamCaptureException.class)
-                .isThrownBy(() -> async.deallocate(block, 4096, 256, stream));
-        assertThat(async.stats().orElseThrow().bytesInUse()).isEqualTo(4096);
-        async.deallocate(async.allocate(4096, 256, other), 4096, 256, other);
-        async.deallocate(async.allocate(4096), 4096);
-        end();
+        try (Capture _ = capture()) {
+            assertThatExceptionOfType(StreamCaptureException.class)
+                    .isThrownBy(() -> async.allocate(4096, 256, stream))
+                    .withMessageContaining("%s, CUstream 0x%x of gpu:0", stream, stream.handle())
+                    .withMessageContaining("there is no allocation");
+            assertThatExceptionOfType(StreamCaptureException.class)
+                    .isThrownBy(() -> async.deallocate(block, 4096, 256, stream))
+                    .withMessageContaining("there is no deallocation");
+            assertThat(async.stats().orElseThrow().bytesInUse()).isEqualTo(4096);
+        }
         async.deallocate(block, 4096, 256, stream);
         assertThat(async.stats().orElseThrow().bytesInUse()).isZero();
     }
 
     @Test
+    void otherStreamsAreServedBesideACaptureInTheRelaxedMode() {
+        try (Capture _ = Capture.relaxed(driver, stream)) {
+            async.deallocate(async.allocate(4096, 256, other), 4096, 256, other);
+            async.deallocate(async.allocate(4096), 4096);
+        }
+    }
+
+    /** The driver counts the allocation as unsafe, whatever its stream. */
+    @Test
+    void otherStreamsAreNotServedBesideACaptureInTheGlobalMode() {
+        final Capture capture = capture();
+        assertThatExceptionOfType(DeviceException.class)
+                .isThrownBy(() -> async.allocate(4096, 256, other))
+                .withMessageContaining("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+        assertThat(async.stats().orElseThrow().bytesInUse()).isZero();
+        assertThatExceptionOfType(CudaException.class).isThrownBy(capture::close);
+        async.deallocate(async.allocate(4096, 256, other), 4096, 256, other);
+    }
+
+    @Test
     void eventsAreNeitherRecordedNorWaitedFor() {
         final long event = events.record(other);
-        begin();
-        assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> events.record(stream));
-        assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> events.await(stream, event));
-        end();
+        try (Capture _ = capture()) {
+            assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> events.record(stream));
+            assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> events.await(stream, event));
+        }
         events.await(stream, event);
         events.release(event);
     }

@@ -3,6 +3,7 @@ package allocator.cuda.simulated;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.CudaResult;
+import allocator.cuda.driver.PoolAttribute;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 /** Streams and events. */
@@ -126,15 +128,40 @@ abstract class CudaStreamsContract extends CudaContract {
         driver().streams().streamDestroy(DEVICE, stream);
     }
 
+    /** The capture of a stream, which ends also if the test fails. */
+    private final class Capture implements AutoCloseable {
+        private final long stream;
+
+        Capture(long stream) {
+            this.stream = stream;
+            driver().streams().streamBeginCapture(DEVICE, stream);
+        }
+
+        @Override
+        public void close() {
+            driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, stream));
+        }
+    }
+
+    private void assertInvalidatesACapture(long stream, ThrowingCallable call) {
+        final Capture capture = new Capture(stream);
+        try {
+            assertFails(CudaResult.STREAM_CAPTURE_UNSUPPORTED, call);
+            assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isTrue();
+        } finally {
+            assertFails(CudaResult.STREAM_CAPTURE_INVALIDATED, capture::close);
+        }
+    }
+
     @Test
     void aCaptureEndsInAGraphAndDoesNoWork() {
         final long stream = driver().streams().streamCreate(DEVICE);
         final AtomicInteger calls = new AtomicInteger();
         assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isFalse();
-        driver().streams().streamBeginCapture(DEVICE, stream);
-        assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isTrue();
-        driver().streams().launchHostFunction(DEVICE, stream, calls::incrementAndGet);
-        driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, stream));
+        try (Capture _ = new Capture(stream)) {
+            assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isTrue();
+            driver().streams().launchHostFunction(DEVICE, stream, calls::incrementAndGet);
+        }
         assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isFalse();
         driver().streams().streamSynchronize(DEVICE, stream);
         assertThat(calls).hasValue(0);
@@ -144,12 +171,12 @@ abstract class CudaStreamsContract extends CudaContract {
     @Test
     void memoryIsAllocatedAndFreedDuringACapture() {
         final long stream = driver().streams().streamCreate(DEVICE);
-        driver().streams().streamBeginCapture(DEVICE, stream);
-        final long address = driver().memory().memAlloc(DEVICE, MIB);
-        final long pinned = driver().memory().memHostAlloc(DEVICE, MIB, true);
-        driver().memory().memFreeHost(DEVICE, pinned);
-        driver().memory().memFree(DEVICE, address);
-        driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, stream));
+        try (Capture _ = new Capture(stream)) {
+            final long address = driver().memory().memAlloc(DEVICE, MIB);
+            final long pinned = driver().memory().memHostAlloc(DEVICE, MIB, true);
+            driver().memory().memFreeHost(DEVICE, pinned);
+            driver().memory().memFree(DEVICE, address);
+        }
         driver().streams().streamDestroy(DEVICE, stream);
     }
 
@@ -159,13 +186,13 @@ abstract class CudaStreamsContract extends CudaContract {
         final long second = driver().streams().streamCreate(DEVICE);
         final long fork = driver().streams().eventCreate(DEVICE);
         final long join = driver().streams().eventCreate(DEVICE);
-        driver().streams().streamBeginCapture(DEVICE, first);
-        driver().streams().eventRecord(DEVICE, fork, first);
-        driver().streams().streamWaitEvent(DEVICE, second, fork);
-        assertThat(driver().streams().streamIsCapturing(DEVICE, second)).isTrue();
-        driver().streams().eventRecord(DEVICE, join, second);
-        driver().streams().streamWaitEvent(DEVICE, first, join);
-        driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, first));
+        try (Capture _ = new Capture(first)) {
+            driver().streams().eventRecord(DEVICE, fork, first);
+            driver().streams().streamWaitEvent(DEVICE, second, fork);
+            assertThat(driver().streams().streamIsCapturing(DEVICE, second)).isTrue();
+            driver().streams().eventRecord(DEVICE, join, second);
+            driver().streams().streamWaitEvent(DEVICE, first, join);
+        }
         assertThat(driver().streams().streamIsCapturing(DEVICE, second)).isFalse();
         driver().streams().eventDestroy(DEVICE, fork);
         driver().streams().eventDestroy(DEVICE, join);
@@ -176,12 +203,7 @@ abstract class CudaStreamsContract extends CudaContract {
     @Test
     void waitingForACapturedStreamInvalidatesTheCapture() {
         final long stream = driver().streams().streamCreate(DEVICE);
-        driver().streams().streamBeginCapture(DEVICE, stream);
-        assertFails(
-                CudaResult.STREAM_CAPTURE_UNSUPPORTED, () -> driver().streams().streamSynchronize(DEVICE, stream));
-        assertThat(driver().streams().streamIsCapturing(DEVICE, stream)).isTrue();
-        assertFails(
-                CudaResult.STREAM_CAPTURE_INVALIDATED, () -> driver().streams().streamEndCapture(DEVICE, stream));
+        assertInvalidatesACapture(stream, () -> driver().streams().streamSynchronize(DEVICE, stream));
         driver().streams().streamSynchronize(DEVICE, stream);
         driver().streams().streamDestroy(DEVICE, stream);
     }
@@ -189,12 +211,50 @@ abstract class CudaStreamsContract extends CudaContract {
     @Test
     void waitingForTheDeviceInvalidatesTheCapture() {
         final long stream = driver().streams().streamCreate(DEVICE);
-        driver().streams().streamBeginCapture(DEVICE, stream);
-        assertFails(
-                CudaResult.STREAM_CAPTURE_UNSUPPORTED, () -> driver().devices().ctxSynchronize(DEVICE));
-        assertFails(
-                CudaResult.STREAM_CAPTURE_INVALIDATED, () -> driver().streams().streamEndCapture(DEVICE, stream));
+        assertInvalidatesACapture(stream, () -> driver().devices().ctxSynchronize(DEVICE));
         driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void takingMemoryForOrFromAPoolInvalidatesTheCapture() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final long other = driver().streams().streamCreate(DEVICE);
+        final long pool = retainingPool();
+        assertInvalidatesACapture(stream, () -> driver().pools().memAllocFromPoolAsync(DEVICE, pool, MIB, other));
+        assertInvalidatesACapture(stream, () -> driver().pools().memPoolCreate(DEVICE));
+        driver().pools().memPoolDestroy(DEVICE, pool);
+        driver().streams().streamDestroy(DEVICE, stream);
+        driver().streams().streamDestroy(DEVICE, other);
+    }
+
+    @Test
+    void anAttributeOfAPoolIsReadAndThePoolTrimmedDuringACapture() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final long pool = retainingPool();
+        try (Capture _ = new Capture(stream)) {
+            assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isZero();
+            driver().pools().memPoolTrimTo(DEVICE, pool, 0);
+        }
+        driver().pools().memPoolDestroy(DEVICE, pool);
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void aPoolIsUsedBesideACaptureInTheRelaxedMode() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final long other = driver().streams().streamCreate(DEVICE);
+        final long pool = retainingPool();
+        driver().streams().streamBeginRelaxedCapture(DEVICE, stream);
+        try {
+            final long block = driver().pools().memAllocFromPoolAsync(DEVICE, pool, MIB, other);
+            driver().pools().memFreeAsync(DEVICE, block, other);
+        } finally {
+            driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, stream));
+        }
+        driver().streams().streamSynchronize(DEVICE, other);
+        driver().pools().memPoolDestroy(DEVICE, pool);
+        driver().streams().streamDestroy(DEVICE, stream);
+        driver().streams().streamDestroy(DEVICE, other);
     }
 
     @Test

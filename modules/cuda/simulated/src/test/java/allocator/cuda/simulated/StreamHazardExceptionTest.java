@@ -135,6 +135,21 @@ class StreamHazardExceptionTest {
     }
 
     @Test
+    void theRestOfFreedMemoryStaysFreedWhenPartOfItIsAllocatedAgain() {
+        final SimulatedCudaDriver driver = lagging();
+        final long stream = driver.streams().streamCreate(0);
+        final long pool = driver.pools().memPoolCreate(0);
+        final long address = driver.pools().memAllocFromPoolAsync(0, pool, 4096, stream);
+        driver.pools().memFreeAsync(0, address, stream);
+        assertThat(driver.pools().memAllocFromPoolAsync(0, pool, 1024, stream)).isEqualTo(address);
+        driver.memory().memsetD8Async(0, address, (byte) 0, 1024, stream);
+        assertHazard(
+                () -> driver.memory().memsetD8Async(0, address + 1024, (byte) 0, 1, stream),
+                "use after free on gpu:0: cuMemsetD8Async",
+                "4096 bytes at %#x".formatted(address));
+    }
+
+    @Test
     void theCallSiteOfAFreeIsForgottenOnceTheMemoryIsAllocatedAgain() {
         final SimulatedCudaDriver driver = lagging();
         final long stream = driver.streams().streamCreate(0);

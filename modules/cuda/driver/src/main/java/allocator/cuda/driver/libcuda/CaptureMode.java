@@ -1,6 +1,7 @@
 package allocator.cuda.driver.libcuda;
 
 import allocator.cuda.driver.CudaResult;
+import java.util.function.IntSupplier;
 
 /**
  * How a thread's calls affect captures of streams. Calls that take memory from the device or return it, and calls that
@@ -11,9 +12,20 @@ final class CaptureMode {
     /** {@code CU_STREAM_CAPTURE_MODE_GLOBAL}. */
     static final int GLOBAL = 0;
 
-    private static final int RELAXED = 2;
+    /** {@code CU_STREAM_CAPTURE_MODE_RELAXED}. */
+    static final int RELAXED = 2;
 
     private CaptureMode() {}
+
+    /** Makes a call in the relaxed mode; returns its result. */
+    static int relaxed(IntSupplier call) {
+        final int mode = enterRelaxed();
+        try {
+            return call.getAsInt();
+        } finally {
+            leave(mode);
+        }
+    }
 
     /** Makes the thread's mode relaxed; returns the mode before, for {@link #leave}. */
     static int enterRelaxed() {

@@ -73,8 +73,8 @@ final class NativeMemory implements CudaMemory {
                 : contexts.run(
                         device,
                         CudaFunction.MEM_ALLOC_MANAGED,
-                        cell -> Results.ofJCuda(() -> JCudaDriver.cuMemAllocManaged(
-                                pointer, byteSize, CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL)));
+                        cell -> CaptureMode.relaxed(() -> Results.ofJCuda(() -> JCudaDriver.cuMemAllocManaged(
+                                pointer, byteSize, CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL))));
         Results.check(result, CudaFunction.MEM_ALLOC_MANAGED, "device=%d, byteSize=%d", device, byteSize);
         return pointer.address();
     }

@@ -41,7 +41,9 @@ final class NativePools implements CudaPools {
     @Override
     public void memPoolDestroy(int device, long pool) {
         final int result = contexts.run(
-                device, CudaFunction.MEM_POOL_DESTROY, cell -> LibCuda.call(LibCuda.MEM_POOL_DESTROY, pool));
+                device,
+                CudaFunction.MEM_POOL_DESTROY,
+                cell -> CaptureMode.relaxed(() -> LibCuda.call(LibCuda.MEM_POOL_DESTROY, pool)));
         Results.check(result, CudaFunction.MEM_POOL_DESTROY, "device=%d, pool=%#x", device, pool);
     }
 
@@ -65,8 +67,8 @@ final class NativePools implements CudaPools {
     public long memPoolGetAttribute(int device, long pool, PoolAttribute attribute) {
         final long[] value = new long[1];
         final int result = contexts.run(device, CudaFunction.MEM_POOL_GET_ATTRIBUTE, cell -> {
-            final int code =
-                    LibCuda.callWithInt(LibCuda.MEM_POOL_GET_ATTRIBUTE, pool, attribute.code(), OutCell.address(cell));
+            final int code = CaptureMode.relaxed(() ->
+                    LibCuda.callWithInt(LibCuda.MEM_POOL_GET_ATTRIBUTE, pool, attribute.code(), OutCell.address(cell)));
             if (code == CudaResult.SUCCESS) {
                 value[0] = attribute.isByteSize() ? OutCell.getLong(cell) : OutCell.getInt(cell);
             }
@@ -86,7 +88,8 @@ final class NativePools implements CudaPools {
     public void memPoolSetAttribute(int device, long pool, PoolAttribute attribute, long value) {
         final int result = contexts.run(device, CudaFunction.MEM_POOL_SET_ATTRIBUTE, cell -> {
             OutCell.setLong(cell, value);
-            return LibCuda.callWithInt(LibCuda.MEM_POOL_SET_ATTRIBUTE, pool, attribute.code(), OutCell.address(cell));
+            return CaptureMode.relaxed(() ->
+                    LibCuda.callWithInt(LibCuda.MEM_POOL_SET_ATTRIBUTE, pool, attribute.code(), OutCell.address(cell)));
         });
         Results.check(
                 result,
@@ -102,7 +105,8 @@ final class NativePools implements CudaPools {
     public void memPoolSetAccess(int device, long pool, int accessingDevice, MemoryAccess access) {
         final int result = contexts.run(device, CudaFunction.MEM_POOL_SET_ACCESS, cell -> {
             Structures.writeAccess(cell, accessingDevice, access);
-            return LibCuda.call(LibCuda.MEM_POOL_SET_ACCESS, pool, OutCell.address(cell) + OutCell.STRUCTURE, 1L);
+            return CaptureMode.relaxed(() ->
+                    LibCuda.call(LibCuda.MEM_POOL_SET_ACCESS, pool, OutCell.address(cell) + OutCell.STRUCTURE, 1L));
         });
         Results.check(
                 result,
@@ -121,7 +125,8 @@ final class NativePools implements CudaPools {
                 : contexts.run(
                         device,
                         CudaFunction.MEM_POOL_TRIM_TO,
-                        cell -> LibCuda.call(LibCuda.MEM_POOL_TRIM_TO, pool, minBytesToKeep));
+                        cell -> CaptureMode.relaxed(
+                                () -> LibCuda.call(LibCuda.MEM_POOL_TRIM_TO, pool, minBytesToKeep)));
         Results.check(
                 result,
                 CudaFunction.MEM_POOL_TRIM_TO,

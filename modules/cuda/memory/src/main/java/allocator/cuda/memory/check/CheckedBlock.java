@@ -1,5 +1,6 @@
 package allocator.cuda.memory.check;
 
+import allocator.cuda.memory.check.StreamChecks.Owner;
 import allocator.cuda.memory.check.StreamOrder.Clock;
 import allocator.spi.StreamHazardException;
 import allocator.spi.StreamHazardException.Kind;
@@ -10,27 +11,27 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A block whose uses are checked: its allocation, the uses that may not be done, and the call site of its free.
+ * A block whose uses are checked: its allocation, the uses that may not be done, and its free. Of a freed block, also a
+ * part: what is left of it when other parts are allocated again.
  *
  * <p>Guarded by the lock of {@link StreamChecks}.
  */
 final class CheckedBlock {
-    final Object owner;
+    final Owner owner;
     final long address;
     final long byteSize;
-    private final String device;
 
     /** The stream of the allocation; {@code null} if any stream may use the block at once. */
     private final @Nullable Clock stream;
 
     private final Mark allocation;
-    private final List<Mark> uses = new ArrayList<>(2);
+    private final List<Mark> uses;
 
-    @Nullable
-    Site freed;
+    /** Of the whole block, also where this is a part of it. */
+    private @Nullable Use freed;
 
     /** A use of part of the block, or of all of it. */
-    private record Mark(@Nullable Clock clock, long position, boolean isWrite, Use use) {
+    record Mark(@Nullable Clock clock, long position, boolean isWrite, Use use) {
         long end() {
             return use.address() + use.byteSize();
         }
@@ -46,6 +47,7 @@ final class CheckedBlock {
         /** Whether a later use of the same stream takes this one's place: what follows that one follows this one. */
         boolean isReplacedBy(Mark later) {
             return later.clock == clock
+                    && position < later.position
                     && (later.isWrite || !isWrite)
                     && later.use.address() <= use.address()
                     && end() <= later.end();
@@ -56,28 +58,52 @@ final class CheckedBlock {
         }
     }
 
-    CheckedBlock(Object owner, String device, @Nullable Clock stream, Use allocation) {
+    CheckedBlock(Owner owner, @Nullable Clock stream, Use allocation) {
         this.owner = owner;
-        this.device = device;
         this.stream = stream;
         address = allocation.address();
         byteSize = allocation.byteSize();
         this.allocation = new Mark(stream, stream == null ? 0 : StreamOrder.use(stream), true, allocation);
+        uses = new ArrayList<>(2);
+    }
+
+    private CheckedBlock(CheckedBlock whole, long address, long end) {
+        this.address = address;
+        byteSize = end - address;
+        owner = whole.owner;
+        stream = whole.stream;
+        allocation = whole.allocation;
+        uses = whole.uses;
+        freed = whole.freed;
+    }
+
+    /** Returns the part of this freed block from an address to another one. */
+    CheckedBlock part(long from, long end) {
+        return new CheckedBlock(this, from, end);
     }
 
     long end() {
         return address + byteSize;
     }
 
+    boolean isFreed() {
+        return freed != null;
+    }
+
+    void free(Site site) {
+        freed = new Use(site, address, byteSize);
+    }
+
+    void cancelFree() {
+        freed = null;
+    }
+
     /** Throws if a use on a stream, or by the host if that is {@code null}, may come before what it has to follow. */
     void requireReady(Use use, boolean isWrite, @Nullable Clock later) {
-        final Site freedAt = freed;
-        if (freedAt != null) {
+        final Use free = freed;
+        if (free != null) {
             throw hazard(
-                    Kind.USE_AFTER_FREE,
-                    use,
-                    new Use(freedAt, address, byteSize),
-                    "Free the block after the last work that uses it was submitted.");
+                    Kind.USE_AFTER_FREE, use, free, "Free the block after the last work that uses it was submitted.");
         }
         if (!allocation.isBefore(later)) {
             throw hazard(Kind.USE_BEFORE_READY, use, allocation.use, remedy(allocation, later));
@@ -119,12 +145,26 @@ final class CheckedBlock {
     }
 
     private StreamHazardException hazard(Kind kind, Use later, Use earlier, String remedy) {
-        return new StreamHazardException(kind, device, later, earlier, remedy);
+        return new StreamHazardException(kind, owner.device(), later, earlier, remedy);
     }
 
-    void add(Use use, boolean isWrite, Clock clock) {
-        final Mark mark = new Mark(clock, StreamOrder.use(clock), isWrite, use);
-        uses.removeIf(earlier -> earlier.isDone() || earlier.isReplacedBy(mark));
+    /** Adds a use by work that is about to be submitted. */
+    void add(Mark mark) {
+        uses.removeIf(Mark::isDone);
         uses.add(mark);
+    }
+
+    /** The work of a use is submitted: what follows it follows the uses that it replaces. Allocates nothing. */
+    void submitted(Mark mark) {
+        for (int i = uses.size() - 1; i >= 0; i--) {
+            if (uses.get(i).isReplacedBy(mark)) {
+                uses.remove(i);
+            }
+        }
+    }
+
+    /** The work of a use was not submitted. */
+    void remove(Mark mark) {
+        uses.remove(mark);
     }
 }

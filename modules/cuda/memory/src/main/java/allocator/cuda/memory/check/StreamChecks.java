@@ -43,6 +43,10 @@ public final class StreamChecks {
 
     private final StreamOrder order = new StreamOrder();
     private int freedCount;
+
+    /** Freed blocks whose memory goes back to the device when the host waits. */
+    private int leavingCount;
+
     private volatile boolean isOn;
 
     private StreamChecks() {}
@@ -131,12 +135,30 @@ public final class StreamChecks {
         if (point != null) {
             synchronized (this) {
                 StreamOrder.hostFollows(point.point);
+                forgetLeaving();
             }
         }
     }
 
+    /** The host has waited for a stream or a device, by a call that no {@link #done point} is of. */
+    public void hostWaited() {
+        if (isOn) {
+            synchronized (this) {
+                forgetLeaving();
+            }
+        }
+    }
+
+    private void forgetLeaving() {
+        if (leavingCount > 0) {
+            blocks.values().removeIf(block -> block.isFreed() && block.owner.returnsOnWait);
+            freedCount -= leavingCount;
+            leavingCount = 0;
+        }
+    }
+
     /**
-     * Records that a stream is closed, and its work done.
+     * Records that a stream is closed, and that the host {@linkplain #done has waited} for its work.
      *
      * @param stream the stream
      */
@@ -152,12 +174,14 @@ public final class StreamChecks {
      * Checks and records a use of memory by work that is about to be submitted.
      *
      * @param operation its name
-     * @param stream the stream of the work; {@code null} if the caller waits for it
+     * @param stream the stream of the work; {@code null} if the caller waits for it, and nothing is recorded
      * @param read the address and size that it reads; a size of 0 for nothing
      * @param written the address and size that it writes; a size of 0 for nothing
+     * @return the use, which the caller closes; unless the work {@linkplain Submission#submitted was submitted} by
+     *     then, the use is forgotten
      * @throws StreamHazardException if nothing orders it after a use that it has to follow; nothing is recorded
      */
-    public void use(String operation, @Nullable SyncStream stream, Span read, Span written) {
+    public Submission use(String operation, @Nullable SyncStream stream, Span read, Span written) {
         final Site site = new Site(operation, stream == null ? "the host" : stream.toString());
         synchronized (this) {
             final Clock clock = stream == null ? null : order.clock(stream);
@@ -167,10 +191,20 @@ public final class StreamChecks {
             final Use writing = written.by(site);
             readBlocks.forEach(block -> block.requireReady(reading, false, clock));
             writtenBlocks.forEach(block -> block.requireReady(writing, true, clock));
+            final Submission submission = new Submission(this);
             if (clock != null) {
-                readBlocks.forEach(block -> block.add(reading, false, clock));
-                writtenBlocks.forEach(block -> block.add(writing, true, clock));
+                boolean isRecorded = false;
+                try {
+                    readBlocks.forEach(block -> submission.add(block, clock, false, reading));
+                    writtenBlocks.forEach(block -> submission.add(block, clock, true, writing));
+                    isRecorded = true;
+                } finally {
+                    if (!isRecorded) {
+                        submission.close();
+                    }
+                }
             }
+            return submission;
         }
     }
 
@@ -202,41 +236,67 @@ public final class StreamChecks {
     }
 
     /**
+     * An allocator whose blocks are checked.
+     *
+     * @param allocator the allocator
+     * @param device the name of its device, for messages
+     * @param isOrderedByDevice whether the device decides which stream gets freed memory
+     * @param returnsOnWait whether freed memory may go back to the device whenever the host waits for it
+     */
+    public record Owner(Object allocator, String device, boolean isOrderedByDevice, boolean returnsOnWait) {}
+
+    /**
      * Records an allocation. What the device orders may be reused as soon as the device has seen that it is done
      * (T-03).
      *
      * @param owner the allocator
-     * @param device the name of its device, for messages
-     * @param isOrderedByDevice whether the device decides which stream gets freed memory
      * @param address the address of the block
      * @param byteSize its size
      * @param stream the stream of the allocation; {@code null} for none
      * @throws StreamHazardException if the memory may be in use still; the caller frees it
      */
-    public void allocated(
-            Object owner,
-            String device,
-            boolean isOrderedByDevice,
-            long address,
-            long byteSize,
-            @Nullable SyncStream stream) {
+    public void allocated(Owner owner, long address, long byteSize, @Nullable SyncStream stream) {
         final Use use =
                 new Use(new Site("allocation", stream == null ? "no stream" : stream.toString()), address, byteSize);
         synchronized (this) {
             final Clock clock = stream == null ? null : order.clock(stream);
             final List<CheckedBlock> reused = overlapping(address, byteSize);
-            if (!isOrderedByDevice) {
+            if (!owner.isOrderedByDevice) {
                 reused.forEach(block -> block.requireReusable(use, clock));
             }
-            reused.forEach(block -> remove(block.address));
-            blocks.put(address, new CheckedBlock(owner, device, clock, use));
+            final CheckedBlock block = new CheckedBlock(owner, clock, use);
+            reused.forEach(old -> cut(old, address, address + byteSize));
+            blocks.put(address, block);
         }
     }
 
-    private void remove(long address) {
-        final CheckedBlock removed = blocks.remove(address);
-        if (removed != null && removed.freed != null) {
-            freedCount--;
+    /** Removes a block; of a freed one, what lies outside a span stays. */
+    private void cut(CheckedBlock block, long from, long to) {
+        remove(block);
+        if (block.isFreed() && block.address < from) {
+            addFreed(block.part(block.address, from));
+        }
+        if (block.isFreed() && to < block.end()) {
+            addFreed(block.part(to, block.end()));
+        }
+    }
+
+    private void remove(CheckedBlock block) {
+        blocks.remove(block.address);
+        if (block.isFreed()) {
+            count(block, -1);
+        }
+    }
+
+    private void addFreed(CheckedBlock block) {
+        blocks.put(block.address, block);
+        count(block, 1);
+    }
+
+    private void count(CheckedBlock freed, int change) {
+        freedCount += change;
+        if (freed.owner.returnsOnWait) {
+            leavingCount += change;
         }
     }
 
@@ -249,13 +309,13 @@ public final class StreamChecks {
      */
     public synchronized boolean beginFree(long address) {
         final CheckedBlock block = blocks.get(address);
-        if (block == null || block.freed != null) {
+        if (block == null || block.isFreed()) {
             return false;
         }
         final Site site = new Site("free", "the host");
         block.requireUnused(site);
-        block.freed = site;
-        freedCount++;
+        block.free(site);
+        count(block, 1);
         return true;
     }
 
@@ -265,46 +325,53 @@ public final class StreamChecks {
      * @param owner the allocator
      * @param address the address of the block
      */
-    public synchronized void cancelFree(Object owner, long address) {
+    public synchronized void cancelFree(Owner owner, long address) {
         final CheckedBlock block = blocks.get(address);
-        if (block != null && block.owner.equals(owner) && block.freed != null) {
-            block.freed = null;
-            freedCount--;
+        if (block != null && block.owner.equals(owner) && block.isFreed()) {
+            count(block, -1);
+            block.cancelFree();
         }
     }
 
     /** Ends {@link #beginFree}: the block is free. Forgets all freed ones if there are too many of them. */
     public synchronized void endFree() {
         if (freedCount > MOST_FREED) {
-            blocks.values().removeIf(block -> block.freed != null);
+            blocks.values().removeIf(CheckedBlock::isFreed);
             freedCount = 0;
+            leavingCount = 0;
         }
     }
 
     /**
-     * Forgets the freed blocks of an allocator that has returned memory to the device, or all of them at its end.
+     * Forgets the freed blocks of an allocator whose free memory has gone back to the device, or all its blocks at its
+     * end.
      *
      * @param owner the allocator
      * @param isEnd whether it has ended
      */
-    public synchronized void returned(Object owner, boolean isEnd) {
+    public synchronized void returned(Owner owner, boolean isEnd) {
         for (CheckedBlock block : List.copyOf(blocks.values())) {
-            if (block.owner.equals(owner) && (isEnd || block.freed != null)) {
-                remove(block.address);
+            if (block.owner.equals(owner) && (isEnd || block.isFreed())) {
+                remove(block);
             }
         }
     }
 
     /**
-     * Forgets a freed block, whose memory has gone back to the device.
+     * Forgets what was freed in memory that is about to go back to the driver: the driver may hand it out to others.
      *
-     * @param owner the allocator
-     * @param address the address of the block
+     * @param address first byte
+     * @param byteSize number of bytes
      */
-    public synchronized void returned(Object owner, long address) {
-        final CheckedBlock block = blocks.get(address);
-        if (block != null && block.owner.equals(owner) && block.freed != null) {
-            remove(address);
+    public void returned(long address, long byteSize) {
+        if (isOn) {
+            synchronized (this) {
+                for (CheckedBlock block : overlapping(address, byteSize)) {
+                    if (block.isFreed()) {
+                        cut(block, address, address + byteSize);
+                    }
+                }
+            }
         }
     }
 }

@@ -3,6 +3,7 @@ package allocator.cuda.memory.check;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import allocator.cuda.memory.check.StreamChecks.Owner;
 import allocator.cuda.memory.check.StreamChecks.Span;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.AllocatorType;
@@ -22,11 +23,15 @@ import org.junit.jupiter.api.Test;
 class StreamChecksTest {
     private static final MemoryInfo MEMORY = new MemoryInfo(
             "Cuda", new MemoryLocation(DeviceType.GPU, 0x10DE, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
+    private static final MemoryInfo OTHER_DEVICE = new MemoryInfo(
+            "Cuda", new MemoryLocation(DeviceType.GPU, 0x10DE, 1, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
     private static final long ADDRESS = 0x1000;
 
     private final StreamChecks checks =
             StreamChecks.of(SimulatedCudaDriver.builder().build());
-    private final Object arena = new Object();
+    private final Owner arena = new Owner(this, "gpu:0", false, false);
+    private final Owner pool = new Owner(this, "gpu:0", true, false);
+    private final Owner returningPool = new Owner(this, "gpu:0", true, true);
     private final SyncStream one = new FakeStream(MEMORY);
     private final SyncStream two = new FakeStream(MEMORY);
 
@@ -35,11 +40,15 @@ class StreamChecksTest {
     }
 
     private void allocate(long address, long byteSize, @Nullable SyncStream stream) {
-        checks.allocated(arena, "gpu:0", false, address, byteSize, stream);
+        checks.allocated(arena, address, byteSize, stream);
     }
 
     private void write(long address, long byteSize, SyncStream stream) {
-        checks.use("write", stream, Span.NONE, new Span(address, byteSize));
+        begin(address, byteSize, stream).submitted();
+    }
+
+    private Submission begin(long address, long byteSize, SyncStream stream) {
+        return checks.use("write", stream, Span.NONE, new Span(address, byteSize));
     }
 
     private void free(long address) {
@@ -68,7 +77,7 @@ class StreamChecksTest {
         allocate(ADDRESS, 1024, one);
         write(ADDRESS, 1024, one);
         free(ADDRESS);
-        checks.allocated(arena, "gpu:0", true, ADDRESS, 1024, two);
+        checks.allocated(pool, ADDRESS, 1024, two);
         write(ADDRESS, 1024, two);
     }
 
@@ -140,6 +149,104 @@ class StreamChecksTest {
         allocate(ADDRESS, 1024, null);
         write(ADDRESS, 1024, one);
         write(ADDRESS + 512, 512, one);
+        assertHazard(Kind.REUSE_IN_FLIGHT, () -> write(ADDRESS, 1, two));
+    }
+
+    @Test
+    void theRestOfAFreedBlockStaysFreedWhenPartsAreAllocatedAgain() {
+        allocate(ADDRESS, 4096, one);
+        free(ADDRESS);
+        allocate(ADDRESS + 1024, 1024, one);
+        assertHazard(Kind.USE_AFTER_FREE, () -> write(ADDRESS, 1, one));
+        assertHazard(Kind.USE_AFTER_FREE, () -> write(ADDRESS + 1023, 1, one));
+        write(ADDRESS + 1024, 1024, one);
+        assertThatExceptionOfType(StreamHazardException.class)
+                .isThrownBy(() -> write(ADDRESS + 2048, 1, one))
+                .withMessageContaining("free on the host of 4096 bytes at 0x1000");
+        assertHazard(Kind.USE_AFTER_FREE, () -> write(ADDRESS + 4095, 1, one));
+        allocate(ADDRESS, 1024, one);
+        allocate(ADDRESS + 2048, 2048, one);
+        write(ADDRESS, 4096, one);
+    }
+
+    /** The rest keeps the uses of the block. */
+    @Test
+    void theRestOfAFreedBlockIsNotReusedTooEarly() {
+        allocate(ADDRESS, 4096, one);
+        write(ADDRESS, 4096, one);
+        free(ADDRESS);
+        allocate(ADDRESS, 1024, one);
+        assertHazard(Kind.REUSE_IN_FLIGHT, () -> allocate(ADDRESS + 1024, 1024, two));
+    }
+
+    @Test
+    void memoryThatGoesBackToTheDriverIsForgotten() {
+        allocate(ADDRESS, 1024, one);
+        allocate(ADDRESS + 1024, 1024, one);
+        allocate(ADDRESS + 2048, 1024, one);
+        free(ADDRESS);
+        free(ADDRESS + 1024);
+        checks.returned(ADDRESS + 512, 1024);
+        write(ADDRESS + 512, 1024, two);
+        assertHazard(Kind.USE_AFTER_FREE, () -> write(ADDRESS + 511, 1, one));
+        assertHazard(Kind.USE_AFTER_FREE, () -> write(ADDRESS + 1536, 1, one));
+        checks.returned(ADDRESS, 4096);
+        assertHazard(Kind.USE_BEFORE_READY, () -> write(ADDRESS + 2048, 1, two)); // live, whatever goes back
+    }
+
+    @Test
+    void aWaitOfTheHostLetsAPoolReturnWhatIsFree() {
+        checks.allocated(returningPool, ADDRESS, 1024, one);
+        allocate(2 * ADDRESS, 1024, one);
+        free(ADDRESS);
+        free(2 * ADDRESS);
+        assertHazard(Kind.USE_AFTER_FREE, () -> write(ADDRESS, 1, one));
+        checks.done(checks.point(two));
+        write(ADDRESS, 1, one);
+        assertHazard(Kind.USE_AFTER_FREE, () -> write(2 * ADDRESS, 1, one));
+        checks.allocated(returningPool, ADDRESS, 1024, one);
+        free(ADDRESS);
+        checks.hostWaited();
+        write(ADDRESS, 1, one);
+    }
+
+    @Test
+    void workThatWasNotSubmittedIsNoUse() {
+        allocate(ADDRESS, 1024, null);
+        write(ADDRESS, 512, one);
+        try (Submission _ = begin(ADDRESS, 1024, one)) {
+            assertHazard(Kind.REUSE_IN_FLIGHT, () -> write(ADDRESS + 512, 1, two)); // it may be on its way
+        }
+        write(ADDRESS + 512, 512, two);
+        assertHazard(Kind.REUSE_IN_FLIGHT, () -> write(ADDRESS, 1, two)); // the use before it is there still
+    }
+
+    @Test
+    void twoViewsOfOneStreamAreOneStream() {
+        final SyncStream view = new FakeStream(MEMORY).handle(one.handle());
+        allocate(ADDRESS, 1024, one);
+        write(ADDRESS, 1024, view);
+        checks.follow(two, checks.point(one));
+        write(ADDRESS, 1024, two);
+        checks.follow(one, checks.point(two));
+        write(ADDRESS, 1024, view);
+        checks.done(checks.point(one));
+        one.close();
+        checks.ended(one);
+        write(ADDRESS, 1024, view); // goes on
+        assertHazard(Kind.REUSE_IN_FLIGHT, () -> write(ADDRESS, 1, two));
+        final SyncStream another = new FakeStream(OTHER_DEVICE).handle(one.handle());
+        assertHazard(Kind.REUSE_IN_FLIGHT, () -> write(ADDRESS, 1, another));
+    }
+
+    @Test
+    void aHandleThatComesAgainIsAnotherStream() {
+        allocate(ADDRESS, 1024, null);
+        write(ADDRESS, 1024, one);
+        one.close();
+        checks.ended(one);
+        final SyncStream next = new FakeStream(MEMORY).handle(one.handle());
+        write(ADDRESS, 1024, next);
         assertHazard(Kind.REUSE_IN_FLIGHT, () -> write(ADDRESS, 1, two));
     }
 

@@ -18,12 +18,12 @@ final class AddressMap {
     /** Memory that was freed into a pool and not allocated again since. */
     private final TreeMap<Long, Freed> frees = new TreeMap<>();
 
-    /** A free into a pool, with its call site. */
-    record Freed(long address, long byteSize, Site site) {
-        long end() {
-            return address + byteSize;
-        }
-    }
+    /**
+     * A free into a pool, with its call site.
+     *
+     * @param end where the part ends that was not allocated again; it begins at the key of {@link #frees}
+     */
+    record Freed(long address, long byteSize, Site site, long end) {}
 
     void add(AddressedMemory memory) {
         forgetFrees(memory.address, memory.byteSize);
@@ -37,15 +37,31 @@ final class AddressMap {
     /** Removes an allocation of a pool, which it can serve again. */
     void freeIntoPool(AddressedMemory allocation, Site site) {
         remove(allocation);
-        frees.put(allocation.address, new Freed(allocation.address, allocation.byteSize, site));
+        frees.put(allocation.address, new Freed(allocation.address, allocation.byteSize, site, allocation.end()));
     }
 
     private void forgetFrees(long address, long byteSize) {
-        final Map.Entry<Long, Freed> before = frees.lowerEntry(address);
-        if (before != null && before.getValue().end() > address) {
-            frees.remove(before.getKey());
+        cutFree(frees.lowerEntry(address), address, address + byteSize);
+        for (Map.Entry<Long, Freed> free = frees.ceilingEntry(address);
+                free != null && free.getKey() < address + byteSize;
+                free = frees.higherEntry(free.getKey())) {
+            cutFree(free, address, address + byteSize);
         }
-        frees.subMap(address, address + byteSize).clear();
+    }
+
+    /** Forgets the part of a free that lies between two addresses. */
+    private void cutFree(Map.@Nullable Entry<Long, Freed> free, long from, long to) {
+        if (free == null || free.getValue().end <= from) {
+            return;
+        }
+        final Freed whole = free.getValue();
+        frees.remove(free.getKey());
+        if (free.getKey() < from) {
+            frees.put(free.getKey(), new Freed(whole.address, whole.byteSize, whole.site, from));
+        }
+        if (to < whole.end) {
+            frees.put(to, whole);
+        }
     }
 
     /** Returns the free of the memory at an address, if a pool of a device still has it. */
@@ -53,7 +69,7 @@ final class AddressMap {
     Freed freedInto(Device device, long address) {
         final Map.Entry<Long, Freed> before = frees.floorEntry(address);
         return before != null
-                        && before.getValue().end() > address
+                        && before.getValue().end > address
                         && device.pools.values().stream().anyMatch(pool -> pool.holds(address))
                 ? before.getValue()
                 : null;
@@ -63,8 +79,9 @@ final class AddressMap {
     void free(AddressedMemory allocation, Site site) {
         if (allocation.tile != null) {
             freeIntoPool(allocation, site);
-            allocation.tile.isFree = true;
-            allocation.tile.segment.pool.freeHasTakenEffect(allocation.byteSize);
+            final MemoryPool pool = allocation.tile.segment.pool;
+            pool.free(allocation.tile, null, 0);
+            pool.freeHasTakenEffect(allocation.byteSize);
             return;
         }
         remove(allocation);

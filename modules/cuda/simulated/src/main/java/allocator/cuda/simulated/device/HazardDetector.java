@@ -34,7 +34,7 @@ final class HazardDetector {
      */
     void requireOrdered(StreamQueue queue, Site site, List<Span> accessed) {
         for (StreamQueue other : streams.all()) {
-            if (other != queue) {
+            if (!queue.isOrderedAfter(other, other.submitted)) {
                 for (Operation operation : other.waiting) {
                     if (!queue.isOrderedAfter(other, operation.position())) {
                         requireDisjoint(site, accessed, other, operation, "make " + queue + " wait for it");

@@ -4,13 +4,11 @@ import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.cuda.simulated.device.PoolSegment.Tile;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.BiConsumer;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A pool holds <em>segments</em> of device memory, each divided into <em>tiles</em> without gaps. An allocation is
  * served, in this order, (1) from tiles that its stream may use now, (2) from a new segment, (3) from tiles that its
- * stream may use once it waits for another stream; the smallest fit wins. A synchronization returns wholly free
- * segments to the device until at most the release threshold is reserved.
+ * stream may use once it waits for another stream; the smallest fit wins ({@link FreeTiles}). A synchronization returns
+ * wholly free segments to the device until at most the release threshold is reserved.
  *
  * <p>{@code sum of segment sizes == reserved}.
  */
@@ -33,7 +31,8 @@ final class MemoryPool {
     final Map<Device, MemoryAccess> access = new HashMap<>();
 
     private final Device device;
-    private final List<PoolSegment> segments = new ArrayList<>();
+    private final TreeMap<Long, PoolSegment> segments = new TreeMap<>();
+    private final FreeTiles free = new FreeTiles();
     private boolean followsEvents = true;
     private boolean isOpportunistic = true;
     private boolean addsDependencies = true;
@@ -56,14 +55,15 @@ final class MemoryPool {
      */
     Tile allocate(long requestedSize, StreamQueue stream, BiConsumer<StreamQueue, Long> addDependency) {
         final long byteSize = Sizes.roundRequest(requestedSize, Sizes.POOL_ALIGNMENT);
-        List<Tile> run = bestRun(byteSize, tile -> mayUse(tile, stream));
-        if (run == null && grow(byteSize)) {
-            run = bestRun(byteSize, tile -> mayUse(tile, stream));
+        free.notice();
+        List<Tile> run = free.best(byteSize, tile -> mayUse(tile, stream));
+        if (run.isEmpty() && grow(byteSize)) {
+            run = free.best(byteSize, tile -> mayUse(tile, stream));
         }
-        if (run == null && addsDependencies) {
-            run = bestRun(byteSize, tile -> tile.isFree);
+        if (run.isEmpty() && addsDependencies) {
+            run = free.best(byteSize, tile -> true);
         }
-        if (run == null) {
+        if (run.isEmpty()) {
             throw new CallFailure(CudaResult.OUT_OF_MEMORY);
         }
         for (Tile tile : run) {
@@ -73,13 +73,10 @@ final class MemoryPool {
         }
         used += byteSize;
         usedHigh = Math.max(usedHigh, used);
-        return join(run, byteSize);
+        return take(run, byteSize);
     }
 
     private boolean mayUse(Tile tile, StreamQueue stream) {
-        if (!tile.isFree) {
-            return false;
-        }
         final StreamQueue freedOn = tile.freedOn;
         return freedOn == null
                 || freedOn == stream
@@ -87,56 +84,35 @@ final class MemoryPool {
                 || (followsEvents && stream.isOrderedAfter(freedOn, tile.freedAt));
     }
 
-    /** Returns the leading tiles of the smallest run of adjacent usable tiles that has the size, or null. */
-    private @Nullable List<Tile> bestRun(long byteSize, Predicate<Tile> isUsable) {
-        List<Tile> best = null;
-        long bestSize = Long.MAX_VALUE;
-        for (PoolSegment segment : segments) {
-            List<Tile> run = new ArrayList<>();
-            long runSize = 0;
-            for (Tile tile : segment.tiles.values()) {
-                if (!isUsable.test(tile)) {
-                    run = new ArrayList<>();
-                    runSize = 0;
-                    continue;
-                }
-                if (runSize < byteSize) {
-                    run.add(tile);
-                }
-                runSize += tile.byteSize;
-                final boolean isRunOver = !isUsableAfter(tile, isUsable);
-                if (isRunOver && runSize >= byteSize && runSize < bestSize) {
-                    best = run;
-                    bestSize = runSize;
-                }
-            }
-        }
-        return best;
-    }
-
-    private static boolean isUsableAfter(Tile tile, Predicate<Tile> isUsable) {
-        final Tile next = tile.segment.tiles.get(tile.address + tile.byteSize);
-        return next != null && isUsable.test(next);
-    }
-
-    private static Tile join(List<Tile> run, long byteSize) {
+    /** Makes adjacent free tiles an allocated one of a size, and what is left of the last one a free one. */
+    private Tile take(List<Tile> run, long byteSize) {
         final Tile first = run.getFirst();
         final Tile last = run.getLast();
-        final long end = last.address + last.byteSize;
-        for (Tile tile : run) {
-            first.segment.tiles.remove(tile.address);
-        }
+        final PoolSegment segment = first.segment;
         final long restAddress = first.address + byteSize;
-        if (restAddress < end) {
-            final Tile rest = new Tile(first.segment, restAddress, end - restAddress);
-            rest.freedOn = last.freedOn;
-            rest.freedAt = last.freedAt;
-            first.segment.tiles.put(restAddress, rest);
+        run.forEach(free::remove);
+        run.forEach(tile -> segment.tiles.remove(tile.address));
+        final Tile taken = new Tile(segment, first.address, byteSize);
+        segment.tiles.put(taken.address, taken);
+        if (restAddress < last.end()) {
+            final Tile rest = last.rest(restAddress);
+            segment.tiles.put(restAddress, rest);
+            free.add(rest);
         }
-        final Tile joined = new Tile(first.segment, first.address, byteSize);
-        joined.isFree = false;
-        first.segment.tiles.put(first.address, joined);
-        return joined;
+        return taken;
+    }
+
+    /** Frees a tile, ordered on a stream at a position; at once if there is none. */
+    void free(Tile tile, @Nullable StreamQueue stream, long position) {
+        tile.isFree = true;
+        tile.freedOn = stream;
+        tile.freedAt = position;
+        free.add(tile);
+    }
+
+    /** Returns how many tiles and streams all calls so far have looked at. */
+    long steps() {
+        return free.steps();
     }
 
     private boolean grow(long byteSize) {
@@ -151,7 +127,11 @@ final class MemoryPool {
         }
         final long address = device.addresses.take(byteSize, Sizes.PHYSICAL_GRANULARITY);
         device.takeMemory(byteSize);
-        segments.add(new PoolSegment(this, address, byteSize, device.newContents(byteSize)));
+        final PoolSegment segment = new PoolSegment(this, address, byteSize, device.newContents(byteSize));
+        final Tile tile = new Tile(segment, address, byteSize);
+        segments.put(address, segment);
+        segment.tiles.put(address, tile);
+        free(tile, null, 0);
         reserved += byteSize;
         reservedHigh = Math.max(reservedHigh, reserved);
         return true;
@@ -167,22 +147,23 @@ final class MemoryPool {
 
     /** The host has synchronized with this device. */
     void synchronize() {
-        segments.forEach(PoolSegment::settle);
+        free.settle();
         releaseDownTo(isDestroyed ? 0 : unsigned(releaseThreshold));
     }
 
     /** Returns unused segments to the device until at most this is reserved; returns whether there were any. */
     boolean releaseDownTo(long minBytesToKeep) {
         boolean hasReleased = false;
-        for (Iterator<PoolSegment> all = segments.iterator(); all.hasNext() && reserved > minBytesToKeep; ) {
-            final PoolSegment segment = all.next();
-            if (segment.isUnused()) {
-                all.remove();
-                reserved -= segment.byteSize;
-                device.returnMemory(segment.byteSize);
-                device.addresses.giveBack(segment.address, segment.byteSize);
-                hasReleased = true;
+        for (Tile tile : reserved > minBytesToKeep ? free.unused() : List.<Tile>of()) {
+            if (reserved <= minBytesToKeep) {
+                break;
             }
+            free.remove(tile);
+            segments.remove(tile.address);
+            reserved -= tile.byteSize;
+            device.returnMemory(tile.byteSize);
+            device.addresses.giveBack(tile.address, tile.byteSize);
+            hasReleased = true;
         }
         return hasReleased;
     }
@@ -193,8 +174,8 @@ final class MemoryPool {
     }
 
     boolean holds(long address) {
-        return segments.stream()
-                .anyMatch(segment -> address >= segment.address && address < segment.address + segment.byteSize);
+        final Map.Entry<Long, PoolSegment> before = segments.floorEntry(address);
+        return before != null && address - before.getKey() < before.getValue().byteSize;
     }
 
     long get(PoolAttribute attribute) {

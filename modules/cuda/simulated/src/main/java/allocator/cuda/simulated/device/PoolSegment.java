@@ -1,10 +1,11 @@
 package allocator.cuda.simulated.device;
 
-import java.util.Iterator;
+import java.util.Comparator;
+import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Device memory that belongs to a pool. */
+/** Device memory that belongs to a pool, divided into tiles without gaps. */
 final class PoolSegment {
     final MemoryPool pool;
     final long address;
@@ -17,42 +18,41 @@ final class PoolSegment {
         this.address = address;
         this.byteSize = byteSize;
         this.contents = contents;
-        tiles.put(address, new Tile(this, address, byteSize));
     }
 
-    /** Settles frees that have taken effect, and joins adjacent tiles that belong to no stream. */
-    void settle() {
-        Tile before = null;
-        for (Iterator<Tile> all = tiles.values().iterator(); all.hasNext(); ) {
-            final Tile tile = all.next();
-            tile.settle();
-            if (before != null && before.isSettled() && tile.isSettled()) {
-                before.byteSize += tile.byteSize;
-                all.remove();
-            } else {
-                before = tile;
-            }
-        }
+    @Nullable
+    Tile before(Tile tile) {
+        final Map.Entry<Long, Tile> before = tiles.lowerEntry(tile.address);
+        return before == null ? null : before.getValue();
     }
 
-    boolean isUnused() {
-        return tiles.size() == 1 && tiles.firstEntry().getValue().isSettled();
+    @Nullable
+    Tile after(Tile tile) {
+        return tiles.get(tile.end());
     }
 
     /**
      * Part of a pool's segment, allocated or free. A free tile belongs to the stream that freed it until the free has
-     * taken effect and the host has synchronized.
+     * taken effect and the host has synchronized. Two neighbours that are free and {@linkplain #isLike alike} are one.
      */
     static final class Tile {
+        static final Comparator<Tile> BY_SIZE =
+                Comparator.<Tile>comparingLong(tile -> tile.byteSize).thenComparingLong(tile -> tile.address);
+        static final Comparator<Tile> BY_FREE =
+                Comparator.<Tile>comparingLong(tile -> tile.freedAt).thenComparingLong(tile -> tile.address);
+
         final PoolSegment segment;
         final long address;
         long byteSize;
-        boolean isFree = true;
+        boolean isFree;
 
         @Nullable
         StreamQueue freedOn;
 
         long freedAt;
+
+        /** The free was found to have taken effect. */
+        boolean isDone;
 
         Tile(PoolSegment segment, long address, long byteSize) {
             this.segment = segment;
@@ -60,21 +60,22 @@ final class PoolSegment {
             this.byteSize = byteSize;
         }
 
-        void free(StreamQueue stream, long position) {
-            isFree = true;
-            freedOn = stream;
-            freedAt = position;
+        /** Returns the rest of this free tile from an address. */
+        Tile rest(long from) {
+            final Tile rest = new Tile(segment, from, end() - from);
+            rest.isFree = true;
+            rest.freedOn = freedOn;
+            rest.freedAt = freedAt;
+            rest.isDone = isDone;
+            return rest;
         }
 
-        /** The host has synchronized: a tile whose free has taken effect belongs to no stream any more. */
-        void settle() {
-            if (freedOn != null && freedOn.hasDone(freedAt)) {
-                freedOn = null;
-            }
+        long end() {
+            return address + byteSize;
         }
 
-        boolean isSettled() {
-            return isFree && freedOn == null;
+        boolean isLike(Tile other) {
+            return other.isFree == isFree && other.freedOn == freedOn && other.isDone == isDone;
         }
     }
 }

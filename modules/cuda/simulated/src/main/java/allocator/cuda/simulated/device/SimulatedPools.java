@@ -31,6 +31,7 @@ final class SimulatedPools implements CudaPools {
     public long memPoolCreate(int device) {
         return calls.get(CudaFunction.MEM_POOL_CREATE, device, () -> "device=" + device, () -> {
             Calls.requireSupport(calls.device(device).info.hasMemoryPools());
+            streams.requireNoGlobalCapture();
             final MemoryPool pool = new MemoryPool(streams.newHandle(), calls.device(device));
             calls.device(device).pools.put(pool.handle, pool);
             return pool.handle;
@@ -131,6 +132,7 @@ final class SimulatedPools implements CudaPools {
                     final StreamQueue queue = streams.queue(calls.device(device), stream);
                     queue.requireNotCaptured(
                             CudaResult.STREAM_CAPTURE_UNSUPPORTED); // a graph's memory is not simulated
+                    streams.requireNoGlobalCapture();
                     final Tile tile = pool(pool, device)
                             .allocate(
                                     byteSize,
@@ -164,8 +166,8 @@ final class SimulatedPools implements CudaPools {
                     final Site site = new Site(CudaFunction.MEM_FREE_ASYNC.functionName(), queue);
                     hazards.requireOrdered(queue, site, List.of(span));
                     memory.freeIntoPool(block, site);
-                    tile.free(queue, queue.submitted + 1);
                     final MemoryPool pool = tile.segment.pool;
+                    pool.free(tile, queue, queue.submitted + 1);
                     scheduler.submit(queue, site, List.of(span), () -> pool.freeHasTakenEffect(block.byteSize));
                 });
     }

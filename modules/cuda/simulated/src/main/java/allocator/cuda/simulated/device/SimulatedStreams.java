@@ -3,7 +3,6 @@ package allocator.cuda.simulated.device;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.CudaStreams;
-import allocator.cuda.simulated.device.StreamQueue.Capture;
 
 /** {@link CudaStreams} of a simulated machine. */
 final class SimulatedStreams implements CudaStreams {
@@ -90,15 +89,20 @@ final class SimulatedStreams implements CudaStreams {
 
     @Override
     public void streamBeginCapture(int device, long stream) {
+        beginCapture(device, stream, false);
+    }
+
+    @Override
+    public void streamBeginRelaxedCapture(int device, long stream) {
+        beginCapture(device, stream, true);
+    }
+
+    private void beginCapture(int device, long stream, boolean isRelaxed) {
         calls.run(
                 CudaFunction.STREAM_BEGIN_CAPTURE,
                 device,
-                () -> "device=%d, stream=%#x".formatted(device, stream),
-                () -> {
-                    final StreamQueue queue = streams.find(stream, device);
-                    queue.requireNotCaptured(CudaResult.ILLEGAL_STATE);
-                    Capture.begin(queue, streams.newGraph(device));
-                });
+                () -> "device=%d, stream=%#x, isRelaxed=%b".formatted(device, stream, isRelaxed),
+                () -> streams.beginCapture(streams.find(stream, device), isRelaxed));
     }
 
     @Override
@@ -107,17 +111,7 @@ final class SimulatedStreams implements CudaStreams {
                 CudaFunction.STREAM_END_CAPTURE,
                 device,
                 () -> "device=%d, stream=%#x".formatted(device, stream),
-                () -> {
-                    final Capture capture = streams.find(stream, device).capture;
-                    if (capture == null) {
-                        throw new CallFailure(CudaResult.ILLEGAL_STATE);
-                    }
-                    if (!capture.end(streams.find(stream, device))) {
-                        streams.destroyGraph(capture.graph, device);
-                        throw new CallFailure(CudaResult.STREAM_CAPTURE_INVALIDATED);
-                    }
-                    return capture.graph;
-                });
+                () -> streams.endCapture(streams.find(stream, device)));
     }
 
     @Override

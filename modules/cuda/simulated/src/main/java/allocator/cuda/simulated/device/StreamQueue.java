@@ -114,18 +114,15 @@ final class StreamQueue {
     /** The capture of one or several streams into a graph. What is submitted to them is checked, and not done. */
     static final class Capture {
         final long graph;
-        private final StreamQueue origin;
+        final StreamQueue origin;
         private final List<StreamQueue> streams = new ArrayList<>();
         private boolean isInvalidated;
         private boolean hasEnded;
 
-        private Capture(StreamQueue origin, long graph) {
+        Capture(StreamQueue origin, long graph) {
             this.origin = origin;
             this.graph = graph;
-        }
-
-        static void begin(StreamQueue origin, long graph) {
-            new Capture(origin, graph).join(origin);
+            join(origin);
         }
 
         /** Makes a stream part of this capture. */

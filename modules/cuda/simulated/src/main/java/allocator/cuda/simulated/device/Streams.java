@@ -25,6 +25,9 @@ final class Streams {
     /** The device of each graph. */
     private final Map<Long, Integer> graphs = new HashMap<>();
 
+    /** The captures in the global mode that have not ended. */
+    private final Set<Capture> globalCaptures = new LinkedHashSet<>();
+
     private final List<Long> returnedHandles = new ArrayList<>();
     private long nextHandle = FIRST_HANDLE;
     private long nextId = 1;
@@ -116,6 +119,7 @@ final class Streams {
     void destroy(StreamQueue queue) {
         if (queue.capture != null) {
             queue.capture.invalidate(CudaResult.STREAM_CAPTURE_INVALIDATED);
+            globalCaptures.removeIf(capture -> capture.origin == queue);
         }
         byHandle.remove(queue.handle);
         returnHandle(queue.handle);
@@ -156,10 +160,41 @@ final class Streams {
         returnHandle(event.handle);
     }
 
-    long newGraph(int device) {
+    /** Begins to capture a stream into a new graph. */
+    void beginCapture(StreamQueue queue, boolean isRelaxed) {
+        queue.requireNotCaptured(CudaResult.ILLEGAL_STATE);
         final long graph = newHandle();
-        graphs.put(graph, device);
-        return graph;
+        graphs.put(graph, queue.device);
+        final Capture capture = new Capture(queue, graph);
+        if (!isRelaxed) {
+            globalCaptures.add(capture);
+        }
+    }
+
+    /** Ends the capture that was begun on a stream; returns the graph. */
+    long endCapture(StreamQueue queue) {
+        final Capture capture = queue.capture;
+        if (capture == null) {
+            throw new CallFailure(CudaResult.ILLEGAL_STATE);
+        }
+        final boolean isComplete = capture.end(queue);
+        globalCaptures.remove(capture);
+        if (!isComplete) {
+            destroyGraph(capture.graph, queue.device);
+            throw new CallFailure(CudaResult.STREAM_CAPTURE_INVALIDATED);
+        }
+        return capture.graph;
+    }
+
+    /** Throws if a capture in the global mode is under way on any device; all such captures are invalidated. */
+    void requireNoGlobalCapture() {
+        CallFailure failure = null;
+        for (Capture capture : globalCaptures) {
+            failure = capture.invalidate(CudaResult.STREAM_CAPTURE_UNSUPPORTED);
+        }
+        if (failure != null) {
+            throw failure;
+        }
     }
 
     void destroyGraph(long graph, int device) {
@@ -203,5 +238,6 @@ final class Streams {
         byHandle.values().removeIf(queue -> queue.device == device);
         events.values().removeIf(event -> event.device == device);
         graphs.values().removeIf(onDevice -> onDevice == device);
+        globalCaptures.removeIf(capture -> capture.origin.device == device);
     }
 }

@@ -1,0 +1,60 @@
+package allocator.cuda.testkit;
+
+import allocator.cuda.driver.CudaDriver;
+import allocator.cuda.driver.CudaException;
+import allocator.cuda.driver.CudaStreams;
+import allocator.spi.SyncStream;
+
+/**
+ * The capture of a stream of device 0 into a graph, from its begin to its close. A test that fails ends its capture as
+ * well, so that the tests after it do not fail for it.
+ */
+public final class Capture implements AutoCloseable {
+    private final CudaStreams streams;
+    private final long stream;
+    private boolean isOver;
+
+    private Capture(CudaDriver driver, SyncStream stream) {
+        this.streams = driver.streams();
+        this.stream = stream.handle();
+    }
+
+    /**
+     * Begins a capture in the driver's default mode, the global one.
+     *
+     * @param driver the driver
+     * @param stream the stream
+     * @return the capture, which the caller closes
+     */
+    public static Capture of(CudaDriver driver, SyncStream stream) {
+        final Capture capture = new Capture(driver, stream);
+        capture.streams.streamBeginCapture(0, capture.stream);
+        return capture;
+    }
+
+    /**
+     * Begins a capture in the relaxed mode.
+     *
+     * @param driver the driver
+     * @param stream the stream
+     * @return the capture, which the caller closes
+     */
+    public static Capture relaxed(CudaDriver driver, SyncStream stream) {
+        final Capture capture = new Capture(driver, stream);
+        capture.streams.streamBeginRelaxedCapture(0, capture.stream);
+        return capture;
+    }
+
+    /**
+     * Ends the capture and destroys its graph. A second call does nothing.
+     *
+     * @throws CudaException if the capture was invalidated
+     */
+    @Override
+    public void close() {
+        if (!isOver) {
+            isOver = true;
+            streams.graphDestroy(0, streams.streamEndCapture(0, stream));
+        }
+    }
+}
