@@ -39,6 +39,12 @@ public abstract class DiscoveryRules extends Chapter {
                 probe.calls());
     }
 
+    /** Never run here: the runner does it, in a process of its own. */
+    @ConformanceTest(Scope.FACTORY)
+    void required_F01_loadingAndNamingCallNothingNative(Subject subject) {
+        throw Expect.skip("it needs the runner, which loads the provider in a process without native access");
+    }
+
     @ConformanceTest(Scope.FACTORY)
     void required_F02_theFactoryNamesItselfAndStaysTheSame(Subject subject) {
         final EpFactory factory = subject.factory();
