@@ -56,9 +56,11 @@ class HostileProviderTest {
                         + " | OutOfMemoryError",
                 "for (int i = 0; i < 70; i++) { System.out.println(\"x\".repeat(1 << 20)); }"
                         + " | more than 64 MiB were printed",
-                "RuntimeException a = new RuntimeException(\"a\"); a.initCause(new RuntimeException(\"b\", a)); throw a;"
+                "RuntimeException a = new RuntimeException(\"a\");"
+                        + " a.initCause(new RuntimeException(\"b\", a)); throw a;"
                         + " | unexpected RuntimeException (a)",
-                "throw new RuntimeException() { public String getMessage() { throw new IllegalStateException(\"no\"); } };"
+                "throw new RuntimeException() {"
+                        + " public String getMessage() { throw new IllegalStateException(\"no\"); } };"
                         + " | unexpected IllegalStateException (no)",
                 "throw new Error() { public Throwable getCause() { throw new IllegalStateException(); } };"
                         + " | unexpected com.example.malloc.MallocFactory$MallocAllocator$1",

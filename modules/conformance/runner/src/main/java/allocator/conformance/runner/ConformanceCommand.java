@@ -111,7 +111,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
-            converter = AsciiSeconds.class,
+            converter = AsciiLong.Seconds.class,
             description = "The time limit of a single test. Default: 30.")
     private long timeout = ConformanceSettings.DEFAULT.timeLimit().toSeconds();
 
