@@ -27,4 +27,16 @@ module java.allocator.conformance {
             org.junit.platform.commons;
     opens allocator.conformance.rules to
             org.junit.platform.commons;
+    opens allocator.conformance.rules.blocks to
+            org.junit.platform.commons;
+    opens allocator.conformance.rules.factories to
+            org.junit.platform.commons;
+    opens allocator.conformance.rules.failures to
+            org.junit.platform.commons;
+    opens allocator.conformance.rules.regions to
+            org.junit.platform.commons;
+    opens allocator.conformance.rules.streams to
+            org.junit.platform.commons;
+    opens allocator.conformance.rules.threads to
+            org.junit.platform.commons;
 }

@@ -6,9 +6,10 @@ import java.util.Optional;
 /**
  * A provider of allocators: the service of this module, Java's counterpart of ONNX Runtime's {@code OrtEpFactory}.
  *
- * <p>A provider module declares {@code provides allocator.spi.EpFactory with ...}. Loading and constructing a factory
- * touches no hardware and no native library (F-01); that happens in {@link #discoverDevices} at the earliest. An
- * environment constructs one factory of each provider and closes it when the provider is unregistered.
+ * <p>A provider module declares {@code provides allocator.spi.EpFactory with ...}. Loading and constructing a factory,
+ * and asking for its name, vendor, version, priority and options, touches no hardware and no native library, and needs
+ * no native access (F-01); that happens in {@link #discoverDevices} at the earliest. An environment constructs one
+ * factory of each provider and closes it when the provider is unregistered.
  *
  * <p>Safe for use by any thread. A method may block on the provider's locks and on the device; it never calls back into
  * the runtime.

@@ -30,19 +30,34 @@ final class AllocatorCommand {
 
     /** Runs the command on the providers of a folder, and returns what it printed. */
     static String run(int exitCode, Path dropped, List<String> arguments) throws IOException, InterruptedException {
-        final List<String> command = new ArrayList<>(List.of(
+        return run(exitCode, start(List.of(), dropped, List.of(), arguments));
+    }
+
+    /**
+     * Starts the command on the providers of a folder.
+     *
+     * @param launcher what starts Java, before its name
+     * @param options options of Java
+     */
+    static Process start(List<String> launcher, Path dropped, List<String> options, List<String> arguments)
+            throws IOException {
+        final List<String> command = new ArrayList<>(launcher);
+        command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "@" + DISTRIBUTION.resolve("java.args"),
                 // What a provider fills is filled sooner.
                 "-Xmx256m",
                 "--module-path",
-                JARS.toString(),
-                "--module",
-                "java.allocator.cli/allocator.cli.Main"));
+                JARS.toString()));
+        command.addAll(options);
+        command.addAll(List.of("--module", "java.allocator.cli/allocator.cli.Main"));
         command.addAll(arguments);
         command.addAll(List.of("--providers-dir", dropped.toString()));
-        final Process process =
-                new ProcessBuilder(command).redirectErrorStream(true).start();
+        return new ProcessBuilder(command).redirectErrorStream(true).start();
+    }
+
+    /** Waits for the command, and returns what it printed. */
+    static String run(int exitCode, Process process) throws IOException, InterruptedException {
         final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor(2, TimeUnit.MINUTES)).as(output).isTrue();
         assertThat(process.exitValue()).as(output).isEqualTo(exitCode);

@@ -3,12 +3,16 @@ package allocator.architecture.tests;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -52,6 +56,22 @@ class HostileProviderTest {
                         + " | OutOfMemoryError",
                 "for (int i = 0; i < 70; i++) { System.out.println(\"x\".repeat(1 << 20)); }"
                         + " | more than 64 MiB were printed",
+                "RuntimeException a = new RuntimeException(\"a\");"
+                        + " a.initCause(new RuntimeException(\"b\", a)); throw a;"
+                        + " | unexpected RuntimeException (a)",
+                "throw new RuntimeException() {"
+                        + " public String getMessage() { throw new IllegalStateException(\"no\"); } };"
+                        + " | unexpected IllegalStateException (no)",
+                "throw new Error() { public Throwable getCause() { throw new IllegalStateException(); } };"
+                        + " | unexpected com.example.malloc.MallocFactory$MallocAllocator$1",
+                "try { java.nio.file.Files.write(java.nio.file.Path.of(java.util.List.of("
+                        + "ProcessHandle.current().info().arguments().get()).getLast()), new byte[] {0, 0, 0, 2, 7, 7},"
+                        + " java.nio.file.StandardOpenOption.APPEND); } catch (java.io.IOException e) { }"
+                        + " | what it wrote to the runner cannot be read",
+                "try { throw (RuntimeException) Class.forName(\"org.opentest4j.TestAbortedException\")"
+                        + ".getConstructor(String.class).newInstance(\"x\"); }"
+                        + " catch (ReflectiveOperationException e) { throw new AssertionError(e); }"
+                        + " | unexpected TestAbortedException (x)",
             })
     void theRuleAtWorkFailsAndTheOthersAreProved(String plant, String shown) throws Exception {
         final String output =
@@ -75,6 +95,91 @@ class HostileProviderTest {
                         "the default locale was changed from ",
                         " to ar_EG")
                 .contains("BREAKS L-04; 1 rules passed, 1 failed");
+    }
+
+    @Test
+    void aClosedStreamIsReported() throws Exception {
+        assertThat(prove(1, replacing(FREED, PLANT.formatted("System.out.close();")), "--rules", "A-06,L-04"))
+                .contains("standard output was closed, or has failed")
+                .contains("BREAKS L-04; 1 rules passed, 1 failed");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"static final", "final"})
+    void aFactoryThatNeedsNativeAccessToBeNamedIsReported(String modifiers) throws Exception {
+        final String early = "private " + modifiers + " MethodHandle early ="
+                + " Linker.nativeLinker().downcallHandle(FunctionDescriptor.ofVoid());\n    ";
+        final String old = "private final References<MallocAllocator>";
+        assertThat(prove(1, replacing(old, early + old), "--rules", "F-01,A-02"))
+                .contains("F-01 is broken on provider: its factory cannot be loaded and named where no module may call")
+                .contains("IllegalCallerException (Illegal native access from module com.example.malloc")
+                .contains("BREAKS F-01; 1 rules passed, 1 failed");
+    }
+
+    @Test
+    void aFactoryThatNeedsNativeAccessLaterIsNot() throws Exception {
+        assertThat(prove(0, UnaryOperator.identity(), "--rules", "F-01")).contains("CONFORMS; 1 rules passed");
+    }
+
+    @Test
+    void aNameThatIsNoneIsReported() throws Exception {
+        assertThat(prove(1, replacing("return \"malloc\";", "return null;"), "--rules", "F-02,A-02"))
+                .contains("? 1.0: BREAKS F-02; 1 rules passed, 1 failed");
+    }
+
+    @Test
+    void aReasonThatCannotBeReadIsNoWrongUsage() throws Exception {
+        final String reason = "public MallocFactory() { throw new RuntimeException() {"
+                + " public String getMessage() { throw new IllegalStateException(); } }; }";
+        assertThat(prove(1, replacing("public MallocFactory() {}", reason), "--rules", "F-01"))
+                .contains("(its message cannot be read: IllegalStateException)", "BREAKS F-01; 0 rules passed");
+    }
+
+    @Test
+    void aVendorOfAnyLengthFitsTheReport() throws Exception {
+        final Path report = folder.resolve("report");
+        prove(
+                0,
+                replacing("return \"Example Inc.\";", "return \"x\".repeat(100_000_000);"),
+                "--rules",
+                "A-02",
+                "--report",
+                report.toString());
+        assertThat(report.resolve("report.json")).content().hasSizeLessThan(100_000);
+    }
+
+    /** Not the provider's fault: what the process of the provider reports is lost. */
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    void aFullDiskIsNotBlamedOnTheProvider() throws Exception {
+        final Process kit = AllocatorCommand.start(
+                // Files of 32 KiB at most, in blocks of 512 bytes.
+                List.of("sh", "-c", "ulimit -f 64; exec \"$@\"", "sh"),
+                dropped(UnaryOperator.identity()),
+                List.of("-XX:-UsePerfData"),
+                List.of("conformance", "--quick", "--rules", "A-*"));
+        assertThat(AllocatorCommand.run(1, kit))
+                .contains("no temporary file can be written to ")
+                .doesNotContain("is broken on");
+    }
+
+    @Test
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    void whereTheCommandIsEndedNothingIsLeftBehind() throws Exception {
+        final Path temporary = Files.createDirectory(folder.resolve("temporary"));
+        final Process kit = AllocatorCommand.start(
+                List.of(),
+                dropped(UnaryOperator.identity()),
+                List.of("-Djava.io.tmpdir=" + temporary, "-XX:-UsePerfData"),
+                List.of("conformance"));
+        try (InputStream output = kit.getInputStream()) {
+            // "Proving malloc ...", by the process that ran it.
+            assertThat(output.read()).isPositive();
+            assertThat(temporary).isNotEmptyDirectory();
+            kit.destroy();
+            assertThat(kit.waitFor(1, TimeUnit.MINUTES)).isTrue();
+            assertThat(temporary).isEmptyDirectory();
+        }
     }
 
     @Test

@@ -43,6 +43,7 @@ public final class ProgramFile {
             case FileAlreadyExistsException _ -> "there is a file in its place";
             case CharacterCodingException _ -> "it is not text";
             case FileSystemException e when e.getReason() != null -> e.getReason();
+            case IOException e when e.getClass() == IOException.class && e.getMessage() != null -> e.getMessage();
             default -> failure.toString();
         };
     }

@@ -1,5 +1,6 @@
 package allocator.conformance.program;
 
+import allocator.conformance.subject.Expect;
 import org.jspecify.annotations.Nullable;
 import org.opentest4j.AssertionFailedError;
 
@@ -11,7 +12,7 @@ public final class RuleViolation extends AssertionFailedError {
     private final String rule;
 
     RuleViolation(String rule, String message, @Nullable Throwable cause) {
-        super(message, cause);
+        super(message, cause == null ? null : Expect.sound(cause));
         this.rule = rule;
     }
 

@@ -11,11 +11,11 @@ import java.util.Map;
 import java.util.function.LongUnaryOperator;
 
 /** The calls that allocate: {@code alloc}, and {@code reserve} and {@code allocOnStream} where they are supported. */
-final class AllocationCalls {
+public final class AllocationCalls {
     private AllocationCalls() {}
 
     /** Returns the calls of an allocator, each from a size to an address, by name. */
-    static Map<String, LongUnaryOperator> of(Subject subject, Allocator allocator) {
+    public static Map<String, LongUnaryOperator> of(Subject subject, Allocator allocator) {
         final Map<String, LongUnaryOperator> calls = withoutStreams(allocator);
         if (allocator instanceof StreamAwareAllocator streamAware
                 && allocator.spiLevel() >= SpiLevel.STREAMS
@@ -27,7 +27,7 @@ final class AllocationCalls {
     }
 
     /** Returns the calls of an allocator that need no stream. */
-    static Map<String, LongUnaryOperator> withoutStreams(Allocator allocator) {
+    public static Map<String, LongUnaryOperator> withoutStreams(Allocator allocator) {
         final Map<String, LongUnaryOperator> calls = new LinkedHashMap<>();
         calls.put("alloc", allocator::alloc);
         if (allocator.spiLevel() >= SpiLevel.RESERVE) {
@@ -40,7 +40,7 @@ final class AllocationCalls {
      * Returns the calls whose blocks {@link allocator.conformance.subject.Contents} can reach: a copy without a stream
      * is not ordered after the work of one, so a block of a stream must be accessible to the host.
      */
-    static Map<String, LongUnaryOperator> withContents(Subject subject, Allocator allocator) {
+    public static Map<String, LongUnaryOperator> withContents(Subject subject, Allocator allocator) {
         return allocator instanceof HostAccessibleAllocator ? of(subject, allocator) : withoutStreams(allocator);
     }
 }

@@ -11,13 +11,13 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** Orders streams, and checks whether freed memory goes from one stream to another. */
-final class StreamReuse {
+public final class StreamReuse {
     private static final long MIB = 1 << 20;
 
     private StreamReuse() {}
 
     /** Makes {@code consumer} wait for everything that was submitted to {@code producer} so far. */
-    static void order(SyncStream producer, SyncStream consumer) {
+    public static void order(SyncStream producer, SyncStream consumer) {
         try (SyncNotification notification = producer.createNotification()) {
             notification.activate();
             notification.waitOnDevice(consumer);
@@ -29,7 +29,7 @@ final class StreamReuse {
      *
      * @param story the events before, for the message
      */
-    static void requireNotReused(
+    public static void requireNotReused(
             StreamAwareAllocator allocator, long freed, long byteSize, @Nullable SyncStream user, String story) {
         final List<Long> taken = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
@@ -55,7 +55,7 @@ final class StreamReuse {
      * @param what describes {@code between}, for the message
      * @param between what happens after the free, to the first and the second stream
      */
-    static void requireReuse(
+    public static void requireReuse(
             Subject subject, StreamAwareAllocator allocator, String what, BiConsumer<SyncStream, SyncStream> between) {
         subject.stats(allocator);
         final SyncStream first = subject.stream();

@@ -37,6 +37,8 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
     /** The display name of a run on no memory in particular. */
     static final String PROVIDER = "provider";
 
+    private static final int LONGEST_NAME = 500;
+
     @Override
     public boolean supportsTestTemplate(ExtensionContext context) {
         return context.getRequiredTestMethod().isAnnotationPresent(ConformanceTest.class);
@@ -58,22 +60,29 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
             memories = fixture.memories(settings);
         } catch (Throwable failure) {
             // The tests of F-03 report it, which discover for themselves.
-            final TestAbortedException skipped =
-                    new TestAbortedException("discovery failed: " + Expect.describe(failure), failure);
-            return Stream.of(new Run(new Subject(fixture, settings, null), PROVIDER, skipped));
+            return Stream.of(new Run(
+                    new Subject(fixture, settings, null), PROVIDER, "discovery failed: " + Expect.describe(failure)));
         }
         if (memories.isEmpty()) {
             final String why = discovery.devices().isEmpty()
-                    ? "no device: " + String.join("; ", discovery.notes())
+                    ? "no device: " + Expect.cut(String.join("; ", discovery.notes()), LONGEST_NAME)
                     : "no memory on "
                             + discovery.devices().stream()
                                     .map(EpDevice::toString)
                                     .toList();
-            return Stream.of(new Run(new Subject(fixture, settings, null), PROVIDER, new TestAbortedException(why)));
+            return Stream.of(new Run(new Subject(fixture, settings, null), PROVIDER, why));
         }
         final List<TestTemplateInvocationContext> runs = new ArrayList<>();
-        memories.forEach(memory -> runs.add(new Run(new Subject(fixture, settings, memory), memory.toString(), null)));
+        memories.forEach(memory -> runs.add(new Run(new Subject(fixture, settings, memory), nameOf(memory), null)));
         return runs.stream();
+    }
+
+    /** Returns the text of a memory; a long one is cut, and ends with a number that tells it from others. */
+    private static String nameOf(MemoryInfo memory) {
+        final String text = memory.toString();
+        return text.length() <= LONGEST_NAME
+                ? text
+                : Expect.cut(text, LONGEST_NAME) + Integer.toHexString(text.hashCode());
     }
 
     /**
@@ -81,10 +90,10 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
      *
      * @param subject the subject of the test
      * @param name the name of the memory
-     * @param obstacle thrown instead of running the test, or {@code null}
+     * @param obstacle why the test is skipped, or {@code null}
      */
     private record Run(
-            Subject subject, String name, @Nullable Throwable obstacle)
+            Subject subject, String name, @Nullable String obstacle)
             implements TestTemplateInvocationContext, InvocationInterceptor, ParameterResolver {
         @Override
         public String getDisplayName(int index) {
@@ -115,7 +124,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
             try {
                 if (obstacle != null) {
                     invocation.skip();
-                    throw obstacle;
+                    throw Expect.skip("%s", obstacle);
                 }
                 run(method.getName(), invocation);
             } catch (TestAbortedException skipped) {
@@ -175,7 +184,7 @@ final class SubjectExtension implements TestTemplateInvocationContextProvider {
             final String preamble = test.rule() + " is broken on " + name + ": ";
             return cause instanceof ProgramFailure program
                     ? program.after(preamble)
-                    : new AssertionFailedError(preamble + message + Expect.origin(cause), cause);
+                    : new AssertionFailedError(preamble + message + Expect.origin(cause), Expect.sound(cause));
         }
     }
 }

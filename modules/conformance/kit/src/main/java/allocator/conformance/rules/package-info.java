@@ -1,2 +1,5 @@
-/** The tests, in chapters. Each class holds the tests of some rules; their names begin with strength and rule. */
+/**
+ * What the tests of all chapters share, and those that belong to no one chapter: random programs, known faults of
+ * others, and leaks. The name of a test begins with strength and rule.
+ */
 package allocator.conformance.rules;

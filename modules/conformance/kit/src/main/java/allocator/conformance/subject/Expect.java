@@ -1,8 +1,12 @@
 package allocator.conformance.subject;
 
 import allocator.conformance.AllocatorConformance;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.function.Executable;
 import org.opentest4j.AssertionFailedError;
@@ -11,6 +15,13 @@ import org.opentest4j.TestAbortedException;
 /** Assertions whose messages explain a failure to readers who do not know the kit. */
 public final class Expect {
     private static final int FRAMES = 8;
+
+    /** A chain of causes that is longer is cut; it may go in a circle. */
+    private static final int MOST_CAUSES = 16;
+
+    /** A message that is longer is cut. */
+    private static final int LONGEST_MESSAGE = 1 << 14;
+
     private static final String KIT = AllocatorConformance.class.getPackageName() + ".";
 
     private Expect() {}
@@ -30,8 +41,17 @@ public final class Expect {
 
     /** Skips the test, with the reason for a person. */
     @SuppressWarnings("AnnotateFormatMethod") // as above
-    public static TestAbortedException skip(String format, @Nullable Object... arguments) {
-        throw new TestAbortedException(String.format(Locale.ROOT, format, arguments));
+    public static Skip skip(String format, @Nullable Object... arguments) {
+        throw new Skip(String.format(Locale.ROOT, format, arguments));
+    }
+
+    /** Thrown where the kit itself skips a test; a provider that aborts tests cannot be taken for it. */
+    public static final class Skip extends TestAbortedException {
+        private static final long serialVersionUID = 1L;
+
+        private Skip(String message) {
+            super(message);
+        }
     }
 
     /**
@@ -54,23 +74,67 @@ public final class Expect {
         throw new AssertionFailedError(call + " was accepted; it must be rejected with " + type.getSimpleName());
     }
 
-    /** Returns the simple name of an exception and its message. */
+    /** Returns the simple name of an exception and its message, which may be of any length or throw. */
     public static String describe(Throwable thrown) {
-        final String message = thrown.getMessage();
-        return thrown.getClass().getSimpleName() + (message == null ? "" : " (" + message + ")");
+        final String simple = thrown.getClass().getSimpleName();
+        final String name = simple.isEmpty() ? thrown.getClass().getName() : simple;
+        try {
+            final String message = thrown.getMessage();
+            return message == null ? name : name + " (" + cut(message, LONGEST_MESSAGE) + ")";
+        } catch (Throwable e) {
+            return name + " (its message cannot be read: " + e.getClass().getSimpleName() + ")";
+        }
+    }
+
+    /** Returns a text, or its beginning if it is longer than {@code most} characters. */
+    public static String cut(String text, int most) {
+        return text.length() <= most ? text : text.substring(0, most) + " ...";
+    }
+
+    /** Returns what was thrown and its causes, at most so many; a provider may throw what has itself as its cause. */
+    public static List<Throwable> causes(Throwable thrown) {
+        final List<Throwable> causes = new ArrayList<>();
+        try {
+            for (Throwable next = thrown; next != null && causes.size() < MOST_CAUSES; next = next.getCause()) {
+                causes.add(next);
+            }
+        } catch (Throwable _) {
+            // The rest cannot be read.
+        }
+        return causes;
+    }
+
+    /**
+     * Returns what was thrown if it can be the cause of a failure, which others print: if its methods do not throw and
+     * its causes end. If not, returns a cause that describes it.
+     */
+    public static Throwable sound(Throwable thrown) {
+        try {
+            final List<Throwable> causes = causes(thrown);
+            if (causes.size() < MOST_CAUSES && causes.getLast().getCause() == null) {
+                for (final Throwable cause : causes) {
+                    Objects.requireNonNull(cause.toString());
+                    Objects.requireNonNull(cause.getStackTrace());
+                }
+                return thrown;
+            }
+        } catch (Throwable _) {
+            // One of its methods throws.
+        }
+        return new IllegalStateException(describe(thrown));
     }
 
     /** Returns the provider's frames of a failure, a few lines; empty if an assertion of the kit failed. */
     public static String origin(Throwable failure) {
-        Throwable thrown = failure;
-        while (thrown instanceof AssertionFailedError && thrown.getCause() != null) {
-            thrown = thrown.getCause();
-        }
-        if (thrown instanceof AssertionFailedError) {
+        final Optional<Throwable> thrown = causes(failure).stream()
+                .filter(cause -> !(cause instanceof AssertionFailedError))
+                .findFirst();
+        if (thrown.isEmpty()) {
             return "";
         }
-        final StringBuilder text = new StringBuilder("\n").append(thrown);
-        Arrays.stream(thrown.getStackTrace())
+        final Throwable origin = sound(thrown.get());
+        final StringBuilder text = new StringBuilder("\n").append(cut(origin.toString(), LONGEST_MESSAGE));
+        Arrays.stream(origin.getStackTrace())
                 .takeWhile(frame -> !frame.getClassName().startsWith(KIT))
                 .limit(FRAMES)
                 .forEach(frame -> text.append("\n    at ").append(frame));

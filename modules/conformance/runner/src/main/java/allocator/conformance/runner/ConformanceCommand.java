@@ -111,7 +111,7 @@ public final class ConformanceCommand implements Callable<Integer> {
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
-            converter = AsciiSeconds.class,
+            converter = AsciiLong.Seconds.class,
             description = "The time limit of a single test. Default: 30.")
     private long timeout = ConformanceSettings.DEFAULT.timeLimit().toSeconds();
 
@@ -349,7 +349,9 @@ public final class ConformanceCommand implements Callable<Integer> {
             throw new IllegalArgumentException("no report can be written to " + directory + ": it is not writable");
         }
         try {
-            WholeFile.check(directory.resolve(ReportFiles.HTML));
+            for (final String file : ReportFiles.ALL) {
+                WholeFile.check(directory.resolve(file));
+            }
         } catch (IOException e) {
             throw new OutputException("no report can be written to " + directory + ": " + WholeFile.reason(e), e);
         }

@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +36,11 @@ final class IsolatedRun {
     private static final Duration GRACE = Duration.ofSeconds(30);
 
     private static final Duration LONGEST_PATIENCE = Duration.ofDays(30_000);
+
+    /** The test that this class does itself, as it takes a process without native access. */
+    private static final String LOADING = "required_F01_loadingAndNamingCallNothingNative";
+
+    private static final String UNREADABLE = "what it wrote to the runner cannot be read";
 
     /** The chapter of random programs: each of its tests runs all of them, so one end is enough. */
     private static final String PROGRAMS = "allocator.conformance.rules.ProgramRules";
@@ -79,6 +85,7 @@ final class IsolatedRun {
     private boolean isRandom;
     private String notRun = "the run has not come to it yet";
     private @Nullable Subject subject;
+    private @Nullable String type;
     private Message.@Nullable Started current;
     private @Nullable String exitStack;
 
@@ -103,11 +110,69 @@ final class IsolatedRun {
      * @throws IOException if no process can be started
      */
     ConformanceReport run() throws IOException, InterruptedException {
-        if (toTheEnd(request)) {
+        if (filter.accepts(TestName.of(LOADING).orElseThrow().rule())) {
+            leftOut.add(LOADING);
+        }
+        final boolean isDone = toTheEnd(request.without(leftOut, findings, cleanups));
+        if (leftOut.contains(LOADING)) {
+            load();
+        }
+        if (isDone) {
             notRun = "it was not selected";
             searchFurther();
         }
         return report(true);
+    }
+
+    /** Loads the provider in a process without native access, in which a factory that calls native code fails. */
+    private void load() throws IOException, InterruptedException {
+        final String factory = type;
+        final String rule = TestName.of(LOADING).orElseThrow().rule();
+        final boolean isBroken = results.values().stream()
+                .anyMatch(result -> result.status() == Status.FAILED
+                        && TestName.of(result.name()).orElseThrow().rule().equals(rule));
+        if (factory == null || isBroken) {
+            return;
+        }
+        final long begin = System.nanoTime();
+        final LoadingWorker.Task task =
+                new LoadingWorker.Task(factory, request.providers().directories(), request.timeLimit());
+        final String fault;
+        try (ChildProcess process =
+                ChildProcess.start(LoadingWorker.class, ChildProcess.Kind.WITHOUT_NATIVE_ACCESS, task)) {
+            fault = loaded(process, patience(request.timeLimit()));
+        }
+        record(new TestResult(
+                LOADING,
+                "provider",
+                fault.isEmpty() ? Status.PASSED : Status.FAILED,
+                fault.isEmpty()
+                        ? ""
+                        : rule + " is broken on provider: its factory cannot be loaded and named where no module may"
+                                + " call native code: " + fault,
+                "",
+                Duration.ofNanos(System.nanoTime() - begin)));
+    }
+
+    /** Returns what a factory threw that was loaded, or how the process ended; empty if there is no fault. */
+    private static String loaded(ChildProcess process, Duration patience) throws IOException, InterruptedException {
+        final long begin = System.nanoTime();
+        while (true) {
+            final boolean hadEnded = !process.isAlive();
+            final Optional<List<Message>> messages = messages(process);
+            if (messages.isEmpty()) {
+                return UNREADABLE;
+            }
+            if (!messages.get().isEmpty()) {
+                return messages.get().getFirst() instanceof Message.Loaded loaded ? loaded.fault() : UNREADABLE;
+            }
+            if (hadEnded) {
+                return process.end();
+            }
+            if (System.nanoTime() - begin > patience.toNanos() || process.printed() > MOST_PRINTED) {
+                return "the process did not come to an end";
+            }
+        }
     }
 
     /** Runs random tests with one seed after another until the time is over. */
@@ -161,9 +226,23 @@ final class IsolatedRun {
     private End runProcess(Request next) throws IOException, InterruptedException {
         current = null;
         exitStack = null;
-        try (ChildProcess process = ChildProcess.start(Worker.class, next)) {
+        try (ChildProcess process = ChildProcess.start(Worker.class, kind(next), next)) {
             return watch(process, patience(next.timeLimit()));
         }
+    }
+
+    /** Returns the next messages of a process; empty if they are none, as where the provider wrote to the journal. */
+    private static Optional<List<Message>> messages(ChildProcess process) throws InterruptedException {
+        try {
+            return Optional.of(
+                    process.messages().stream().map(Message.class::cast).toList());
+        } catch (IOException | RuntimeException _) {
+            return Optional.empty();
+        }
+    }
+
+    private static ChildProcess.Kind kind(Request request) {
+        return request.quick() ? ChildProcess.Kind.BRIEF : ChildProcess.Kind.ALIKE;
     }
 
     /** Returns how long a process may be silent: for a test and its cleanup. */
@@ -178,28 +257,32 @@ final class IsolatedRun {
         long printedBefore = 0;
         while (true) {
             final boolean hadEnded = !process.isAlive();
-            final List<Object> messages = process.messages();
-            for (final Object message : messages) {
-                final End end = receive((Message) message);
+            final Optional<List<Message>> messages = messages(process);
+            if (messages.isEmpty()) {
+                process.kill();
+                return blame(process, UNREADABLE);
+            }
+            for (final Message message : messages.get()) {
+                final End end = receive(message);
                 if (end != null) {
                     return end;
                 }
                 printedBefore = process.printed();
                 lastHeard = System.nanoTime();
             }
-            if (messages.isEmpty() && hadEnded) {
-                return blame(exitStack == null ? process.end() : "System.exit was called\n" + exitStack);
+            if (messages.get().isEmpty() && hadEnded) {
+                return blame(process, exitStack == null ? process.end() : "System.exit was called\n" + exitStack);
             }
             if (isRandom && isTimeOver()) {
                 return End.TIME_OVER;
             }
             if (process.printed() - printedBefore > MOST_PRINTED) {
                 process.kill();
-                return blame("more than 64 MiB were printed; the last of it\n" + process.lastPrinted());
+                return blame(process, "more than 64 MiB were printed; the last of it\n" + process.lastPrinted());
             }
             if (System.nanoTime() - lastHeard > patience.toNanos()) {
                 process.kill();
-                return blame("the process gave no sign for " + patience.toSeconds() + " s, and was ended");
+                return blame(process, "the process gave no sign for " + patience.toSeconds() + " s, and was ended");
             }
         }
     }
@@ -218,6 +301,7 @@ final class IsolatedRun {
             case Message.Described described -> {
                 if (subject == null) {
                     subject = described.subject();
+                    type = described.type();
                     listener.begins(described.subject());
                 }
             }
@@ -234,6 +318,7 @@ final class IsolatedRun {
                     return End.EARLY;
                 }
             }
+            case Message.Loaded _ -> throw new IllegalStateException("only a process that loads says so");
             case Message.Done _ -> {
                 return End.DONE;
             }
@@ -241,8 +326,13 @@ final class IsolatedRun {
         return null;
     }
 
-    /** Records that the test at work ended the process. */
-    private End blame(String how) throws IOException {
+    /**
+     * Records that the test at work ended the process.
+     *
+     * @throws IOException if the cause may be that its journal cannot be written, or there is no test at work
+     */
+    private End blame(ChildProcess process, String how) throws IOException {
+        process.requireJournal();
         final Message.Started guilty = current;
         if (guilty == null) {
             throw new IOException("no process for the provider can be started: " + how);

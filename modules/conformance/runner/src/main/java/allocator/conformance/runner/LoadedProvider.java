@@ -23,15 +23,18 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A provider loaded from the module path, the class path, or a directory of jars.
  *
  * @param name the name of its factory, or that of the class if no factory can be constructed
+ * @param type the name of the class of its factory, or of what the service's method returns
  * @param factories makes a new factory on each call
  * @param probes loads the services beside it that know the devices beneath factories
  */
-record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<DeviceProbeProvider>> probes) {
+record LoadedProvider(
+        String name, String type, Supplier<EpFactory> factories, Supplier<List<DeviceProbeProvider>> probes) {
     /** The time limit for reading a name; that touches no device (F-01). */
     private static final Duration NAME_LIMIT = Duration.ofSeconds(20);
 
@@ -49,6 +52,7 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
     static List<LoadedProvider> ofApplication(Consumer<String> problems) {
         return from(
                 ServiceLoader.load(EpFactory.class),
+                Set.of(),
                 problems,
                 () -> list(ServiceLoader.load(DeviceProbeProvider.class)));
     }
@@ -61,6 +65,33 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
      *     where the modules cannot read it
      */
     static List<LoadedProvider> in(Path directory, Consumer<String> problems) {
+        final ModuleLayer layer = layer(directory, problems);
+        final Set<String> ofApplication =
+                ofApplication(_ -> {}).stream().map(LoadedProvider::name).collect(Collectors.toSet());
+        return from(
+                ServiceLoader.load(layer, EpFactory.class),
+                ofApplication,
+                problems,
+                () -> list(ServiceLoader.load(layer, DeviceProbeProvider.class)));
+    }
+
+    /**
+     * Finds the services of the application and of directories whose factories have a class of this name. Constructs
+     * none, and initializes no class.
+     *
+     * @throws IllegalArgumentException as {@link #in}
+     */
+    static List<ServiceLoader.Provider<EpFactory>> ofType(String type, List<Path> directories) {
+        return Stream.concat(
+                        Stream.of(ServiceLoader.load(EpFactory.class)),
+                        directories.stream()
+                                .map(directory -> ServiceLoader.load(layer(directory, _ -> {}), EpFactory.class)))
+                .flatMap(loader -> found(loader, _ -> {}).stream())
+                .filter(provider -> provider.type().getName().equals(type))
+                .toList();
+    }
+
+    private static ModuleLayer layer(Path directory, Consumer<String> problems) {
         if (!Files.isDirectory(directory)) {
             throw new IllegalArgumentException(directory + " is not a directory");
         }
@@ -81,16 +112,7 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
             final ModuleLayer.Controller controller = ModuleLayer.defineModulesWithManyLoaders(
                     configuration, List.of(boot), LoadedProvider.class.getClassLoader());
             controller.layer().modules().forEach(module -> enableNativeAccess(controller, module));
-            final Set<String> ofApplication =
-                    ofApplication(_ -> {}).stream().map(LoadedProvider::name).collect(Collectors.toSet());
-            final ModuleLayer layer = controller.layer();
-            return from(
-                            ServiceLoader.load(layer, EpFactory.class),
-                            problems,
-                            () -> list(ServiceLoader.load(layer, DeviceProbeProvider.class)))
-                    .stream()
-                    .filter(provider -> !ofApplication.contains(provider.name()))
-                    .toList();
+            return controller.layer();
         } catch (FindException | ResolutionException | LayerInstantiationException e) {
             throw new IllegalArgumentException("the jars of " + directory + " cannot be loaded: " + e.getMessage(), e);
         }
@@ -112,10 +134,32 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
         }
     }
 
+    /**
+     * Returns the providers of a loader.
+     *
+     * @param leftOut the names of those that are left out, as the loader of a layer finds those beneath it too
+     */
     private static List<LoadedProvider> from(
-            ServiceLoader<EpFactory> loader, Consumer<String> problems, Supplier<List<DeviceProbeProvider>> probes) {
+            ServiceLoader<EpFactory> loader,
+            Set<String> leftOut,
+            Consumer<String> problems,
+            Supplier<List<DeviceProbeProvider>> probes) {
         final List<LoadedProvider> providers = new ArrayList<>();
         final List<LoadedProvider> unnamed = new ArrayList<>();
+        for (final ServiceLoader.Provider<EpFactory> provider : found(loader, problems)) {
+            final String type = provider.type().getName();
+            named(provider, problems, probes)
+                    .ifPresentOrElse(
+                            providers::add, () -> unnamed.add(new LoadedProvider(type, type, provider, probes)));
+        }
+        providers.removeIf(provider -> leftOut.contains(provider.name()));
+        // A provider that cannot be constructed breaks F-01. That is a finding, unless another one is meant.
+        return providers.isEmpty() ? unnamed : providers;
+    }
+
+    private static List<ServiceLoader.Provider<EpFactory>> found(
+            ServiceLoader<EpFactory> loader, Consumer<String> problems) {
+        final List<ServiceLoader.Provider<EpFactory>> providers = new ArrayList<>();
         final Iterator<ServiceLoader.Provider<EpFactory>> found =
                 loader.stream().iterator();
         int failuresInARow = 0;
@@ -124,20 +168,14 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
                 if (!found.hasNext()) {
                     break;
                 }
-                final ServiceLoader.Provider<EpFactory> provider = found.next();
+                providers.add(found.next());
                 failuresInARow = 0;
-                named(provider, problems, probes)
-                        .ifPresentOrElse(
-                                providers::add,
-                                () -> unnamed.add(
-                                        new LoadedProvider(provider.type().getName(), provider, probes)));
             } catch (Throwable e) {
                 failuresInARow++;
                 problems.accept("a provider cannot be loaded: " + describe(e));
             }
         }
-        // A provider that cannot be constructed breaks F-01. That is a finding, unless another one is meant.
-        return providers.isEmpty() ? unnamed : providers;
+        return providers;
     }
 
     private static Optional<LoadedProvider> named(
@@ -150,7 +188,8 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
                 return Map.entry(factory.name(), factory);
             });
             close(named.getValue(), problems);
-            return Optional.of(new LoadedProvider(named.getKey(), provider, probes));
+            return Optional.of(
+                    new LoadedProvider(named.getKey(), provider.type().getName(), provider, probes));
         } catch (Throwable e) {
             problems.accept("the name of provider " + provider.type().getName() + " cannot be read: " + describe(e));
             return Optional.empty();
@@ -173,8 +212,10 @@ record LoadedProvider(String name, Supplier<EpFactory> factories, Supplier<List<
 
     /** Describes a failure and its cause in one line. */
     static String describe(Throwable thrown) {
-        final Throwable cause = thrown.getCause();
-        return (Expect.describe(thrown) + (cause == null ? "" : "; caused by " + Expect.describe(cause)))
+        return Expect.causes(thrown).stream()
+                .limit(2)
+                .map(Expect::describe)
+                .collect(Collectors.joining("; caused by "))
                 .lines()
                 .map(String::strip)
                 .limit(1)

@@ -33,8 +33,16 @@ sealed interface Message extends Serializable {
      * The provider was loaded, and its devices discovered.
      *
      * @param subject what it is
+     * @param type the name of the class of its factory
      */
-    record Described(Subject subject) implements Message {}
+    record Described(Subject subject, String type) implements Message {}
+
+    /**
+     * The provider was loaded without native access, or not.
+     *
+     * @param fault what it threw; empty if it was loaded
+     */
+    record Loaded(String fault) implements Message {}
 
     /**
      * A test begins, or what comes before the tests and is proved by one of them.

@@ -1,5 +1,6 @@
 package allocator.conformance.runner;
 
+import allocator.conformance.subject.Expect;
 import java.io.InputStream;
 import java.io.PrintStream;
 import java.lang.Thread.UncaughtExceptionHandler;
@@ -22,6 +23,8 @@ record ProcessState(
         InputStream in,
         PrintStream out,
         PrintStream err,
+        boolean isOutOpen,
+        boolean isErrOpen,
         @Nullable UncaughtExceptionHandler handler,
         Map<String, String> properties) {
 
@@ -47,6 +50,16 @@ record ProcessState(
             "stderr.");
 
     static ProcessState now() {
+        return now(true, true);
+    }
+
+    /**
+     * Returns the present state.
+     *
+     * @param asksOut whether standard output is asked if it is open; not one that a provider has made
+     * @param asksErr likewise for standard error
+     */
+    private static ProcessState now(boolean asksOut, boolean asksErr) {
         final Map<String, String> properties = new TreeMap<>();
         // First, as it sets a property the first time.
         final TimeZone zone = TimeZone.getDefault();
@@ -63,12 +76,21 @@ record ProcessState(
                 System.in,
                 System.out,
                 System.err,
+                asksOut && isOpen(System.out),
+                asksErr && isOpen(System.err),
                 Thread.getDefaultUncaughtExceptionHandler(),
                 properties);
     }
 
-    /** Returns what differs in a later state, a line each. */
-    List<String> changes(ProcessState later) {
+    /** Returns whether a stream takes output; one that is closed does not say so until it is written to. */
+    private static boolean isOpen(PrintStream stream) {
+        stream.write(new byte[0], 0, 0);
+        return !stream.checkError();
+    }
+
+    /** Returns what is different now, a line each. */
+    List<String> changes() {
+        final ProcessState later = now(Expect.same(out, System.out), Expect.same(err, System.err));
         final List<String> changes = new ArrayList<>();
         add(changes, "the default locale", locale, later.locale);
         add(changes, "the default locale of displays", displayLocale, later.displayLocale);
@@ -77,6 +99,12 @@ record ProcessState(
         add(changes, "standard input", in, later.in);
         add(changes, "standard output", out, later.out);
         add(changes, "standard error", err, later.err);
+        if (isOutOpen && !later.isOutOpen && Expect.same(out, later.out)) {
+            changes.add("standard output was closed, or has failed");
+        }
+        if (isErrOpen && !later.isErrOpen && Expect.same(err, later.err)) {
+            changes.add("standard error was closed, or has failed");
+        }
         add(changes, "the default handler of uncaught exceptions", handler, later.handler);
         Stream.concat(properties.keySet().stream(), later.properties.keySet().stream())
                 .distinct()
@@ -101,7 +129,7 @@ record ProcessState(
         System.setOut(out);
         System.setErr(err);
         Thread.setDefaultUncaughtExceptionHandler(handler);
-        now().properties.keySet().stream()
+        now(false, false).properties.keySet().stream()
                 .filter(name -> !properties.containsKey(name))
                 .forEach(System::clearProperty);
         properties.forEach(System::setProperty);

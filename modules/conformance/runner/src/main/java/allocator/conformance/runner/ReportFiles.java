@@ -7,6 +7,7 @@ import allocator.conformance.runner.output.WholeFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /** Writes the files of a report to a directory; each of them is whole or not there. */
 final class ReportFiles {
@@ -14,6 +15,9 @@ final class ReportFiles {
     static final String JSON = "report.json";
     static final String XML = "TEST-conformance.xml";
     static final String PROGRAMS = "programs";
+
+    /** The files that a report always has. */
+    static final List<String> ALL = List.of(HTML, JSON, XML);
 
     private ReportFiles() {}
 

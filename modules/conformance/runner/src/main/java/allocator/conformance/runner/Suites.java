@@ -33,12 +33,15 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherConfig;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
-import org.opentest4j.TestAbortedException;
+import org.opentest4j.AssertionFailedError;
 
 /** The suites on one provider, in this process. */
 final class Suites {
     /** A message longer than this is cut; a provider may throw one of any length. */
     private static final int LONGEST_MESSAGE = 1 << 16;
+
+    /** A name or a note that is longer is cut. */
+    private static final int LONGEST_TEXT = 1000;
 
     /** Receives what happens, as it happens. */
     interface Listener {
@@ -116,11 +119,14 @@ final class Suites {
                 final EpFactory factory = provider.factories().get();
                 final DeviceDiscovery discovery = factory.discoverDevices();
                 final ConformanceReport.Subject subject = new ConformanceReport.Subject(
-                        factory.name(),
-                        factory.vendor(),
-                        factory.version(),
-                        discovery.devices().stream().map(EpDevice::toString).toList(),
-                        discovery.notes(),
+                        text(factory.name()),
+                        text(factory.vendor()),
+                        text(factory.version()),
+                        discovery.devices().stream()
+                                .map(EpDevice::toString)
+                                .map(Suites::text)
+                                .toList(),
+                        discovery.notes().stream().map(Suites::text).toList(),
                         jdk,
                         system);
                 // Not waited for: each test reports a factory that does not close.
@@ -131,6 +137,11 @@ final class Suites {
             final List<String> notes = List.of("the provider cannot be described: " + Expect.describe(failure));
             return new ConformanceReport.Subject("?", "?", "?", List.of(), notes, jdk, system);
         }
+    }
+
+    /** Returns what a provider says of itself, which may be of any length, or {@code null} if it is wrong. */
+    private static String text(@Nullable String said) {
+        return said == null ? "?" : Expect.cut(said, LONGEST_TEXT);
     }
 
     /** Hands on the results of the test engine. */
@@ -163,6 +174,15 @@ final class Suites {
 
         @Override
         public void executionFinished(TestIdentifier identifier, TestExecutionResult execution) {
+            try {
+                finished(identifier, execution);
+            } catch (Throwable e) {
+                // The engine swallows it, and the test would be lost.
+                kitFailure = new IllegalStateException("a result of " + identifier.getDisplayName() + " is lost", e);
+            }
+        }
+
+        private void finished(TestIdentifier identifier, TestExecutionResult execution) {
             final boolean isFailure = execution.getStatus() != TestExecutionResult.Status.SUCCESSFUL;
             final Optional<MethodSource> source = source(identifier);
             if (source.isEmpty() && isFailure) {
@@ -180,11 +200,11 @@ final class Suites {
         }
 
         private static boolean isHang(Throwable thrown) {
-            return thrown instanceof HangError || (thrown.getCause() != null && isHang(thrown.getCause()));
+            return Expect.causes(thrown).stream().anyMatch(HangError.class::isInstance);
         }
 
         private void compareProcess(TestResult result) {
-            final List<String> changes = before.changes(ProcessState.now());
+            final List<String> changes = before.changes();
             if (!changes.isEmpty()) {
                 before.restore();
             }
@@ -199,7 +219,7 @@ final class Suites {
             final Status status;
             if (thrown.isEmpty()) {
                 status = Status.PASSED;
-            } else if (thrown.get() instanceof TestAbortedException) {
+            } else if (thrown.get() instanceof Expect.Skip) {
                 status = Status.SKIPPED;
             } else {
                 status = TestName.of(name).orElseThrow().strength() == TestName.Strength.OPTIONAL
@@ -211,15 +231,20 @@ final class Suites {
                     name,
                     identifier.getDisplayName(),
                     status,
-                    thrown.map(Throwable::getMessage).map(Results::cut).orElse(""),
+                    thrown.map(cause -> message(identifier, name, cause)).orElse(""),
                     thrown.filter(ProgramFailure.class::isInstance)
                             .map(failure -> ((ProgramFailure) failure).program())
                             .orElse(""),
                     Duration.ofNanos(System.nanoTime() - start));
         }
 
-        private static String cut(String message) {
-            return message.length() <= LONGEST_MESSAGE ? message : message.substring(0, LONGEST_MESSAGE) + " ...";
+        /** Returns the message of the kit; that of a provider which aborts the test is no reason to skip it. */
+        private static String message(TestIdentifier identifier, String name, Throwable thrown) {
+            final String message = thrown instanceof AssertionFailedError || thrown instanceof Expect.Skip
+                    ? String.valueOf(thrown.getMessage())
+                    : TestName.of(name).orElseThrow().rule() + " is broken on " + identifier.getDisplayName()
+                            + ": unexpected " + Expect.describe(thrown);
+            return Expect.cut(message, LONGEST_MESSAGE);
         }
     }
 }

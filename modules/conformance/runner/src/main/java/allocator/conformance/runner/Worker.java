@@ -91,7 +91,7 @@ final class Worker implements Suites.Listener {
             started("required_F03_whatIsNotUsableIsExplained", "", "provider");
             final ProviderRun.Provider provider = new ProviderRun.Provider(
                     chosen.factories(), request.hasProbe() ? Providers.probes(chosen) : _ -> Optional.empty());
-            write(new Message.Described(Suites.describe(provider, request.settings())));
+            write(new Message.Described(Suites.describe(provider, request.settings()), chosen.type()));
             new Suites(provider, request.settings(), findings, before)
                     .run(selection(new RuleFilter(request.rules())), this);
             write(new Message.Done());

@@ -57,13 +57,13 @@ final class XmlReport {
         return String.format(Locale.ROOT, "%.3f", time.toNanos() / 1e9);
     }
 
-    /** Escapes text for XML and HTML. Control characters, which XML does not allow, become blanks. */
+    /** Escapes text for XML and HTML. Characters that XML does not allow become blanks. */
     static String escaped(String raw) {
         return raw.replace("&", "&amp;")
                 .replace("<", "&lt;")
                 .replace(">", "&gt;")
                 .replace("\"", "&quot;")
-                .replaceAll("[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F]", " ");
+                .replaceAll("[\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\uFFFE\\uFFFF]", " ");
     }
 
     @Override

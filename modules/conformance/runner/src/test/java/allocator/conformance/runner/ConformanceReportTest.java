@@ -18,6 +18,11 @@ class ConformanceReportTest {
     private Path folder;
 
     @Test
+    void whatXmlDoesNotAllowIsABlank() {
+        assertThat(XmlReport.escaped("a\u0000<\ufffe\uffff")).isEqualTo("a &lt;  ");
+    }
+
+    @Test
     void aFailureIsInEveryFile() throws Exception {
         final ConformanceReport report = ConformanceRunnerTest.report(
                 Fault.REUSE_BEFORE_THE_STREAM_IS_DONE,

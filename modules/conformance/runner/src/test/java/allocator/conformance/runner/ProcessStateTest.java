@@ -2,11 +2,27 @@ package allocator.conformance.runner;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.TimeZone;
 import org.junit.jupiter.api.Test;
 
 class ProcessStateTest {
+    @Test
+    void aStreamThatWasClosedIsAChange() {
+        final PrintStream out = System.out;
+        System.setOut(new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
+        try {
+            final ProcessState before = ProcessState.now();
+            System.out.close();
+            assertThat(before.changes()).containsExactly("standard output was closed, or has failed");
+        } finally {
+            System.setOut(out);
+        }
+    }
+
     @Test
     void changesAreNamedAndTakenBack() {
         final ProcessState before = ProcessState.now();
@@ -16,7 +32,7 @@ class ProcessStateTest {
             Thread.setDefaultUncaughtExceptionHandler((_, _) -> {});
             System.setProperty("java.security.manager.of.a.test", "x");
             System.setProperty("com.example.own", "a provider's own property is no change");
-            assertThat(before.changes(ProcessState.now()))
+            assertThat(before.changes())
                     .anySatisfy(change -> assertThat(change).startsWith("the default locale of formats was changed"))
                     .anySatisfy(change -> assertThat(change).endsWith(" to Pacific/Chatham"))
                     .anySatisfy(change -> assertThat(change).startsWith("the default handler of uncaught exceptions"))
@@ -26,6 +42,6 @@ class ProcessStateTest {
             before.restore();
             System.clearProperty("com.example.own");
         }
-        assertThat(before.changes(ProcessState.now())).isEmpty();
+        assertThat(before.changes()).isEmpty();
     }
 }

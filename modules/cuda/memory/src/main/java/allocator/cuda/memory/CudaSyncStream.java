@@ -248,19 +248,23 @@ public final class CudaSyncStream extends SyncStream {
      * @param call the name of the call, and what to do
      */
     void requireNotKnownToBeCaptured(String call) {
-        boolean isCaptured = false;
-        try {
-            isCaptured = isCaptured();
-        } catch (Throwable e) {
-            CudaLog.debug("whether {0} is being captured is unknown: {1}", this, String.valueOf(e.getMessage()));
-        }
-        if (isCaptured) {
+        if (isKnownToBeCaptured()) {
             throw captured(call);
         }
     }
 
+    /** Returns whether this stream is being captured; false if the driver does not say. Called while in use. */
+    boolean isKnownToBeCaptured() {
+        try {
+            return isCaptured();
+        } catch (Throwable e) {
+            CudaLog.debug("whether {0} is being captured is unknown: {1}", this, String.valueOf(e.getMessage()));
+            return false;
+        }
+    }
+
     /** Returns whether this stream is being captured. Called while in use. */
-    boolean isCaptured() {
+    private boolean isCaptured() {
         return streams.streamIsCapturing(device.ordinal(), handle);
     }
 

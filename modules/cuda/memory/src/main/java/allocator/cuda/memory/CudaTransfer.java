@@ -127,7 +127,7 @@ final class CudaTransfer implements DataTransfer {
     /** Checks a copy that is about to be queued; {@code null} if there is nothing to check. */
     private static @Nullable Submission begin(CudaSyncStream stream, MemoryRange source, MemoryRange target) {
         final StreamChecks checks = stream.checks();
-        return checks.isOn() && !stream.isCaptured()
+        return checks.isOn() && !stream.isKnownToBeCaptured()
                 ? checks.use("copy", stream, checked(source), checked(target))
                 : null; // a captured copy is no use: it is made when the graph is launched
     }

@@ -29,6 +29,9 @@ public final class WholeFile {
      * @throws IOException if not
      */
     public static void check(Path target) throws IOException {
+        if (Files.isDirectory(target)) {
+            throw new FileSystemException(target.toString(), null, target.getFileName() + " is a folder");
+        }
         final Path part = part(target);
         try {
             Files.write(part, PROBE, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);

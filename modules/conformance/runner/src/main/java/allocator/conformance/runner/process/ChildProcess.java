@@ -1,5 +1,6 @@
 package allocator.conformance.runner.process;
 
+import allocator.conformance.runner.output.WholeFile;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.ObjectOutputStream;
@@ -19,6 +20,28 @@ import java.util.stream.Stream;
  * it prints cannot be mistaken for an answer. It ends with this process.
  */
 public final class ChildProcess implements AutoCloseable {
+    /** What is different from this process. */
+    public enum Kind {
+        /** Nothing. */
+        ALIKE,
+        /** It lives for seconds: code is compiled once, and not again when much of it is hot. */
+        BRIEF,
+        /** As {@link #BRIEF}, and no module may call native code, whatever the options of this process say. */
+        WITHOUT_NATIVE_ACCESS;
+
+        List<String> options() {
+            return switch (this) {
+                case ALIKE -> List.of();
+                case BRIEF -> List.of("-XX:TieredStopAtLevel=1");
+                case WITHOUT_NATIVE_ACCESS -> List.of("-XX:TieredStopAtLevel=1", "--illegal-native-access=deny");
+            };
+        }
+
+        boolean hasNativeAccess() {
+            return this != WITHOUT_NATIVE_ACCESS;
+        }
+    }
+
     /** How much of what the process printed last is kept. */
     private static final int KEPT_BYTES = 4096;
 
@@ -38,7 +61,7 @@ public final class ChildProcess implements AutoCloseable {
         this.crashFile = crashFile;
         this.process = process;
         this.journal = journal;
-        killer = new Thread(process::destroyForcibly, "end of a child process");
+        killer = new Thread(this::abandon, "end of a child process");
         reader = Thread.ofPlatform().daemon().name("output of a child process").unstarted(this::readOutput);
     }
 
@@ -46,15 +69,16 @@ public final class ChildProcess implements AutoCloseable {
      * Starts a process.
      *
      * @param main a class with a {@code main} method, whose only argument is the file of the journal
+     * @param kind what is different from this process
      * @param input the object that it reads from its standard input
      * @throws IOException if no process can be started, or no temporary file written
      */
-    public static ChildProcess start(Class<?> main, Serializable input) throws IOException {
-        final Path folder = Files.createTempDirectory("allocator-conformance");
+    public static ChildProcess start(Class<?> main, Kind kind, Serializable input) throws IOException {
+        final Path folder = temporaryFolder();
         final Path journalFile = folder.resolve("journal");
         final Path crashFile = folder.resolve("crash.log");
-        final ProcessBuilder builder =
-                new ProcessBuilder(JavaCommand.of(main, crashFile, journalFile.toString())).redirectErrorStream(true);
+        final ProcessBuilder builder = new ProcessBuilder(JavaCommand.of(main, kind, crashFile, journalFile.toString()))
+                .redirectErrorStream(true);
         // They are among the options of this process already.
         builder.environment().remove("JDK_JAVA_OPTIONS");
         builder.environment().remove("JAVA_TOOL_OPTIONS");
@@ -63,6 +87,33 @@ public final class ChildProcess implements AutoCloseable {
         child.reader.start();
         child.send(input);
         return child;
+    }
+
+    private static Path temporaryFolder() throws IOException {
+        try {
+            return Files.createTempDirectory("allocator-conformance");
+        } catch (IOException e) {
+            throw noTemporaryFile(e);
+        }
+    }
+
+    /**
+     * Checks that the journal can grow. If not, a process that ended may have done so for want of it. To be called when
+     * the process has ended.
+     *
+     * @throws IOException if not
+     */
+    public void requireJournal() throws IOException {
+        try {
+            journal.requireRoom();
+        } catch (IOException e) {
+            throw noTemporaryFile(e);
+        }
+    }
+
+    private static IOException noTemporaryFile(IOException cause) {
+        final String folder = System.getProperty("java.io.tmpdir");
+        return new IOException("no temporary file can be written to " + folder + ": " + WholeFile.reason(cause), cause);
     }
 
     private void send(Serializable input) {
@@ -151,6 +202,16 @@ public final class ChildProcess implements AutoCloseable {
             // The system clears its temporary files.
         } catch (InterruptedException _) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Ends the process because this one ends, and leaves nothing behind. */
+    private void abandon() {
+        try {
+            kill();
+            delete();
+        } catch (IOException | InterruptedException _) {
+            // The system clears its temporary files.
         }
     }
 

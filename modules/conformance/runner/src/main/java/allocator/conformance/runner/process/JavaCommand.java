@@ -20,21 +20,29 @@ final class JavaCommand {
             "-Dcom.sun.management.jmxremote",
             "-XX:ErrorFile");
 
+    /** What decides which modules may call native code. */
+    private static final List<String> NATIVE_ACCESS = List.of("--enable-native-access", "--illegal-native-access");
+
     private JavaCommand() {}
 
     /**
      * Returns the command that runs a class.
      *
      * @param main a class with a {@code main} method
+     * @param kind what is different from this process
      * @param crashFile where the JVM describes its crash
      * @param arguments the arguments of {@code main}
      */
-    static List<String> of(Class<?> main, Path crashFile, String... arguments) {
+    static List<String> of(Class<?> main, ChildProcess.Kind kind, Path crashFile, String... arguments) {
         final List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         final List<String> own = ManagementFactory.getRuntimeMXBean().getInputArguments();
+        // Before those of this process, which come later and so count.
+        command.addAll(kind.options());
         own.stream()
                 .filter(option -> OF_ONE_PROCESS.stream().noneMatch(option::startsWith))
+                .filter(option ->
+                        kind.hasNativeAccess() || NATIVE_ACCESS.stream().noneMatch(option::startsWith))
                 .forEach(command::add);
         if (own.stream().noneMatch(JavaCommand::setsHeap)) {
             command.add(HEAP);

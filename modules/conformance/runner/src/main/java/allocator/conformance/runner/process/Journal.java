@@ -22,6 +22,11 @@ public final class Journal implements AutoCloseable {
     private static final ObjectInputFilter OWN_TYPES =
             ObjectInputFilter.Config.createFilter("allocator.conformance.**;java.base/*;!*");
 
+    private static final int PAGE = 4096;
+
+    /** More than all messages of a run take. */
+    private static final int MOST_UNREAD = 64 << 20;
+
     private final FileChannel file;
     private ByteBuffer unread = ByteBuffer.allocate(1 << 16).flip();
 
@@ -71,12 +76,23 @@ public final class Journal implements AutoCloseable {
         if (fresh <= 0) {
             return;
         }
+        if (fresh > MOST_UNREAD - unread.remaining()) {
+            throw new IOException("the journal has " + fresh + " bytes that are no messages");
+        }
         final ByteBuffer all = ByteBuffer.allocate(Math.toIntExact(unread.remaining() + fresh));
         all.put(unread);
         while (all.hasRemaining() && file.read(all) >= 0) {
             // Until all of it is read.
         }
         unread = all.flip();
+    }
+
+    /** Checks that the file can grow, by appending a page to it; what is read from it next is no message. */
+    synchronized void requireRoom() throws IOException {
+        final ByteBuffer page = ByteBuffer.allocate(PAGE);
+        while (page.hasRemaining()) {
+            file.write(page, file.size());
+        }
     }
 
     private static Object parse(byte[] bytes) throws IOException {

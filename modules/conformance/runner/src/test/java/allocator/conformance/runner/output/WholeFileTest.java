@@ -28,6 +28,14 @@ class WholeFileTest {
     }
 
     @Test
+    void aFolderInItsPlaceIsFoundByTheCheck() throws IOException {
+        final Path taken = Files.createDirectory(folder.resolve("x"));
+        assertThatThrownBy(() -> WholeFile.check(taken))
+                .isInstanceOfSatisfying(
+                        IOException.class, e -> assertThat(WholeFile.reason(e)).isEqualTo("x is a folder"));
+    }
+
+    @Test
     void aFailureLeavesNothing() throws IOException {
         final Path full = Files.createDirectories(folder.resolve("x/y")).getParent();
         assertThatThrownBy(() -> WholeFile.write(full, "text")).isInstanceOf(IOException.class);

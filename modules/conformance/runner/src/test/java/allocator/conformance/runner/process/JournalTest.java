@@ -1,8 +1,11 @@
 package allocator.conformance.runner.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -13,6 +16,21 @@ import org.junit.jupiter.api.io.TempDir;
 class JournalTest {
     @TempDir
     private Path folder;
+
+    @Test
+    void whatIsNoMessageIsNotRead() throws IOException {
+        final Path file = folder.resolve("journal");
+        try (Journal reader = Journal.read(file)) {
+            Files.write(file, new byte[] {0, 0, 0, 2, 7, 7});
+            assertThatThrownBy(reader::next).isInstanceOf(IOException.class);
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                channel.write(ByteBuffer.allocate(1), 1L << 32);
+            }
+            assertThatThrownBy(reader::next)
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("bytes that are no messages");
+        }
+    }
 
     @Test
     void eachMessageIsReadOnceAndAPartOfOneNotAtAll() throws IOException {

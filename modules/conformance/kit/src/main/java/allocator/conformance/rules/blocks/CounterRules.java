@@ -1,0 +1,328 @@
+package allocator.conformance.rules.blocks;
+
+import allocator.conformance.rules.AllocationCalls;
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.StatisticsCheck;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidFreeException;
+import allocator.spi.InvalidSizeException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.function.LongUnaryOperator;
+
+/** Chapter S: every counter, compared exactly after programs whose effects are known. */
+public abstract class CounterRules extends Chapter {
+    private static final long MIB = 1 << 20;
+    private static final long ABSURD = 1L << 50;
+
+    protected CounterRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    /** Returns an allocator that no other user has, which counts. */
+    private static Allocator counting(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        subject.stats(allocator);
+        return allocator;
+    }
+
+    private static void requireCounter(String name, long now, long expected, String after) {
+        Expect.that(now == expected, "after %s, %s is %d instead of %d", after, name, now, expected);
+    }
+
+    /** A counter of calls is exact, or always 0 because the allocator does not count these calls. */
+    private static void requireCalls(String name, long now, long expected, String after) {
+        Expect.that(now == expected || now == 0, "after %s, %s is %d instead of %d", after, name, now, expected);
+    }
+
+    @ConformanceTest
+    void required_S01_everyKindOfCallIsCounted(Subject subject) {
+        final Allocator allocator = counting(subject);
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
+            final AllocatorStats before = allocator.stats();
+            final long sum = 1 + 300 + 70_000;
+            final List<Long> live = new ArrayList<>();
+            for (final long byteSize : new long[] {1, 0, 300, 70_000}) {
+                live.add(call.applyAsLong(byteSize));
+            }
+            final AllocatorStats full = allocator.stats();
+            final String after = "three calls of " + name + " and one of size 0";
+            final boolean isReserve = name.equals("reserve");
+            requireCounter(
+                    "requestedBytesInUse", full.requestedBytesInUse(), before.requestedBytesInUse() + sum, after);
+            requireCalls("numAllocs", full.numAllocs(), before.numAllocs() + 3, after);
+            requireCalls("numReserves", full.numReserves(), before.numReserves() + (isReserve ? 3 : 0), after);
+            requireCounter("numFailedAllocs", full.numFailedAllocs(), before.numFailedAllocs(), after);
+            live.forEach(allocator::free);
+            final AllocatorStats freed = allocator.stats();
+            final String afterwards = after + ", and their frees";
+            requireCounter(
+                    "requestedBytesInUse", freed.requestedBytesInUse(), before.requestedBytesInUse(), afterwards);
+            requireCounter("bytesInUse", freed.bytesInUse(), before.bytesInUse(), afterwards);
+            requireCounter("numAllocs", freed.numAllocs(), full.numAllocs(), afterwards);
+            requireCounter("numReserves", freed.numReserves(), full.numReserves(), afterwards);
+            requireCounter("maxAllocSize", freed.maxAllocSize(), full.maxAllocSize(), afterwards);
+        });
+    }
+
+    @ConformanceTest
+    void required_S05_onlyAShortageIsCountedAsAFailure(Subject subject) {
+        final Allocator allocator = counting(subject);
+        final long live = allocator.alloc(1000);
+        final boolean countsFailures = failsOnce(allocator, allocator::alloc) || countsFailuresAtALimit(subject);
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
+            final AllocatorStats before = allocator.stats();
+            failsOnce(allocator, call);
+            requireUnchanged(allocator, before, countsFailures ? 1 : 0, "a shortage in " + name);
+            final AllocatorStats then = allocator.stats();
+            for (final long byteSize : new long[] {-1, Long.MIN_VALUE, Long.MAX_VALUE}) {
+                final AllocatorException rejection = Expect.rejection(
+                        AllocatorException.class, name + "(" + byteSize + ")", () -> call.applyAsLong(byteSize));
+                if (rejection instanceof InvalidSizeException) {
+                    requireUnchanged(allocator, then, 0, name + "(" + byteSize + ")");
+                }
+            }
+        });
+        final AllocatorStats before = allocator.stats();
+        for (final long wrong : new long[] {live + 1, 4096, live + (1L << 40)}) {
+            Expect.rejection(InvalidFreeException.class, "free of a wrong address", () -> allocator.free(wrong));
+        }
+        requireUnchanged(allocator, before, 0, "rejected frees");
+        allocator.free(live);
+    }
+
+    /** Returns whether failures are counted where it is the limit that fails them. */
+    private static boolean countsFailuresAtALimit(Subject subject) {
+        if (!subject.hasKey(Subject.LIMIT)) {
+            return false;
+        }
+        final long limit = Math.max(8 * MIB, subject.smallestLimit());
+        final Allocator limited = subject.exclusive(Map.of(Subject.LIMIT, Long.toString(limit)));
+        final boolean counts = limited.effectiveOptions().value(Subject.LIMIT) != null
+                && failsOnce(limited, _ -> limited.alloc(subject.limitOf(limited) + 1));
+        subject.release(limited);
+        return counts;
+    }
+
+    /** Returns whether the failure of a call is counted. */
+    private static boolean failsOnce(Allocator allocator, LongUnaryOperator call) {
+        final long before = allocator.stats().numFailedAllocs();
+        Expect.rejection(OutOfMemoryException.class, "a request of 2^50 bytes", () -> call.applyAsLong(ABSURD));
+        return allocator.stats().numFailedAllocs() != before;
+    }
+
+    /** Memory that a call returned to the device before it failed may show; nothing else may. */
+    private static void requireUnchanged(Allocator allocator, AllocatorStats before, long failures, String after) {
+        final AllocatorStats now = allocator.stats();
+        requireCounter("numFailedAllocs", now.numFailedAllocs(), before.numFailedAllocs() + failures, after);
+        requireCounter("numAllocs", now.numAllocs(), before.numAllocs(), after);
+        requireCounter("numReserves", now.numReserves(), before.numReserves(), after);
+        requireCounter("bytesInUse", now.bytesInUse(), before.bytesInUse(), after);
+        requireCounter("requestedBytesInUse", now.requestedBytesInUse(), before.requestedBytesInUse(), after);
+        requireCounter("peakBytesInUse", now.peakBytesInUse(), before.peakBytesInUse(), after);
+        requireCounter("maxAllocSize", now.maxAllocSize(), before.maxAllocSize(), after);
+        requireCounter("limit", now.limit(), before.limit(), after);
+        Expect.that(
+                now.bytesHeld() <= before.bytesHeld(),
+                "after %s, bytesHeld rose from %d to %d",
+                after,
+                before.bytesHeld(),
+                now.bytesHeld());
+    }
+
+    @ConformanceTest
+    void required_S01_theLargestBlockIsCountedWithItsPadding(Subject subject) {
+        final Allocator allocator = counting(subject);
+        if (allocator.stats().maxAllocSize() == 0) {
+            throw Expect.skip("the allocator does not count the size of the largest block");
+        }
+        long largest = allocator.stats().maxAllocSize();
+        for (final long byteSize : new long[] {5000, 300, 70_001, 1, 2 * MIB + 1, 70_001}) {
+            final long before = allocator.stats().bytesInUse();
+            final long address = allocator.alloc(byteSize);
+            final AllocatorStats stats = allocator.stats();
+            largest = Math.max(largest, stats.bytesInUse() - before);
+            requireCounter(
+                    "maxAllocSize",
+                    stats.maxAllocSize(),
+                    largest,
+                    "a block of " + byteSize + " bytes that takes " + (stats.bytesInUse() - before));
+            allocator.free(address);
+        }
+    }
+
+    @ConformanceTest
+    void required_S02_peaksAreExactAndNeverFall(Subject subject) {
+        final Allocator allocator = counting(subject);
+        final SplittableRandom random = subject.random("S-02 peaks");
+        final Deque<Long> live = new ArrayDeque<>();
+        long peakInUse = allocator.stats().peakBytesInUse();
+        AllocatorStats last = allocator.stats();
+        for (int i = 0; i < subject.times(1_000, 250) && subject.hasTime(); i++) {
+            final int dice = random.nextInt(100);
+            if (dice < 3
+                    && allocator instanceof ShrinkableAllocator shrinkable
+                    && allocator.spiLevel() >= SpiLevel.SHRINK) {
+                shrinkable.shrink();
+            } else if (dice < 10 && allocator.spiLevel() >= SpiLevel.RESERVE) {
+                live.add(allocator.reserve(1 + random.nextLong(100_000)));
+            } else if (live.size() > 40 || (!live.isEmpty() && dice < 50)) {
+                allocator.free(live.remove());
+            } else {
+                live.add(allocator.alloc(1 + random.nextLong(1L << random.nextInt(4, 18))));
+            }
+            final AllocatorStats now = allocator.stats();
+            peakInUse = Math.max(peakInUse, now.bytesInUse());
+            requireCounter("peakBytesInUse", now.peakBytesInUse(), peakInUse, "step " + i + " of one thread");
+            requireNoneFell(last, now, i);
+            last = now;
+        }
+        live.forEach(allocator::free);
+    }
+
+    private static void requireNoneFell(AllocatorStats before, AllocatorStats now, int step) {
+        StatisticsCheck.fall(before, now).ifPresent(fault -> Expect.that(false, "in step %d %s", step, fault));
+    }
+
+    @ConformanceTest
+    void required_S01_theLargestFreeChunkIsServedWithoutTheDevice(Subject subject) {
+        final Allocator allocator = subject.exclusive(subject.manyRegions());
+        subject.stats(allocator);
+        final SplittableRandom random = subject.random("S-01 largest");
+        final List<Long> live = new ArrayList<>();
+        for (int round = 0; round < subject.times(40, 10); round++) {
+            while (live.size() < 40) {
+                live.add(allocator.alloc(1 + random.nextLong(1L << random.nextInt(4, 16))));
+            }
+            while (live.size() > 20) {
+                allocator.free(live.remove(random.nextInt(live.size())));
+            }
+            final AllocatorStats before = allocator.stats();
+            Expect.that(
+                    before.largestFreeChunk() <= before.freeBytes(),
+                    "largestFreeChunk is %d, freeBytes %d",
+                    before.largestFreeChunk(),
+                    before.freeBytes());
+            if (before.largestFreeChunk() > 0) {
+                final long address = allocator.alloc(before.largestFreeChunk());
+                final AllocatorStats after = allocator.stats();
+                Expect.that(
+                        after.bytesHeld() <= before.bytesHeld(),
+                        "largestFreeChunk was %d; a request of that size raised bytesHeld from %d to %d",
+                        before.largestFreeChunk(),
+                        before.bytesHeld(),
+                        after.bytesHeld());
+                allocator.free(address);
+            }
+        }
+        live.forEach(allocator::free);
+    }
+
+    @ConformanceTest
+    void required_S01_countersGoOnAfterAShrink(Subject subject) {
+        final Allocator allocator = subject.exclusive(subject.manyRegions());
+        subject.stats(allocator);
+        final ShrinkableAllocator shrinkable = subject.shrinkable(allocator);
+        final long kept = allocator.alloc(5000);
+        final List<Long> live = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            live.add(allocator.alloc(3000));
+        }
+        live.add(allocator.alloc(3 * MIB));
+        live.forEach(allocator::free);
+        final AllocatorStats before = allocator.stats();
+        final ShrinkReport report = shrinkable.shrink();
+        final AllocatorStats after = allocator.stats();
+        final long returned = before.numArenaExtensions() - after.numArenaExtensions();
+        Expect.that(
+                after.numArenaExtensions() <= before.numArenaExtensions()
+                        && (before.numArenaExtensions() == 0
+                                || after.numArenaShrinkages() == 0
+                                || after.numArenaShrinkages() - before.numArenaShrinkages() == returned),
+                "a shrink returned %d regions; numArenaExtensions, the regions held, went from %d to %d, and"
+                        + " numArenaShrinkages from %d to %d",
+                report.regionsReleased(),
+                before.numArenaExtensions(),
+                after.numArenaExtensions(),
+                before.numArenaShrinkages(),
+                after.numArenaShrinkages());
+        Expect.that(
+                before.numArenaExtensions() == 0 || returned == report.regionsReleased(),
+                "a shrink reports %d regions released; numArenaExtensions, the regions held, went from %d to %d",
+                report.regionsReleased(),
+                before.numArenaExtensions(),
+                after.numArenaExtensions());
+        requireCounter("numAllocs", after.numAllocs(), before.numAllocs(), "a shrink");
+        requireCounter("numReserves", after.numReserves(), before.numReserves(), "a shrink");
+        requireCounter("numFailedAllocs", after.numFailedAllocs(), before.numFailedAllocs(), "a shrink");
+        requireCounter("bytesInUse", after.bytesInUse(), before.bytesInUse(), "a shrink");
+        requireCounter("requestedBytesInUse", after.requestedBytesInUse(), before.requestedBytesInUse(), "a shrink");
+        requireCounter("peakBytesInUse", after.peakBytesInUse(), before.peakBytesInUse(), "a shrink");
+        requireCounter("peakBytesHeld", after.peakBytesHeld(), before.peakBytesHeld(), "a shrink");
+        requireCounter("maxAllocSize", after.maxAllocSize(), before.maxAllocSize(), "a shrink");
+        requireCounter("limit", after.limit(), before.limit(), "a shrink");
+        allocator.free(kept);
+    }
+
+    @ConformanceTest
+    void required_S01_aLimitAppearsInTheStatistics(Subject subject) {
+        final Allocator unlimited = counting(subject);
+        if (!subject.hasKey(Subject.LIMIT)) {
+            Expect.that(
+                    unlimited.stats().limit() == AllocatorStats.UNLIMITED
+                            || unlimited.stats().limit() > 0,
+                    "there is no option %s, and the statistics give a limit of %d; none is %d",
+                    Subject.LIMIT,
+                    unlimited.stats().limit(),
+                    AllocatorStats.UNLIMITED);
+            throw Expect.skip("the provider has no option %s", Subject.LIMIT);
+        }
+        final Allocator limited =
+                subject.exclusive(Map.of(Subject.LIMIT, Long.toString(Math.max(8 * MIB, subject.smallestLimit()))));
+        if (limited.effectiveOptions().value(Subject.LIMIT) == null) {
+            throw Expect.skip("%s does not apply to this memory", Subject.LIMIT);
+        }
+        requireCounter("limit", limited.stats().limit(), subject.limitOf(limited), "setting " + Subject.LIMIT);
+        limited.free(limited.alloc(1000));
+        requireCounter("limit", limited.stats().limit(), subject.limitOf(limited), "an allocation and its free");
+    }
+
+    @ConformanceTest
+    void required_S05_everyKindOfShortageIsCounted(Subject subject) {
+        final Allocator limited = subject.limited(8 * MIB);
+        subject.stats(limited);
+        final long limit = subject.limitOf(limited);
+        final Allocator unlimited = subject.exclusive(Map.of());
+        final boolean counts = failsOnce(unlimited, unlimited::alloc);
+        for (final Map.Entry<String, LongUnaryOperator> call :
+                AllocationCalls.of(subject, limited).entrySet()) {
+            for (final long byteSize : new long[] {limit + 1, 2 * limit, ABSURD}) {
+                final long before = limited.stats().numFailedAllocs();
+                Expect.rejection(
+                        OutOfMemoryException.class,
+                        call.getKey() + "(" + byteSize + ") under a limit of " + limit,
+                        () -> call.getValue().applyAsLong(byteSize));
+                requireCounter(
+                        "numFailedAllocs",
+                        limited.stats().numFailedAllocs(),
+                        before + (counts ? 1 : 0),
+                        call.getKey() + "(" + byteSize + ") failed under a limit of " + limit + ", where failures "
+                                + (counts ? "are" : "are not") + " counted without a limit");
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+package allocator.conformance.rules.blocks;
+
+import allocator.conformance.rules.AllocationCalls;
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Blocks;
+import allocator.conformance.subject.Contents;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorStats;
+import allocator.spi.OutOfMemoryException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+
+/** Chapter A: exhaustion is reported truthfully, and after any failure the allocator works as before. */
+public abstract class ExhaustionRules extends Chapter {
+    private static final long MIB = 1 << 20;
+
+    /** More bytes than any device has. */
+    private static final long ABSURD = 1L << 50;
+
+    protected ExhaustionRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    @ConformanceTest
+    void required_A05_exhaustionIsAnOutOfMemoryException(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
+            final OutOfMemoryException failure = Expect.rejection(
+                    OutOfMemoryException.class, name + "(" + ABSURD + ")", () -> call.applyAsLong(ABSURD));
+            Expect.that(
+                    failure.shortage().requested() == ABSURD
+                            && failure.shortage().memory().isSameMemoryAs(allocator.info()),
+                    "%s(%d) failed with a shortage of %d bytes of %s",
+                    name,
+                    ABSURD,
+                    failure.shortage().requested(),
+                    failure.shortage().memory());
+        });
+    }
+
+    @ConformanceTest
+    void required_A05_theShortageTellsTheTruth(Subject subject) {
+        final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
+        final boolean counts = subject.counts(allocator);
+        final List<Long> addresses = new ArrayList<>();
+        OutOfMemoryException failure = null;
+        while (failure == null) {
+            Expect.that(addresses.size() <= 16, "17 blocks of a sixteenth of the limit were granted");
+            try {
+                addresses.add(allocator.alloc(unit));
+            } catch (OutOfMemoryException e) {
+                failure = e;
+            }
+        }
+        final OutOfMemoryException.Shortage shortage = failure.shortage();
+        Expect.that(
+                shortage.requested() == unit && shortage.rounded() >= unit,
+                "%d bytes were requested; the shortage says %d requested, %d rounded",
+                unit,
+                shortage.requested(),
+                shortage.rounded());
+        if (counts) {
+            final AllocatorStats stats = allocator.stats();
+            requireTrue("limit", shortage.limit(), stats.limit());
+            requireTrue("in use", shortage.inUse(), stats.bytesInUse());
+            requireTrue("held", shortage.held(), stats.bytesHeld());
+            Expect.that(
+                    shortage.rounded() > stats.limit() - stats.bytesInUse(),
+                    "a request of %d bytes failed with %d in use of a limit of %d, after equal blocks only: it fits",
+                    unit,
+                    stats.bytesInUse(),
+                    stats.limit());
+        }
+        addresses.forEach(allocator::free);
+    }
+
+    private static void requireTrue(String what, long reported, long counted) {
+        Expect.that(
+                reported == OutOfMemoryException.UNKNOWN || reported == counted,
+                "the shortage says %s %d; the statistics say %d",
+                what,
+                reported,
+                counted);
+    }
+
+    @ConformanceTest
+    void required_A05_whatFitsTheLimitIsGranted(Subject subject) {
+        final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
+        for (int round = 0; round < 3; round++) {
+            final long address;
+            try {
+                address = allocator.alloc(16 * unit);
+            } catch (OutOfMemoryException e) {
+                throw Expect.failure(
+                        "nothing is live, yet a request of the whole limit failed in round " + (round + 1) + ": "
+                                + e.getMessage(),
+                        e);
+            }
+            allocator.free(address);
+        }
+    }
+
+    @ConformanceTest
+    void required_A05_freedNeighboursServeALargeRequest(Subject subject) {
+        final Allocator allocator = subject.limited(16 * MIB);
+        final long limit = subject.limitOf(allocator);
+        final SplittableRandom random = subject.random("A-05");
+        allocator.free(allocator.alloc(limit));
+        for (int round = 0; round < 4; round++) {
+            final long byteSize =
+                    Math.max(round % 2 == 0 ? 8192 : 1L << 18, subject.memory().byteAlignment());
+            final List<Long> live = new ArrayList<>();
+            for (long taken = 0; taken + byteSize <= limit; taken += byteSize) {
+                try {
+                    live.add(allocator.alloc(byteSize));
+                } catch (OutOfMemoryException e) {
+                    throw Expect.failure(
+                            taken + " bytes of a limit of " + limit + " are live, in blocks of " + byteSize
+                                    + "; one more failed: " + e.getMessage(),
+                            e);
+                }
+            }
+            while (!live.isEmpty()) {
+                allocator.free(live.remove(random.nextInt(live.size())));
+            }
+            try {
+                allocator.free(allocator.alloc(limit));
+            } catch (OutOfMemoryException e) {
+                throw Expect.failure(
+                        "the limit was filled by blocks of " + byteSize
+                                + " bytes and all of them were freed; then a request"
+                                + " of the whole limit failed, as if it were fragmented: " + e.getMessage(),
+                        e);
+            }
+        }
+    }
+
+    @ConformanceTest
+    void required_A05_aSmallLimitStillServesWhatFits(Subject subject) {
+        final Allocator allocator = subject.limited(64 * 1024);
+        for (final long byteSize : new long[] {1, 1000, 20_000, 64 * 1024}) {
+            try {
+                allocator.free(allocator.alloc(byteSize));
+            } catch (OutOfMemoryException e) {
+                throw Expect.failure(
+                        "nothing is live and the limit is " + subject.limitOf(allocator) + " bytes, yet a request of "
+                                + byteSize + " failed: a region must not exceed the limit",
+                        e);
+            }
+        }
+    }
+
+    @ConformanceTest
+    void required_A07_afterAFailureEverythingIsAsBefore(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final boolean counts = subject.counts(allocator);
+        final Blocks blocks = new Blocks();
+        final long live = allocator.alloc(5000);
+        blocks.add(live, 5000);
+        Contents.of(subject, allocator).ifPresent(contents -> contents.fill(live, 5000, 7));
+        final AllocatorStats before = counts ? allocator.stats() : AllocatorStats.NONE;
+        final Map<String, Runnable> failures = new LinkedHashMap<>();
+        failures.put("alloc(-1)", () -> allocator.alloc(-1));
+        failures.put("an alloc of 2^50 bytes", () -> allocator.alloc(ABSURD));
+        failures.put("a reserve of 2^50 bytes", () -> allocator.reserve(ABSURD));
+        failures.forEach((name, failure) -> {
+            try {
+                failure.run();
+            } catch (AllocatorException expected) {
+                Expect.that(expected.getMessage() != null, "%s failed without a message", name);
+            }
+            Contents.of(subject, allocator)
+                    .ifPresent(contents -> contents.verify(live, 5000, 7, "after " + name + " failed,"));
+            final long next = allocator.alloc(5000);
+            blocks.add(next, 5000);
+            blocks.remove(next);
+            allocator.free(next);
+            if (counts) {
+                final AllocatorStats now = allocator.stats();
+                Expect.that(
+                        now.bytesInUse() == before.bytesInUse()
+                                && now.requestedBytesInUse() == before.requestedBytesInUse(),
+                        "after %s failed, %d bytes are in use for %d requested; before, it was %d for %d",
+                        name,
+                        now.bytesInUse(),
+                        now.requestedBytesInUse(),
+                        before.bytesInUse(),
+                        before.requestedBytesInUse());
+            }
+        });
+        allocator.free(live);
+    }
+
+    @ConformanceTest
+    void required_A07_afterTheLimitWasHitEverythingWorks(Subject subject) {
+        final Allocator allocator = subject.limited(16 * MIB);
+        final long unit = subject.limitOf(allocator) / 16;
+        final List<Long> addresses = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            addresses.add(allocator.alloc(unit));
+        }
+        for (int i = 0; i < 20; i++) {
+            Expect.rejection(
+                    OutOfMemoryException.class,
+                    "alloc of 12 sixteenths of the limit with 8 in use",
+                    () -> allocator.alloc(12 * unit));
+        }
+        for (int i = 0; i < 8; i++) {
+            try {
+                allocator.free(addresses.set(i, allocator.alloc(unit)));
+            } catch (OutOfMemoryException e) {
+                throw Expect.failure(
+                        "after failed requests, a request of a sixteenth of the limit failed with 8 in use: "
+                                + e.getMessage(),
+                        e);
+            }
+        }
+        addresses.forEach(allocator::free);
+    }
+}

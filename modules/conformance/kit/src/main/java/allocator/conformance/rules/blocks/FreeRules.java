@@ -1,0 +1,211 @@
+package allocator.conformance.rules.blocks;
+
+import allocator.conformance.rules.AllocationCalls;
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Blocks;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidFreeException;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Chapter A: invalid frees are rejected. */
+public abstract class FreeRules extends Chapter {
+    /** Sizes that allocators serve from different places: small classes, pages, regions, the device. */
+    private static final long[] SIZES = {
+        1, 256, 3000, 4096, 64 * 1024, 300_000, 1 << 20, (1 << 20) + 1, 5 << 20, 33 << 20
+    };
+
+    protected FreeRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    @ConformanceTest
+    void required_A06_aDoubleFreeIsRefused(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final long kept = allocator.alloc(4096);
+        final long freed = allocator.alloc(4096);
+        final long other = allocator.alloc(4096);
+        allocator.free(freed);
+        Expect.rejection(InvalidFreeException.class, "a second free of the same block", () -> allocator.free(freed));
+        allocator.free(other);
+        Expect.rejection(
+                InvalidFreeException.class, "a second free, after a neighbour was freed,", () -> allocator.free(freed));
+        allocator.free(kept);
+    }
+
+    @ConformanceTest
+    void required_A06_aFreeInsideABlockIsRefused(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final long address = allocator.alloc(8192);
+        for (final long offset : new long[] {1, 256, 4096, 8191}) {
+            Expect.rejection(
+                    InvalidFreeException.class,
+                    "free of an address " + offset + " bytes inside a live block",
+                    () -> allocator.free(address + offset));
+        }
+        allocator.free(address);
+    }
+
+    @ConformanceTest
+    void required_A06_aForeignAddressIsRefused(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final long address = allocator.alloc(64);
+        for (final long foreign : new long[] {1, 4096, -1, Long.MAX_VALUE, Long.MIN_VALUE, address + (1L << 40)}) {
+            Expect.rejection(
+                    InvalidFreeException.class,
+                    "free of " + Expect.hex(foreign) + ", which was never allocated,",
+                    () -> allocator.free(foreign));
+        }
+        allocator.free(address);
+    }
+
+    @ConformanceTest
+    void required_A06_aRefusedFreeChangesNothing(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final long kept = allocator.alloc(5000);
+        final AllocatorStats before = subject.stats(allocator);
+        for (final long wrong : new long[] {kept + 1, 4096, kept + (1L << 40)}) {
+            Expect.rejection(InvalidFreeException.class, "free of a wrong address", () -> allocator.free(wrong));
+        }
+        Expect.that(
+                allocator.stats().withoutCounters().equals(before.withoutCounters()),
+                "rejected frees changed the statistics from %s to %s",
+                before,
+                allocator.stats());
+        allocator.free(kept);
+    }
+
+    private static void requireRejected(Allocator allocator, long address, String what) {
+        Expect.rejection(InvalidFreeException.class, what, () -> allocator.free(address));
+    }
+
+    @ConformanceTest
+    void required_A06_aSecondFreeOfEachSizeIsRefused(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
+            for (final long byteSize : SIZES) {
+                final String what = "a second free of a block of " + name + "(" + byteSize + ")";
+                final long guard = call.applyAsLong(byteSize);
+                final long address = call.applyAsLong(byteSize);
+                allocator.free(address);
+                requireRejected(allocator, address, what);
+                final long small = allocator.alloc(16);
+                if (small != address) {
+                    requireRejected(allocator, address, what + ", after another allocation");
+                }
+                allocator.free(small);
+                allocator.free(guard);
+                requireRejected(allocator, address, what + ", after its neighbour was freed");
+                if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
+                    shrinkable.shrink();
+                    requireRejected(allocator, address, what + ", after a shrink");
+                }
+            }
+        });
+    }
+
+    @ConformanceTest
+    void required_A06_aRefusedFreeHandsNothingOutTwice(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        final boolean counts = subject.counts(allocator);
+        for (final long byteSize : SIZES) {
+            final Blocks blocks = new Blocks();
+            final long freed = allocator.alloc(byteSize);
+            allocator.free(freed);
+            final AllocatorStats before = counts ? allocator.stats() : AllocatorStats.NONE;
+            for (int i = 0; i < 3; i++) {
+                requireRejected(allocator, freed, "a second free of a block of " + byteSize + " bytes");
+            }
+            Expect.that(
+                    !counts || allocator.stats().withoutCounters().equals(before.withoutCounters()),
+                    "rejected frees changed the statistics from %s to %s",
+                    before,
+                    counts ? allocator.stats() : before);
+            final List<Long> live = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                final long address = allocator.alloc(byteSize);
+                blocks.add(address, byteSize);
+                live.add(address);
+            }
+            live.forEach(allocator::free);
+        }
+    }
+
+    @ConformanceTest
+    void required_A06_noAddressOfABlockButItsStartIsAccepted(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> {
+            for (final long byteSize : new long[] {1, 100, 1000, 4097, 100_000, (1 << 20) + 1, 5 << 20}) {
+                final long address = call.applyAsLong(byteSize);
+                for (final long offset : new long[] {
+                    1, 8, 16, 64, 256, 512, 4096, 65_536, byteSize / 2, byteSize - 1, -1, -8, -16, -64, -256, -4096
+                }) {
+                    if (offset != 0 && offset < byteSize) {
+                        requireRejected(
+                                allocator,
+                                address + offset,
+                                "free of an address " + offset + " bytes from the start of a block of " + name + "("
+                                        + byteSize + ")");
+                    }
+                }
+                // The padding behind the block: nothing else is live.
+                for (final long beyond : new long[] {0, 1, 7, 15, 63, 255}) {
+                    requireRejected(
+                            allocator,
+                            address + byteSize + beyond,
+                            "free of an address " + beyond + " bytes behind a block of " + name + "(" + byteSize
+                                    + "), the only live one,");
+                }
+                allocator.free(address);
+            }
+        });
+    }
+
+    @ConformanceTest
+    void required_A06_aFreeOfAnotherAllocatorsBlockIsRefused(Subject subject) {
+        final Allocator own = subject.exclusive(Map.of());
+        final Allocator other = subject.exclusive(Map.of());
+        if (Expect.same(own, other)) {
+            throw Expect.skip("the provider shares its only instance");
+        }
+        for (final long byteSize : SIZES) {
+            final long address = other.alloc(byteSize);
+            requireRejected(own, address, "free of a block of " + byteSize + " bytes of another allocator");
+            other.free(address);
+        }
+    }
+
+    @ConformanceTest
+    void required_A06_noAddressNearABlockIsAccepted(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        for (final long byteSize : new long[] {48, 1000, 5000, 40_000, 700_000}) {
+            final List<Long> live = new ArrayList<>();
+            for (int i = 0; i < 9; i++) {
+                live.add(allocator.alloc(byteSize));
+            }
+            final long middle = live.get(4);
+            final int steps = subject.times(1_500, 300);
+            for (int step = -steps; step <= steps; step++) {
+                for (final long stride : new long[] {16, 64, byteSize, 4096}) {
+                    final long address = middle + step * stride;
+                    if (address > 0 && !live.contains(address)) {
+                        requireRejected(
+                                allocator,
+                                address,
+                                "free of an address " + step * stride + " bytes from a live block of " + byteSize
+                                        + " bytes, where none starts,");
+                    }
+                }
+            }
+            live.forEach(allocator::free);
+        }
+    }
+}

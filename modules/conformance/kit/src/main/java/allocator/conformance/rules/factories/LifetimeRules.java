@@ -1,0 +1,153 @@
+package allocator.conformance.rules.factories;
+
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Contents;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
+import allocator.spi.EpFactory;
+import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.util.Map;
+
+/** Chapter L: levels of the contract, and use after close. */
+public abstract class LifetimeRules extends Chapter {
+    protected LifetimeRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    @ConformanceTest
+    void required_L01_theLevelIsOneOfThisContract(Subject subject) {
+        final int level = subject.allocator().spiLevel();
+        Expect.that(
+                level >= SpiLevel.MINIMUM && level <= SpiLevel.CURRENT,
+                "the level is %d; this contract has %d to %d. A provider states a constant of its own, the level it was"
+                        + " written for",
+                level,
+                SpiLevel.MINIMUM,
+                SpiLevel.CURRENT);
+    }
+
+    @ConformanceTest
+    void optional_L01_theLevelCoversWhatTheTypeOffers(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        Expect.that(
+                !(allocator instanceof StreamAwareAllocator) || allocator.spiLevel() >= SpiLevel.STREAMS,
+                "a StreamAwareAllocator of level %d: the runtime will never use its streams",
+                allocator.spiLevel());
+        Expect.that(
+                !(allocator instanceof ShrinkableAllocator) || allocator.spiLevel() >= SpiLevel.SHRINK,
+                "a ShrinkableAllocator of level %d: the runtime will never shrink it",
+                allocator.spiLevel());
+    }
+
+    @ConformanceTest
+    void required_L02_aClosedAllocatorRefusesEveryUse(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final SyncStream stream =
+                allocator instanceof StreamAwareAllocator && subject.factory().isStreamAware(subject.memory())
+                        ? subject.stream()
+                        : null;
+        final boolean counts = subject.counts(allocator);
+        final long address = allocator.alloc(64);
+        allocator.free(address);
+        subject.release(allocator);
+        final String after = " after the last release";
+        Expect.rejection(AllocatorClosedException.class, "alloc" + after, () -> allocator.alloc(64));
+        Expect.rejection(AllocatorClosedException.class, "free" + after, () -> allocator.free(address));
+        Expect.rejection(AllocatorClosedException.class, "reserve" + after, () -> allocator.reserve(64));
+        if (counts) {
+            Expect.rejection(AllocatorClosedException.class, "stats" + after, allocator::stats);
+        }
+        if (allocator instanceof ShrinkableAllocator shrinkable) {
+            Expect.rejection(AllocatorClosedException.class, "shrink" + after, shrinkable::shrink);
+        }
+        if (allocator instanceof HostAccessibleAllocator accessible) {
+            Expect.rejection(AllocatorClosedException.class, "segment" + after, () -> accessible.segment(address, 64));
+        }
+        if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+            Expect.rejection(
+                    AllocatorClosedException.class,
+                    "allocOnStream" + after,
+                    () -> streamAware.allocOnStream(64, stream));
+        }
+    }
+
+    @ConformanceTest
+    void required_L02_aClosedFactoryCreatesNothing(Subject subject) {
+        final EpFactory factory = subject.factory();
+        final boolean hasStreams = factory.isStreamAware(subject.memory());
+        factory.close();
+        Expect.rejection(
+                AllocatorClosedException.class, "createAllocator of a closed factory", () -> subject.allocator());
+        if (hasStreams) {
+            Expect.rejection(
+                    AllocatorClosedException.class, "createSyncStream of a closed factory", () -> subject.stream());
+        }
+    }
+
+    @ConformanceTest
+    void required_L03_theFactoryDoesNotEndBeneathLiveMemory(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final long address = allocator.alloc(4096);
+        try {
+            subject.factory().close();
+        } catch (IllegalStateException rejected) {
+            Expect.that(rejected.getMessage() != null, "close was rejected without a message about what is still open");
+        }
+        Contents.of(subject, allocator).ifPresent(contents -> {
+            contents.fill(address, 4096, 3);
+            contents.verify(address, 4096, 3, "after close was rejected,");
+        });
+        allocator.free(address);
+    }
+
+    @ConformanceTest
+    void required_L02_anEmptyAllocationIsAUseToo(Subject subject) {
+        final Allocator allocator = subject.allocator();
+        final SyncStream stream =
+                allocator instanceof StreamAwareAllocator && subject.factory().isStreamAware(subject.memory())
+                        ? subject.stream()
+                        : null;
+        subject.release(allocator);
+        final String after = " after the last release";
+        Expect.rejection(AllocatorClosedException.class, "alloc(0)" + after, () -> allocator.alloc(0));
+        Expect.rejection(AllocatorClosedException.class, "reserve(0)" + after, () -> allocator.reserve(0));
+        if (allocator instanceof HostAccessibleAllocator accessible) {
+            Expect.rejection(AllocatorClosedException.class, "segment(0, 0)" + after, () -> accessible.segment(0, 0));
+        }
+        if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+            Expect.rejection(
+                    AllocatorClosedException.class,
+                    "allocOnStream(0)" + after,
+                    () -> streamAware.allocOnStream(0, stream));
+        }
+    }
+
+    @ConformanceTest
+    void required_L02_eachInstanceIsClosedByItsOwnRelease(Subject subject) {
+        final Allocator first = subject.exclusive(Map.of());
+        final Allocator second = subject.exclusive(Map.of());
+        if (Expect.same(first, second)) {
+            throw Expect.skip("the provider shares its only instance");
+        }
+        final long address = second.alloc(1000);
+        first.alloc(1000);
+        subject.release(first);
+        Expect.rejection(AllocatorClosedException.class, "alloc after the release", () -> first.alloc(1000));
+        second.free(address);
+        second.free(second.alloc(1000));
+        final Allocator third = subject.exclusive(Map.of());
+        Expect.rejection(
+                AllocatorClosedException.class,
+                "alloc of a released allocator, after another was created,",
+                () -> first.alloc(1000));
+        third.free(third.alloc(1000));
+    }
+}

@@ -1,0 +1,291 @@
+package allocator.conformance.rules.factories;
+
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.StatisticsCheck;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.OptionKey;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Chapter O: each setting in company: of other settings, of other origins, of work, and of limits to the byte. */
+public abstract class SettingRules extends Chapter {
+    private static final String ORIGIN = "conformance kit";
+    private static final long MIB = 1 << 20;
+    private static final List<String> NUMBERS =
+            List.of("0", "1", "2", "255", "256", "4096", "10000", "65536", "1000001", "16777216");
+
+    protected SettingRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    /** Returns values that a key accepts: numbers, and the words that it lists. */
+    static List<String> accepted(OptionKey<?> key) {
+        final Set<String> candidates = new LinkedHashSet<>(NUMBERS);
+        candidates.addAll(Arrays.asList(key.accepted().replace("one of ", "").split("[ ,;]+", -1)));
+        final List<String> accepted = new ArrayList<>();
+        for (final String candidate : candidates) {
+            if (OptionRules.accepts(key, candidate)) {
+                accepted.add(candidate);
+            }
+        }
+        return accepted;
+    }
+
+    @ConformanceTest
+    void required_O01_aValueIsCheckedWhateverTheOthersAre(Subject subject) {
+        final List<OptionKey<?>> keys = subject.factory().optionKeys();
+        if (keys.size() < 2) {
+            throw Expect.skip("the provider has fewer than two options");
+        }
+        for (final OptionKey<?> wrong : keys) {
+            for (final OptionKey<?> other : keys) {
+                if (!wrong.name().equals(other.name())) {
+                    for (final String value : accepted(other)) {
+                        final InvalidOptionException rejection = Expect.rejection(
+                                InvalidOptionException.class,
+                                "createAllocator with " + wrong.name() + "='no value' and " + other.name() + "="
+                                        + value,
+                                () -> subject.allocator(Map.of(wrong.name(), "no value", other.name(), value)));
+                        Expect.that(
+                                rejection.key().equals(wrong.name()),
+                                "%s='no value' was rejected as a value of %s",
+                                wrong.name(),
+                                rejection.key());
+                    }
+                }
+            }
+        }
+    }
+
+    @ConformanceTest
+    void required_O02_eachUnknownKeyHasItsOwnNearest(Subject subject) {
+        final Map<String, String> messages = new HashMap<>();
+        for (final OptionKey<?> key : subject.factory().optionKeys()) {
+            final String misspelt = key.name() + "x";
+            final InvalidOptionException rejection = Expect.rejection(
+                    InvalidOptionException.class,
+                    "createAllocator with the misspelt key " + misspelt,
+                    () -> subject.allocator(Map.of(misspelt, "1")));
+            final String before =
+                    messages.put(String.valueOf(rejection.getMessage()).replace(misspelt, ""), key.name());
+            Expect.that(
+                    before == null,
+                    "%sx and %s are rejected with the same words, which cannot name the closest key of both: %s",
+                    before,
+                    misspelt,
+                    rejection.getMessage());
+        }
+    }
+
+    @ConformanceTest
+    void required_O04_settingsOfAnyOriginAreEffective(Subject subject) {
+        for (final String origin : List.of("explicit call", "session", "environment", "a vendor's file")) {
+            for (final OptionKey<?> key : subject.factory().optionKeys()) {
+                for (final String value : accepted(key)) {
+                    if (key.name().equals(OptionKey.EXCLUSIVE.name())) {
+                        continue;
+                    }
+                    final Allocator allocator = subject.factory()
+                            .createAllocator(subject.memory(), AllocatorOptions.of(Map.of(key.name(), value), origin));
+                    final AllocatorOptions effective = allocator.effectiveOptions();
+                    subject.factory().releaseAllocator(allocator);
+                    final String now = effective.value(key.name());
+                    final String expected = parsed(key, value);
+                    Expect.that(
+                            now == null || OptionRules.isRounded(now, expected),
+                            "%s=%s from '%s' is effective as %s",
+                            key.name(),
+                            value,
+                            origin,
+                            now);
+                    Expect.that(
+                            now == null || effective.origin(key.name()).equals(origin),
+                            "%s was set by '%s'; effectiveOptions returns the origin '%s'",
+                            key.name(),
+                            origin,
+                            effective.origin(key.name()));
+                }
+            }
+        }
+    }
+
+    private static <T> String parsed(OptionKey<T> key, String value) {
+        return key.format(key.parse(value, ORIGIN));
+    }
+
+    @ConformanceTest
+    void required_O03_eachSettingServesAWholeProgram(Subject subject) {
+        if (subject.factory().optionKeys().isEmpty()) {
+            throw Expect.skip("the provider has no options");
+        }
+        for (final OptionKey<?> key : subject.factory().optionKeys()) {
+            for (final String value : accepted(key)) {
+                if (!subject.hasTime()) {
+                    return;
+                }
+                final Map<String, String> options = new HashMap<>();
+                if (subject.hasKey(Subject.LIMIT)) {
+                    options.put(Subject.LIMIT, Long.toString(Math.max(32 * MIB, subject.smallestLimit())));
+                }
+                options.put(key.name(), value);
+                final Allocator allocator;
+                try {
+                    allocator = subject.allocator(options);
+                } catch (InvalidOptionException e) {
+                    continue; // not together with the limit
+                }
+                run(allocator, "with " + key.name() + "=" + value + ", ");
+                subject.release(allocator);
+            }
+        }
+    }
+
+    /** Uses an allocator in each way; requests may exceed what a setting leaves. */
+    private static void run(Allocator allocator, String where) {
+        final boolean counts = allocator.spiLevel() >= SpiLevel.STATISTICS;
+        for (int round = 0; round < 3; round++) {
+            final Map<Long, Long> live = new HashMap<>();
+            long requested = 0;
+            for (int i = 0; i < 60; i++) {
+                final long byteSize = 1 + i * 97L % 5000 + (i % 10 == 0 ? 60_000L : 0);
+                try {
+                    live.put(i % 8 == 7 ? allocator.reserve(byteSize) : allocator.alloc(byteSize), byteSize);
+                    requested += byteSize;
+                } catch (OutOfMemoryException full) {
+                    Expect.that(full.shortage().requested() == byteSize, "%s%s", where, full.getMessage());
+                }
+            }
+            if (counts) {
+                requireConsistent(allocator, requested, where);
+            }
+            int number = 0;
+            for (final Map.Entry<Long, Long> block : List.copyOf(live.entrySet())) {
+                if (++number % 3 != 0 || round == 2) {
+                    allocator.free(block.getKey());
+                    live.remove(block.getKey());
+                    requested -= block.getValue();
+                }
+            }
+            if (counts) {
+                requireConsistent(allocator, requested, where);
+            }
+            if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
+                requireTruthful(shrinkable, counts, where);
+            }
+            live.keySet().forEach(allocator::free);
+        }
+    }
+
+    private static void requireConsistent(Allocator allocator, long requested, String where) {
+        final AllocatorStats stats = allocator.stats();
+        Expect.that(
+                stats.requestedBytesInUse() == requested || stats.requestedBytesInUse() == 0,
+                "%sblocks of %d bytes are live; requestedBytesInUse is %d",
+                where,
+                requested,
+                stats.requestedBytesInUse());
+        StatisticsCheck.fault(stats, false).ifPresent(fault -> Expect.that(false, "%s%s", where, fault));
+    }
+
+    private static void requireTruthful(ShrinkableAllocator allocator, boolean counts, String where) {
+        final AllocatorStats before = counts ? allocator.stats() : AllocatorStats.NONE;
+        final ShrinkReport report = allocator.shrink();
+        final AllocatorStats after = counts ? allocator.stats() : AllocatorStats.NONE;
+        Expect.that(
+                !counts
+                        || (before.bytesHeld() - after.bytesHeld() == report.bytesReleased()
+                                && report.bytesHeld() == after.bytesHeld()),
+                "%sa shrink reports %s; bytesHeld went from %d to %d",
+                where,
+                report,
+                before.bytesHeld(),
+                after.bytesHeld());
+    }
+
+    @ConformanceTest
+    void required_S03_aLimitHoldsToTheByte(Subject subject) {
+        for (final long wanted : new long[] {1_000_001, 4 * MIB + 77, 3 * MIB - 1}) {
+            final Allocator allocator = subject.limited(wanted);
+            final long limit = subject.limitOf(allocator);
+            final boolean counts = subject.counts(allocator);
+            final List<Long> live = new ArrayList<>();
+            long sum = 0;
+            for (final long byteSize : new long[] {200_000, 30_000, 4096, 500, 64, 1}) {
+                try {
+                    while (live.size() < 20_000 && subject.hasTime()) {
+                        live.add(allocator.alloc(byteSize));
+                        sum += byteSize;
+                    }
+                } catch (OutOfMemoryException full) {
+                    Expect.that(full.shortage().requested() == byteSize, "%s", full.getMessage());
+                }
+            }
+            Expect.that(sum <= limit, "blocks of %d bytes are live; the effective limit is %d", sum, limit);
+            if (counts) {
+                Expect.that(
+                        allocator.stats().peakBytesHeld() <= limit,
+                        "%s=%d is effective as %d; %d bytes were held",
+                        Subject.LIMIT,
+                        wanted,
+                        limit,
+                        allocator.stats().peakBytesHeld());
+            }
+            live.forEach(allocator::free);
+            subject.release(allocator);
+        }
+    }
+
+    @ConformanceTest
+    void required_K02_reportsAreTrueUnderEachSetting(Subject subject) {
+        subject.shrinkable(subject.allocator());
+        for (final OptionKey<?> key : subject.factory().optionKeys()) {
+            for (final String value : accepted(key)) {
+                if (!subject.hasTime()) {
+                    return;
+                }
+                final Map<String, String> options = new HashMap<>();
+                if (subject.hasKey(Subject.LIMIT)) {
+                    options.put(Subject.LIMIT, Long.toString(Math.max(32 * MIB, subject.smallestLimit())));
+                }
+                options.put(key.name(), value);
+                if (!(subject.allocator(options) instanceof ShrinkableAllocator allocator)) {
+                    continue;
+                }
+                final boolean counts = allocator.spiLevel() >= SpiLevel.STATISTICS;
+                final List<Long> live = new ArrayList<>();
+                try {
+                    for (int i = 0; i < 300; i++) {
+                        live.add(allocator.alloc(100 + i * 31L));
+                    }
+                } catch (OutOfMemoryException full) {
+                    Expect.that(full.shortage().requested() > 0, "%s", full.getMessage());
+                }
+                for (int i = 0; i < live.size(); i += 2) {
+                    allocator.free(live.get(i));
+                }
+                requireTruthful(allocator, counts, "with " + key.name() + "=" + value + " and blocks live, ");
+                for (int i = 1; i < live.size(); i += 2) {
+                    allocator.free(live.get(i));
+                }
+                requireTruthful(allocator, counts, "with " + key.name() + "=" + value + " and nothing live, ");
+                subject.release(allocator);
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+package allocator.conformance.rules.failures;
+
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.DeviceException;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A program of which any call may throw anything. What throws has had its whole effect or none: an allocation none, as
+ * its caller has no address; a free its whole effect if it throws a {@link DeviceException}, and otherwise none.
+ */
+final class FaultProgram {
+    private static final long[] SIZES = {1000, 3_000_000, 70_000, 9_000_000};
+
+    /** The bytes in use where the statistics need a device call, and that fails as well. */
+    private static final long UNKNOWN = -1;
+
+    private final Subject subject;
+    private final Allocator allocator;
+    private final boolean counts;
+    private final @Nullable SyncStream stream;
+    private final Consumer<Runnable> caller;
+
+    private final List<Block> live = new ArrayList<>();
+
+    private record Block(long address, long byteSize) {}
+
+    /** A call that returns an address, 0 if it has none to return. */
+    private interface Call {
+        long make();
+    }
+
+    /**
+     * @param subject the provider
+     * @param allocator the allocator
+     * @param stream a stream for some allocations, {@code null} for none
+     * @param caller runs each call; what it throws counts as thrown by the call
+     */
+    FaultProgram(Subject subject, Allocator allocator, @Nullable SyncStream stream, Consumer<Runnable> caller) {
+        this.subject = subject;
+        this.allocator = allocator;
+        this.stream = stream;
+        this.caller = caller;
+        counts = subject.counts(allocator);
+    }
+
+    /** Makes every kind of call that may reach the device. */
+    void playAll() {
+        for (final long byteSize : SIZES) {
+            allocate(byteSize);
+            reserve(byteSize);
+            allocateOnStream(byteSize);
+            allocateOnStream(byteSize);
+            free();
+            endRun();
+        }
+        free();
+        shrink();
+        reserve(SIZES[3]);
+        free();
+        shrink();
+    }
+
+    /** Makes one call at random. */
+    void playOne(SplittableRandom random) {
+        final long byteSize = SIZES[random.nextInt(3)];
+        switch (random.nextInt(live.size() > 8 ? 12 : 8)) {
+            case 0, 1 -> allocate(byteSize);
+            case 2 -> reserve(byteSize);
+            case 3 -> allocateOnStream(byteSize);
+            case 4 -> endRun();
+            case 5 -> shrink();
+            default -> free();
+        }
+    }
+
+    private void allocate(long byteSize) {
+        take(byteSize, () -> allocator.alloc(byteSize));
+    }
+
+    private void reserve(long byteSize) {
+        if (allocator.spiLevel() >= SpiLevel.RESERVE) {
+            take(byteSize, () -> allocator.reserve(byteSize));
+        }
+    }
+
+    private void allocateOnStream(long byteSize) {
+        if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
+            take(byteSize, () -> streamAware.allocOnStream(byteSize, stream));
+        }
+    }
+
+    private void endRun() {
+        if (stream != null) {
+            call(() -> {
+                stream.onSessionRunEnd();
+                return 0;
+            });
+        }
+    }
+
+    private void shrink() {
+        if (allocator instanceof ShrinkableAllocator shrinkable) {
+            call(() -> {
+                shrinkable.shrink();
+                return 0;
+            });
+        }
+    }
+
+    /** Makes a call; returns what it threw. */
+    private @Nullable Throwable call(Call call) {
+        return take(0, call);
+    }
+
+    private @Nullable Throwable take(long byteSize, Call call) {
+        final long before = requested();
+        final long[] address = new long[1];
+        try {
+            caller.accept(() -> address[0] = call.make());
+        } catch (Throwable thrown) {
+            if (address[0] == 0) {
+                requireRequested(before, 0, thrown);
+                return thrown;
+            }
+        }
+        if (byteSize != 0) {
+            live.add(new Block(address[0], byteSize));
+        }
+        requireRequested(before, byteSize, null);
+        return null;
+    }
+
+    private void free() {
+        if (live.isEmpty()) {
+            return;
+        }
+        final Block block = live.getLast();
+        final long before = requested();
+        final boolean[] isFree = new boolean[1];
+        Throwable failure = null;
+        try {
+            caller.accept(() -> {
+                allocator.free(block.address());
+                isFree[0] = true;
+            });
+        } catch (Throwable thrown) {
+            failure = isFree[0] ? null : thrown;
+        }
+        final boolean isDead = failure == null || failure instanceof DeviceException;
+        if (isDead) {
+            live.removeLast();
+        }
+        requireRequested(before, isDead ? -block.byteSize() : 0, failure);
+    }
+
+    private long requested() {
+        try {
+            return counts ? allocator.stats().requestedBytesInUse() : UNKNOWN;
+        } catch (Throwable e) {
+            return UNKNOWN;
+        }
+    }
+
+    private void requireRequested(long before, long change, @Nullable Throwable thrown) {
+        final long requested = requested();
+        Expect.that(
+                before == UNKNOWN || requested == UNKNOWN || requested == before + change,
+                "%s, and %d bytes are live; requestedBytesInUse is %d",
+                thrown == null ? "a call returned" : "a call threw " + Expect.describe(thrown),
+                before + change,
+                requested);
+    }
+
+    /** Requires that nothing was lost, and that the allocator works; frees everything. */
+    void requireNothingLost(String after) {
+        final Map<Long, Long> sizes = new LinkedHashMap<>();
+        live.forEach(block -> sizes.put(block.address(), block.byteSize()));
+        AfterFailure.requireUsable(subject, allocator, sizes, counts, SIZES[1], after);
+        live.clear();
+        if (stream != null) {
+            stream.close();
+        }
+        subject.release(allocator);
+        Expect.that(
+                subject.heldByDevice(0) == 0,
+                "%s%d bytes are still taken from the device after the last release",
+                after,
+                subject.heldByDevice(0));
+    }
+}

@@ -1,0 +1,251 @@
+package allocator.conformance.rules.regions;
+
+import allocator.conformance.DeviceProbe;
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryType;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkableAllocator;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Rule O-07: options named after ONNX Runtime's size and split the regions of an arena as they do there. */
+public abstract class ArenaRules extends Chapter {
+    private static final String INITIAL = Subject.FIRST_REGION;
+    private static final String AFTER_SHRINK = "arena.initial_growth_chunk_size_bytes";
+    private static final String LARGEST = Subject.LARGEST_REGION;
+    private static final String STRATEGY = "arena.extend_strategy";
+    private static final String DEAD = "arena.max_dead_bytes_per_chunk";
+
+    /** What the sizes of blocks and regions are multiples of. */
+    private static final long GRANULE = 256;
+
+    private static final long KIB = 1024;
+    private static final long MIB = 1024 * KIB;
+
+    protected ArenaRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    /** Returns an arena with these settings that holds no memory yet; skips the test if one of them does not apply. */
+    private static Allocator arena(Subject subject, Map<String, ?> settings) {
+        if (subject.memory().byteAlignment() > GRANULE) {
+            throw Expect.skip("blocks are padded to their alignment, which is above %d bytes", GRANULE);
+        }
+        final Map<String, String> options = new HashMap<>();
+        settings.forEach((key, value) -> options.put(key, value.toString()));
+        options.keySet().forEach(subject::requireKey);
+        final Allocator any = subject.allocator();
+        subject.requireArena(any);
+        subject.release(any);
+        final Allocator arena = subject.allocator(options);
+        final AllocatorOptions effective = arena.effectiveOptions();
+        options.keySet().forEach(key -> {
+            if (effective.value(key) == null) {
+                throw Expect.skip("%s does not apply to this memory", key);
+            }
+        });
+        return arena;
+    }
+
+    /** Allocates; fails unless that took exactly one region of the given size, or none if the size is 0. */
+    private static long expectRegion(Allocator arena, long byteSize, long region, String why) {
+        final AllocatorStats before = arena.stats();
+        final long address = arena.alloc(byteSize);
+        final AllocatorStats after = arena.stats();
+        Expect.that(
+                after.bytesHeld() - before.bytesHeld() == region
+                        && after.numArenaExtensions() - before.numArenaExtensions() == (region == 0 ? 0 : 1),
+                "%s: alloc(%d), with %d bytes held, must take a region of %d bytes; bytesHeld rose by %d "
+                        + "with %d new regions",
+                why,
+                byteSize,
+                before.bytesHeld(),
+                region,
+                after.bytesHeld() - before.bytesHeld(),
+                after.numArenaExtensions() - before.numArenaExtensions());
+        return address;
+    }
+
+    @ConformanceTest
+    void required_O07_theFirstRegionHasTheInitialSize(Subject subject) {
+        for (final long initial : new long[] {4 * KIB, 64 * KIB, 1025 * 256, 3 * MIB}) {
+            final Allocator arena = arena(subject, Map.of(INITIAL, initial));
+            final String why = "with " + INITIAL + "=" + initial;
+            final long first = expectRegion(arena, 1, initial, why);
+            final long rest = expectRegion(arena, initial - 256, 0, why + ", of which 256 bytes are in use");
+            arena.free(first);
+            arena.free(rest);
+            final long whole = expectRegion(arena, initial, 0, why + ", all of which is free again");
+            arena.free(whole);
+            subject.release(arena);
+        }
+    }
+
+    @ConformanceTest
+    void required_O07_eachRegionIsTwiceTheOneBefore(Subject subject) {
+        requireSequence(subject, Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 512 * KIB), new long[] {
+            64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 512 * KIB
+        });
+        requireSequence(subject, Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 300 * KIB), new long[] {
+            64 * KIB, 128 * KIB, 256 * KIB, 300 * KIB, 300 * KIB
+        });
+    }
+
+    /** Fills one region after another; fails unless they have the given sizes. */
+    private static void requireSequence(Subject subject, Map<String, ?> settings, long[] regions) {
+        final Allocator arena = arena(subject, settings);
+        final List<Long> live = new ArrayList<>();
+        for (final long region : regions) {
+            live.add(expectRegion(arena, 32 * KIB, region, "with " + settings));
+            if (region > 32 * KIB) {
+                live.add(expectRegion(arena, region - 32 * KIB, 0, "with " + settings));
+            }
+        }
+        live.forEach(arena::free);
+        subject.release(arena);
+    }
+
+    @ConformanceTest
+    void required_O07_aLargeRequestDoublesUntilItFits(Subject subject) {
+        final Map<String, ?> settings = Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 64 * MIB);
+        final Allocator arena = arena(subject, settings);
+        final String why = "with " + settings;
+        final List<Long> live = new ArrayList<>();
+        live.add(expectRegion(arena, 5 * 64 * KIB, 8 * 64 * KIB, why));
+        live.add(expectRegion(
+                arena, 8 * 64 * KIB, 8 * 64 * KIB, why + ", after a region that had to double for its request"));
+        live.add(
+                expectRegion(arena, 8 * 64 * KIB, 16 * 64 * KIB, why + ", after a region that did not have to double"));
+        live.forEach(arena::free);
+    }
+
+    @ConformanceTest
+    void required_O07_aRegionMayBeAsLargeAsTheRequest(Subject subject) {
+        final Map<String, ?> settings = Map.of(STRATEGY, 1);
+        final Allocator arena = arena(subject, settings);
+        final List<Long> live = new ArrayList<>();
+        for (final long byteSize : new long[] {1, 256, 257, 100_000, 3 * MIB}) {
+            live.add(expectRegion(arena, byteSize, (byteSize + 255) / 256 * 256, "with " + settings));
+        }
+        live.forEach(arena::free);
+    }
+
+    @ConformanceTest
+    void required_O07_growthRestartsAfterAShrink(Subject subject) {
+        final Map<String, ?> settings =
+                Map.of(STRATEGY, 0, INITIAL, 64 * KIB, AFTER_SHRINK, 192 * KIB, LARGEST, 64 * MIB);
+        final ShrinkableAllocator arena = subject.shrinkable(arena(subject, settings));
+        final List<Long> live = new ArrayList<>();
+        live.add(expectRegion(arena, 64 * KIB, 64 * KIB, "with " + settings));
+        live.add(expectRegion(arena, 128 * KIB, 128 * KIB, "with " + settings));
+        arena.shrink();
+        live.add(expectRegion(arena, 192 * KIB, 192 * KIB, "with " + settings + ", after a shrink"));
+        live.add(expectRegion(arena, 1, 384 * KIB, "with " + settings + ", two regions after a shrink"));
+        live.forEach(arena::free);
+    }
+
+    @ConformanceTest
+    void required_O07_aRegionIsWhatTheLimitLeaves(Subject subject) {
+        final Map<String, ?> settings = Map.of(STRATEGY, 0, INITIAL, 256 * KIB, Subject.LIMIT, 300 * KIB);
+        final Allocator arena = arena(subject, settings);
+        final List<Long> live = new ArrayList<>();
+        live.add(expectRegion(arena, 256 * KIB, 256 * KIB, "with " + settings));
+        live.add(expectRegion(arena, 1, 44 * KIB, "with " + settings));
+        live.add(expectRegion(arena, 44 * KIB - 256, 0, "with " + settings));
+        Expect.rejection(OutOfMemoryException.class, "alloc(1) with the limit filled", () -> arena.alloc(1));
+        live.forEach(arena::free);
+    }
+
+    @ConformanceTest
+    void required_O07_aDeviceThatHasLessIsAskedForLess(Subject subject) {
+        if (subject.probe().isEmpty() && subject.memory().location().memoryType() == MemoryType.HOST_ACCESSIBLE) {
+            throw Expect.skip(
+                    "pinning most of a host's memory takes minutes; a DeviceProbe of a simulated device shows it");
+        }
+        final Allocator arena = arena(subject, Map.of(INITIAL, 1L << 48));
+        try {
+            arena.free(arena.alloc(1000));
+        } catch (OutOfMemoryException e) {
+            throw Expect.failure(
+                    "no device has room for the first region of 2^48 bytes that is set, yet it has room for "
+                            + "the 1000 bytes"
+                            + " requested; the request failed: " + e.getMessage(),
+                    e);
+        }
+    }
+
+    @ConformanceTest
+    void required_O07_aFailedDeviceCallDoesNotMoveGrowth(Subject subject) {
+        final DeviceProbe probe = subject.requireProbe();
+        final Map<String, ?> settings = Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 64 * MIB);
+        final Allocator arena = arena(subject, settings);
+        final List<Long> live = new ArrayList<>();
+        for (final long region : new long[] {64 * KIB, 128 * KIB}) {
+            probe.failCall(probe.calls() + 1);
+            try {
+                live.add(arena.alloc(region));
+                throw Expect.skip("a region is taken without a call to the device");
+            } catch (AllocatorException failed) {
+                probe.failCall(0);
+            }
+            live.add(expectRegion(arena, region, region, "with " + settings + ", once the device works again"));
+        }
+        live.forEach(arena::free);
+    }
+
+    @ConformanceTest
+    void required_O07_aFreeChunkIsSplitIfEnoughIsLeft(Subject subject) {
+        final long whole = 64 * KIB;
+        requireTaken(subject, whole, MIB, whole / 2, whole / 2);
+        requireTaken(subject, whole, MIB, whole / 2 + 256, whole);
+        requireTaken(subject, whole, 4 * KIB, whole - 4 * KIB, whole - 4 * KIB);
+        requireTaken(subject, whole, 4 * KIB, whole - 4 * KIB + 256, whole);
+        requireTaken(subject, whole, 4 * KIB, whole, whole);
+    }
+
+    /** Allocates from a free chunk; fails unless {@code taken} bytes of it are then in use. */
+    private static void requireTaken(Subject subject, long chunk, long dead, long byteSize, long taken) {
+        final Allocator arena = arena(subject, Map.of(INITIAL, chunk, DEAD, dead));
+        final long address = arena.alloc(byteSize);
+        final AllocatorStats stats = arena.stats();
+        Expect.that(
+                stats.bytesInUse() == taken
+                        && (stats.largestFreeChunk() == chunk - taken || stats.largestFreeChunk() == 0),
+                "with %s=%d, alloc(%d) in a free chunk of %d bytes must take %d of them; bytesInUse is %d, "
+                        + "largestFreeChunk"
+                        + " %d",
+                DEAD,
+                dead,
+                byteSize,
+                chunk,
+                taken,
+                stats.bytesInUse(),
+                stats.largestFreeChunk());
+        arena.free(address);
+        subject.release(arena);
+    }
+
+    @ConformanceTest
+    void required_O05_sizesOfRegionsDoNotApplyWithoutDoubling(Subject subject) {
+        final Allocator arena = arena(subject, Map.of(STRATEGY, 1));
+        for (final String key : List.of(INITIAL, AFTER_SHRINK, LARGEST)) {
+            final String value = arena.effectiveOptions().value(key);
+            Expect.that(
+                    value == null,
+                    "with %s=1 a region is as large as its request, yet effectiveOptions returns %s=%s",
+                    STRATEGY,
+                    key,
+                    value);
+        }
+    }
+}

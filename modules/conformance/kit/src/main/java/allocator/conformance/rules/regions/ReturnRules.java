@@ -1,0 +1,152 @@
+package allocator.conformance.rules.regions;
+
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProcessMemory;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorException;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import java.util.Map;
+import java.util.OptionalLong;
+
+/**
+ * Memory that goes back, with the memory of this process as the witness: where the process shows the memory, no probe
+ * is needed.
+ */
+public abstract class ReturnRules extends Chapter {
+    private static final long MIB = 1 << 20;
+
+    /** What each round would lose. */
+    private static final long BLOCK = 24 * MIB;
+
+    private static final int ROUNDS = 40;
+
+    /** Less than half of what all rounds would lose; more than a process grows otherwise. */
+    private static final long GROWTH = 400 * MIB;
+
+    /** A process may grow for other reasons once, but not whenever the same calls are made. */
+    private static final int ATTEMPTS = 3;
+
+    protected ReturnRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    private static void requireNoGrowth(Subject subject, String what, Runnable round) {
+        requireWitness(subject);
+        long growth = 0;
+        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+            round.run();
+            final OptionalLong before = ProcessMemory.mapped();
+            if (before.isEmpty()) {
+                throw Expect.skip("the memory of the process is known on Linux only");
+            }
+            for (int i = 0; i < ROUNDS && subject.hasTime(); i++) {
+                round.run();
+            }
+            growth = ProcessMemory.mapped().orElse(0) - before.getAsLong();
+            if (growth < GROWTH) {
+                return;
+            }
+        }
+        Expect.that(
+                false,
+                "%s, %d times with %d bytes each: the process grew by %d bytes each time",
+                what,
+                ROUNDS,
+                BLOCK,
+                growth);
+    }
+
+    /** Skips the test unless the process shows a block of the memory. */
+    private static void requireWitness(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        final OptionalLong before = ProcessMemory.mapped();
+        if (before.isEmpty()) {
+            throw Expect.skip("the memory of the process is known on Linux only");
+        }
+        final long address = allocator.alloc(2 * BLOCK);
+        final long growth = ProcessMemory.mapped().orElse(0) - before.getAsLong();
+        allocator.free(address);
+        subject.release(allocator);
+        if (growth < BLOCK) {
+            throw Expect.skip("the process does not show this memory: it grew by %d bytes for %d", growth, 2 * BLOCK);
+        }
+    }
+
+    @ConformanceTest
+    void required_F04_releasedMemoryLeavesTheProcess(Subject subject) {
+        requireNoGrowth(subject, "an allocator was created, used and released with a live block", () -> {
+            final Allocator allocator = subject.exclusive(Map.of());
+            allocator.alloc(BLOCK / 3);
+            allocator.free(allocator.alloc(BLOCK));
+            if (allocator.spiLevel() >= SpiLevel.RESERVE) {
+                allocator.reserve(BLOCK / 2);
+            }
+            subject.release(allocator);
+        });
+    }
+
+    @ConformanceTest
+    void required_A10_freedMemoryDoesNotFillTheProcess(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        final boolean reserves = allocator.spiLevel() >= SpiLevel.RESERVE;
+        requireNoGrowth(subject, "blocks of alternating sizes were allocated and freed", () -> {
+            allocator.free(allocator.alloc(BLOCK));
+            allocator.free(allocator.alloc(BLOCK / 2));
+            allocator.free(allocator.alloc(1000));
+            if (reserves) {
+                allocator.free(allocator.reserve(BLOCK));
+            }
+        });
+    }
+
+    @ConformanceTest
+    void required_R02_freedReservesLeaveTheProcess(Subject subject) {
+        final Allocator allocator = subject.exclusive(Map.of());
+        subject.requireReserve(allocator);
+        subject.requireArena(allocator);
+        requireNoGrowth(subject, "a block was reserved and freed", () -> allocator.free(allocator.reserve(BLOCK)));
+    }
+
+    @ConformanceTest
+    void required_K02_shrunkMemoryLeavesTheProcess(Subject subject) {
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(Map.of()));
+        requireNoGrowth(subject, "a block was allocated and freed, and the allocator shrunk", () -> {
+            allocator.free(allocator.alloc(BLOCK));
+            allocator.shrink();
+        });
+    }
+
+    @ConformanceTest
+    void required_K02_shrunkRegionsOfSmallBlocksLeaveTheProcess(Subject subject) {
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(Map.of()));
+        final long byteSize = 24_000;
+        requireNoGrowth(subject, "blocks of 24000 bytes were allocated and freed, and the allocator shrunk", () -> {
+            final long[] live = new long[(int) (BLOCK / byteSize)];
+            for (int i = 0; i < live.length; i++) {
+                live[i] = allocator.alloc(byteSize);
+            }
+            for (final long address : live) {
+                allocator.free(address);
+            }
+            allocator.shrink();
+        });
+    }
+
+    @ConformanceTest
+    void required_F08_rejectedCreatesLeaveNoMemory(Subject subject) {
+        requireNoGrowth(subject, "creates were rejected", () -> {
+            for (int i = 0; i < 10; i++) {
+                try {
+                    subject.release(subject.create(subject.memory(), Map.of("no.such.key", "1")));
+                } catch (AllocatorException rejected) {
+                    Expect.that(rejected.getMessage() != null, "a create was rejected without a message");
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,342 @@
+package allocator.conformance.rules.streams;
+
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.rules.StreamReuse;
+import allocator.conformance.subject.Blocks;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncNotification;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Chapter T: many events, many blocks, and streams of other memories and devices. */
+public abstract class StreamStampRules extends Chapter {
+    private static final long MIB = 1 << 20;
+
+    /** The size of all blocks, so that a freed block is the best fit for the next request. */
+    private static final long BLOCK = 64 * 1024;
+
+    /** Counts at which a stamp of 7, 8, 15 or 16 bits wraps. */
+    private static final int[] COUNTS = {1, 127, 128, 129, 255, 256, 257, 32_767, 32_768, 32_769, 65_535, 65_536, 65_537
+    };
+
+    /** The largest of {@link #COUNTS} in a quick run. */
+    private static final int FEW = 300;
+
+    protected StreamStampRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    @ConformanceTest
+    void required_T03_aWaitBeforeTheFreeDoesNotCountHoweverManyEvents(Subject subject) {
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        int events = 0;
+        try (SyncNotification notification = first.createNotification()) {
+            for (final int count : COUNTS) {
+                while (events < count && subject.hasTime()) {
+                    notification.activate();
+                    events++;
+                }
+                if (events < count || (subject.settings().quick() && count > FEW)) {
+                    break;
+                }
+                final long freed = allocator.allocOnStream(BLOCK, first);
+                notification.waitOnDevice(second);
+                allocator.free(freed);
+                StreamReuse.requireNotReused(
+                        allocator,
+                        freed,
+                        BLOCK,
+                        second,
+                        "a stream waited for event " + count + " of another, which then freed a block");
+                first.flush();
+            }
+        }
+    }
+
+    @ConformanceTest
+    void required_T03_manyBlocksOfAStreamKeepApart(Subject subject) {
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        for (final long byteSize : new long[] {100, 5000, BLOCK, 300_000}) {
+            final List<Long> live = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                live.add(allocator.allocOnStream(byteSize, first));
+            }
+            final Blocks freed = new Blocks();
+            live.forEach(address -> freed.add(address, byteSize));
+            live.forEach(allocator::free);
+            final List<Long> taken = new ArrayList<>();
+            for (int i = 0; i < 120; i++) {
+                final long address = i % 3 == 0 ? allocator.alloc(byteSize) : allocator.allocOnStream(byteSize, second);
+                taken.add(address);
+                Expect.that(
+                        freed.overlapping(address, byteSize).isEmpty(),
+                        "100 blocks of %d bytes were freed on one stream; one went to another stream, which never"
+                                + " waited for it",
+                        byteSize);
+            }
+            taken.forEach(allocator::free);
+            first.onSessionRunEnd();
+            second.onSessionRunEnd();
+        }
+    }
+
+    @ConformanceTest
+    void required_T03_anEventCoversOnlyTheFreesBeforeIt(Subject subject) {
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        for (int round = 0; round < 20; round++) {
+            final long before = allocator.allocOnStream(BLOCK, first);
+            final long after = allocator.allocOnStream(BLOCK, first);
+            final long later = allocator.allocOnStream(BLOCK, first);
+            allocator.free(before);
+            StreamReuse.order(first, second);
+            allocator.free(after);
+            allocator.free(later);
+            final List<Long> taken = new ArrayList<>();
+            for (int i = 0; i < 12; i++) {
+                final long address = allocator.allocOnStream(BLOCK, second);
+                taken.add(address);
+                for (final long freed : new long[] {after, later}) {
+                    Expect.that(
+                            address + BLOCK <= freed || freed + BLOCK <= address,
+                            "a stream waited for an event of another; a block that was freed after the event went to"
+                                    + " it");
+                }
+            }
+            taken.forEach(allocator::free);
+            first.onSessionRunEnd();
+            second.onSessionRunEnd();
+        }
+    }
+
+    @ConformanceTest
+    void required_T03_aWaitOnTheHostIsNoWaitOfAStream(Subject subject) {
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        final long freed = allocator.allocOnStream(BLOCK, first);
+        try (SyncNotification notification = first.createNotification()) {
+            notification.activate();
+            notification.waitOnHost();
+        }
+        allocator.free(freed);
+        StreamReuse.requireNotReused(
+                allocator, freed, BLOCK, second, "the host waited for an event, and then the block was freed");
+    }
+
+    @ConformanceTest
+    void required_T03_otherStreamsEndsDoNotCount(Subject subject) {
+        final StreamAwareAllocator allocator = subject.orderedByStreams();
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        final SyncStream third = subject.stream();
+        final long freed = allocator.allocOnStream(BLOCK, first);
+        final long other = allocator.allocOnStream(BLOCK, third);
+        allocator.free(freed);
+        allocator.free(other);
+        third.onSessionRunEnd();
+        StreamReuse.requireNotReused(
+                allocator, freed, BLOCK, second, "a block was freed on one stream, and the run of another ended");
+        third.close();
+        StreamReuse.requireNotReused(
+                allocator, freed, BLOCK, second, "a block was freed on one stream, and another was closed");
+        StreamReuse.requireNotReused(
+                allocator, freed, BLOCK, null, "a block was freed on one stream, and another was closed");
+    }
+
+    @ConformanceTest
+    void required_T05_blocksOfAClosedStreamStayApart(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final Blocks blocks = new Blocks();
+        final List<Long> outlived = new ArrayList<>();
+        for (int round = 0; round < 20; round++) {
+            final SyncStream stream = subject.stream();
+            final List<Long> live = new ArrayList<>();
+            for (int i = 0; i < 6; i++) {
+                final long address = allocator.allocOnStream(BLOCK, stream);
+                blocks.add(address, BLOCK);
+                live.add(address);
+            }
+            blocks.remove(live.getFirst());
+            allocator.free(live.removeFirst());
+            stream.close();
+            blocks.remove(live.getFirst());
+            allocator.free(live.removeFirst());
+            outlived.addAll(live);
+            final long plain = allocator.alloc(BLOCK);
+            blocks.add(plain, BLOCK);
+            outlived.add(plain);
+        }
+        outlived.forEach(allocator::free);
+        Expect.that(
+                !subject.counts(allocator) || allocator.stats().bytesInUse() == 0,
+                "blocks were freed after their streams had been closed; bytesInUse is not 0");
+    }
+
+    @ConformanceTest
+    void required_T05_aClosedStreamHasEnded(Subject subject) {
+        subject.streamAware(subject.allocator());
+        final SyncStream stream = subject.stream();
+        Expect.that(!stream.hasEnded(), "an open stream says that it has ended");
+        stream.flush();
+        stream.onSessionRunEnd();
+        Expect.that(!stream.hasEnded(), "a stream says that it has ended after the end of a run; it goes on");
+        stream.close();
+        Expect.that(stream.hasEnded(), "a stream is closed, and its work is done: close must call setEnded");
+    }
+
+    @ConformanceTest
+    void required_T07_eachStreamIsItsOwn(Subject subject) {
+        subject.streamAware(subject.allocator());
+        final List<SyncStream> streams = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            final SyncStream stream = subject.stream();
+            for (final SyncStream other : streams) {
+                Expect.that(!Expect.same(stream, other), "createSyncStream returned the same stream twice");
+                Expect.that(other.id() < stream.id(), "a later stream has the lower id");
+            }
+            streams.add(stream);
+            if (i % 3 == 2) {
+                streams.removeFirst().close();
+            }
+        }
+        streams.forEach(SyncStream::flush);
+    }
+
+    @ConformanceTest
+    void required_F10_aStreamOfAnotherDeviceIsRefused(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final boolean counts = subject.counts(allocator);
+        final long before = counts ? allocator.stats().numAllocs() : 0;
+        Expect.rejection(
+                IllegalArgumentException.class,
+                "allocOnStream with a stream of another device",
+                () -> allocator.allocOnStream(100, new Stranger()));
+        Expect.that(
+                !counts || allocator.stats().numAllocs() == before,
+                "a rejected allocOnStream was counted as an allocation");
+        for (final MemoryInfo info : subject.memories()) {
+            if (subject.factory().isStreamAware(info) && !isSameDevice(info, subject.memory())) {
+                final SyncStream other = subject.factory().createSyncStream(info);
+                try {
+                    Expect.rejection(
+                            IllegalArgumentException.class,
+                            "allocOnStream on " + subject.memory() + " with a stream of " + info,
+                            () -> allocator.allocOnStream(100, other));
+                } finally {
+                    other.close();
+                }
+            }
+        }
+        allocator.free(allocator.alloc(100));
+    }
+
+    private static boolean isSameDevice(MemoryInfo one, MemoryInfo other) {
+        final MemoryLocation here = one.location();
+        final MemoryLocation there = other.location();
+        return here.deviceType() == there.deviceType()
+                && here.vendorId() == there.vendorId()
+                && here.deviceOrdinal() == there.deviceOrdinal();
+    }
+
+    @ConformanceTest
+    void required_T04_aRunEndsInEachMemoryOfTheDevice(Subject subject) {
+        subject.streamAware(subject.allocator());
+        int others = 0;
+        for (final MemoryInfo info : subject.memories()) {
+            if (!info.equals(subject.memory())
+                    && isSameDevice(info, subject.memory())
+                    && subject.create(info, Map.of()) instanceof StreamAwareAllocator allocator
+                    && !allocator.isOrderedByDevice()
+                    && allocator.spiLevel() >= SpiLevel.STATISTICS) {
+                others++;
+                for (final boolean isEnd : new boolean[] {true, false}) {
+                    requireReuse(subject, allocator, isEnd);
+                }
+            }
+        }
+        if (others == 0) {
+            throw Expect.skip("the device has no other memory with streams");
+        }
+    }
+
+    /** Frees memory on a stream that was created for another memory of the device, and allocates as much on another. */
+    private static void requireReuse(Subject subject, StreamAwareAllocator allocator, boolean isEnd) {
+        final SyncStream first = subject.stream();
+        final SyncStream second = subject.stream();
+        final List<Long> live = new ArrayList<>();
+        for (int i = 0; i < 16; i++) {
+            live.add(allocator.allocOnStream(MIB, first));
+        }
+        final long held = allocator.stats().bytesHeld();
+        live.forEach(allocator::free);
+        live.clear();
+        if (isEnd) {
+            first.onSessionRunEnd();
+        } else {
+            first.close();
+        }
+        for (int i = 0; i < 16; i++) {
+            live.add(allocator.allocOnStream(MIB, second));
+        }
+        final long now = allocator.stats().bytesHeld();
+        live.forEach(allocator::free);
+        second.onSessionRunEnd();
+        Expect.that(
+                now <= held,
+                "16 MiB of %s were freed on a stream that was created for %s; after %s another stream needed as much,"
+                        + " and %d bytes were held instead of %d",
+                allocator.info(),
+                subject.memory(),
+                isEnd ? "the end of its run" : "its close",
+                now,
+                held);
+    }
+
+    /** A stream of no provider. */
+    private static final class Stranger extends SyncStream {
+        Stranger() {
+            super(new MemoryInfo(
+                    "Nowhere",
+                    new MemoryLocation(DeviceType.FPGA, 0xFFFF, 4711, MemoryType.DEFAULT),
+                    1,
+                    AllocatorType.DEVICE));
+        }
+
+        @Override
+        public long handle() {
+            return 0;
+        }
+
+        @Override
+        public SyncNotification createNotification() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void onSessionRunEnd() {}
+
+        @Override
+        public void close() {}
+    }
+}

@@ -1,0 +1,105 @@
+package allocator.conformance.rules.streams;
+
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Contents;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.spi.AllocatorException;
+import allocator.spi.DataTransfer;
+import allocator.spi.MemoryRange;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncNotification;
+import allocator.spi.SyncStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.util.function.Consumer;
+
+/** Chapters T and D: what a stream has done when a call returns that waits for it. */
+public abstract class StreamWaitRules extends Chapter {
+    private static final long MIB = 1 << 20;
+
+    protected StreamWaitRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    @ConformanceTest
+    void required_T04_theEndOfARunWaitsForItsWork(Subject subject) {
+        requireDone(subject, "the end of a run", SyncStream::onSessionRunEnd);
+    }
+
+    @ConformanceTest
+    void required_T05_closingWaitsForTheWork(Subject subject) {
+        requireDone(subject, "close", SyncStream::close);
+    }
+
+    @ConformanceTest
+    void required_D02_aFlushWaitsForTheWork(Subject subject) {
+        requireDone(subject, "flush", SyncStream::flush);
+    }
+
+    @ConformanceTest
+    void required_D02_aWaitOnTheHostWaitsForTheWork(Subject subject) {
+        requireDone(subject, "waitOnHost", stream -> {
+            try (SyncNotification notification = stream.createNotification()) {
+                notification.activate();
+                notification.waitOnHost();
+            }
+        });
+    }
+
+    /** Queues a copy to the host, calls what waits for it, and looks whether the bytes are there. */
+    private static void requireDone(Subject subject, String what, Consumer<SyncStream> wait) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final DataTransfer transfer = Contents.transfer(subject, subject.memory())
+                .orElseThrow(() -> Expect.skip("needs copies between host and device, to queue work"));
+        subject.probe().ifPresent(probe -> probe.lag(true));
+        for (int round = 0; round < subject.times(6, 2); round++) {
+            final SyncStream stream = subject.stream();
+            final boolean isInterrupted = round % 2 == 1;
+            try (Arena lifetime = Arena.ofConfined()) {
+                final MemorySegment source = lifetime.allocate(4 * MIB, 64);
+                final MemorySegment target = lifetime.allocate(4 * MIB, 64);
+                Contents.write(source, 40 + round);
+                final long address = allocator.allocOnStream(4 * MIB, stream);
+                final MemoryRange block = new MemoryRange(subject.memory(), address, 4 * MIB);
+                transfer.copy(new MemoryRange(Contents.HOST, source.address(), 4 * MIB), block, stream);
+                transfer.copy(block, new MemoryRange(Contents.HOST, target.address(), 4 * MIB), stream);
+                if (!returns(stream, wait, isInterrupted)) {
+                    allocator.free(address);
+                    continue;
+                }
+                Contents.difference(target, 40 + round)
+                        .ifPresent(fault -> Expect.that(
+                                false,
+                                "a copy was queued on a stream; after %s returned%s, %s",
+                                what,
+                                isInterrupted ? " to an interrupted thread" : "",
+                                fault));
+                allocator.free(address);
+            }
+        }
+    }
+
+    /** Waits; returns whether that ended without an exception, which it may have if the thread is interrupted. */
+    private static boolean returns(SyncStream stream, Consumer<SyncStream> wait, boolean isInterrupted) {
+        if (!isInterrupted) {
+            wait.accept(stream);
+            return true;
+        }
+        Thread.currentThread().interrupt();
+        try {
+            wait.accept(stream);
+            return true;
+        } catch (AllocatorException ended) {
+            Thread.interrupted();
+            if (!stream.hasEnded()) {
+                stream.flush();
+            }
+            return false;
+        } finally {
+            Thread.interrupted();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package allocator.conformance.rules.threads;
+
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.subject.Expect;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.conformance.subject.Workers;
+import allocator.spi.Allocator;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongUnaryOperator;
+
+/** Chapter C: each pair of calls, in loops beside each other. */
+public abstract class CallPairRules extends Chapter {
+    private static final long MIB = 1 << 20;
+
+    protected CallPairRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    @ConformanceTest
+    void stochastic_C02_eachPairOfCallsReturns(Subject subject) throws Throwable {
+        final Allocator allocator = subject.exclusive(Map.of());
+        final List<Map.Entry<String, Work>> calls =
+                new ArrayList<>(calls(subject, allocator).entrySet());
+        final long each = TimeUnit.MILLISECONDS.toNanos(subject.times(30, 8));
+        for (int first = 0; first < calls.size(); first++) {
+            for (int second = first; second < calls.size() && subject.hasTime(); second++) {
+                final Work one = calls.get(first).getValue();
+                final Work other = calls.get(second).getValue();
+                Workers.run(Thread.ofPlatform().daemon(), 2, worker -> {
+                    final long end = System.nanoTime() + each;
+                    do {
+                        (worker == 0 ? one : other).call();
+                    } while (System.nanoTime() < end);
+                });
+            }
+        }
+    }
+
+    /** A call in a loop. */
+    private interface Work {
+        void call() throws Throwable;
+    }
+
+    private static Map<String, Work> calls(Subject subject, Allocator allocator) {
+        final Map<String, Work> calls = new LinkedHashMap<>();
+        final int level = allocator.spiLevel();
+        calls.put("alloc", () -> allocator.free(allocator.alloc(1000)));
+        calls.put("large alloc", () -> allocator.free(allocator.alloc(3 * MIB)));
+        calls.put("many allocs", () -> {
+            final long[] live = new long[48];
+            for (int i = 0; i < live.length; i++) {
+                live[i] = allocator.alloc(i % 3 == 0 ? 20_000 : 2_000);
+            }
+            for (final long address : live) {
+                allocator.free(address);
+            }
+        });
+        calls.put("create", () -> subject.release(subject.allocator()));
+        calls.put("shortage", () -> fail(allocator::alloc));
+        if (level >= SpiLevel.RESERVE) {
+            calls.put("reserve", () -> allocator.free(allocator.reserve(1000)));
+        }
+        if (level >= SpiLevel.STATISTICS) {
+            calls.put("stats", allocator::stats);
+        }
+        if (allocator instanceof ShrinkableAllocator shrinkable && level >= SpiLevel.SHRINK) {
+            calls.put("shrink", shrinkable::shrink);
+        }
+        if (allocator instanceof StreamAwareAllocator aware
+                && level >= SpiLevel.STREAMS
+                && subject.factory().isStreamAware(subject.memory())) {
+            final SyncStream common = subject.stream();
+            calls.put("allocOnStream", () -> aware.free(aware.allocOnStream(1000, common)));
+            calls.put("run end", common::onSessionRunEnd);
+            calls.put("stream", () -> {
+                final SyncStream stream = subject.stream();
+                aware.free(aware.allocOnStream(2000, stream));
+                stream.close();
+            });
+        }
+        return calls;
+    }
+
+    private static void fail(LongUnaryOperator call) {
+        Expect.rejection(OutOfMemoryException.class, "a request of 2^50 bytes", () -> call.applyAsLong(1L << 50));
+    }
+}

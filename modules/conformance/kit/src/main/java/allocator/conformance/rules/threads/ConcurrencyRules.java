@@ -1,0 +1,217 @@
+package allocator.conformance.rules.threads;
+
+import allocator.conformance.rules.Chapter;
+import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.rules.StreamReuse;
+import allocator.conformance.subject.Blocks;
+import allocator.conformance.subject.Contents;
+import allocator.conformance.subject.ProviderFixture;
+import allocator.conformance.subject.Subject;
+import allocator.conformance.subject.Workers;
+import allocator.spi.Allocator;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+
+/** Chapter C: concurrent calls of platform and virtual threads. */
+public abstract class ConcurrencyRules extends Chapter {
+    protected ConcurrencyRules(ProviderFixture fixture) {
+        super(fixture);
+    }
+
+    private static Thread.Builder platform() {
+        return Thread.ofPlatform().daemon();
+    }
+
+    @ConformanceTest
+    void stochastic_C01_platformThreadsGetBlocksOfTheirOwn(Subject subject) throws Throwable {
+        hammer(subject, platform(), 4);
+    }
+
+    @ConformanceTest
+    void stochastic_C01_virtualThreadsGetBlocksOfTheirOwn(Subject subject) throws Throwable {
+        hammer(subject, Thread.ofVirtual(), 32);
+    }
+
+    private static void hammer(Subject subject, Thread.Builder builder, int threads) throws Throwable {
+        final Allocator allocator = subject.allocator();
+        final Optional<Contents> contents = Contents.of(subject, allocator);
+        final Blocks blocks = new Blocks();
+        final int rounds = subject.times(20_000, 3_000) / threads;
+        Workers.run(builder, threads, worker -> {
+            final SplittableRandom random = subject.random("C-01 worker " + worker);
+            final List<Long> live = new ArrayList<>();
+            for (int i = 0; i < rounds && subject.hasTime(); i++) {
+                if (live.size() > 8 || (!live.isEmpty() && random.nextInt(100) < 48)) {
+                    final long address = live.remove(random.nextInt(live.size()));
+                    contents.ifPresent(bytes ->
+                            bytes.verify(address, 64, address ^ worker, "a block changed while threads worked:"));
+                    blocks.remove(address);
+                    allocator.free(address);
+                } else {
+                    final long byteSize = 64 + random.nextLong(1L << random.nextInt(4, 15));
+                    final long address = allocator.alloc(byteSize);
+                    blocks.add(address, byteSize);
+                    contents.ifPresent(bytes -> bytes.fill(address, 64, address ^ worker));
+                    live.add(address);
+                }
+            }
+            live.forEach(address -> {
+                blocks.remove(address);
+                allocator.free(address);
+            });
+        });
+    }
+
+    @ConformanceTest
+    void stochastic_C01_whatOneThreadTakesAnotherFrees(Subject subject) throws Throwable {
+        final Allocator allocator = subject.allocator();
+        final Blocks blocks = new Blocks();
+        final BlockingQueue<Long> queue = new ArrayBlockingQueue<>(64);
+        final AtomicBoolean isOver = new AtomicBoolean();
+        final int count = subject.times(20_000, 2_000);
+        Workers.run(platform(), 2, worker -> {
+            try {
+                if (worker == 0) {
+                    produce(subject, allocator, blocks, queue, count, isOver);
+                } else {
+                    consume(allocator, blocks, queue, count, isOver);
+                }
+            } finally {
+                // The producer must not wait for a consumer that has ended early.
+                if (worker == 1) {
+                    isOver.set(true);
+                }
+            }
+        });
+    }
+
+    private static void produce(
+            Subject subject,
+            Allocator allocator,
+            Blocks blocks,
+            BlockingQueue<Long> queue,
+            int count,
+            AtomicBoolean isOver)
+            throws InterruptedException {
+        final SplittableRandom random = subject.random("C-01 producer");
+        try {
+            for (int i = 0; i < count && !isOver.get() && subject.hasTime(); i++) {
+                final long byteSize = 1 + random.nextLong(20_000);
+                final long address = allocator.alloc(byteSize);
+                blocks.add(address, byteSize);
+                while (!queue.offer(address, 50, TimeUnit.MILLISECONDS) && !isOver.get()) {
+                    Thread.onSpinWait();
+                }
+            }
+            // Perhaps fewer than the consumer expects, for lack of time.
+            while (!queue.isEmpty() && !isOver.get()) {
+                Thread.sleep(1);
+            }
+        } finally {
+            isOver.set(true);
+        }
+    }
+
+    private static void consume(
+            Allocator allocator, Blocks blocks, BlockingQueue<Long> queue, int count, AtomicBoolean isOver)
+            throws InterruptedException {
+        int taken = 0;
+        while (taken < count && !isOver.get()) {
+            final Long address = queue.poll(50, TimeUnit.MILLISECONDS);
+            if (address != null) {
+                taken++;
+                blocks.remove(address);
+                allocator.free(address);
+            }
+        }
+    }
+
+    @ConformanceTest
+    void stochastic_C02_allCallsTogetherReturn(Subject subject) throws Throwable {
+        final Allocator allocator = subject.allocator();
+        final int rounds = subject.times(3_000, 400);
+        Workers.run(platform(), 6, worker -> {
+            for (int i = 0; i < rounds && subject.hasTime(); i++) {
+                switch (worker) {
+                    case 0, 1 -> allocator.free(allocator.alloc(100L * (1 + i % 50)));
+                    case 2 -> {
+                        if (allocator.spiLevel() >= SpiLevel.RESERVE) {
+                            allocator.free(allocator.reserve(5000));
+                        }
+                    }
+                    case 3 -> {
+                        if (allocator.spiLevel() >= SpiLevel.STATISTICS) {
+                            allocator.stats();
+                        }
+                    }
+                    case 4 -> {
+                        if (i % 20 == 0 && allocator instanceof ShrinkableAllocator shrinkable) {
+                            shrinkable.shrink();
+                        }
+                    }
+                    default -> {
+                        if (i % 20 == 0) {
+                            subject.release(subject.allocator());
+                            subject.factory().discoverDevices();
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    @ConformanceTest
+    void stochastic_C02_manyVirtualThreadsDoNotStarve(Subject subject) throws Throwable {
+        final Allocator allocator = subject.allocator();
+        Workers.run(Thread.ofVirtual(), 64, worker -> {
+            for (int i = 0; i < 20 && subject.hasTime(); i++) {
+                final long address = allocator.alloc(1000L * (1 + worker));
+                LockSupport.parkNanos(1);
+                allocator.free(address);
+            }
+        });
+    }
+
+    @ConformanceTest
+    void stochastic_C02_streamsTogetherReturn(Subject subject) throws Throwable {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final int rounds = subject.times(300, 50);
+        final SyncStream common = subject.stream();
+        Workers.run(platform(), 4, worker -> {
+            for (int i = 0; i < rounds && subject.hasTime(); i++) {
+                final SyncStream stream = subject.stream();
+                final long own = allocator.allocOnStream(10_000, stream);
+                final long shared = allocator.allocOnStream(5_000L * (1 + worker), common);
+                StreamReuse.order(stream, common);
+                allocator.free(own);
+                allocator.free(shared);
+                stream.onSessionRunEnd();
+                stream.close();
+            }
+        });
+    }
+
+    @ConformanceTest
+    void stochastic_C02_creatingAndReleasingTogetherReturn(Subject subject) throws Throwable {
+        Workers.run(platform(), 4, worker -> {
+            for (int i = 0; i < subject.times(200, 40) && subject.hasTime(); i++) {
+                final Allocator allocator = subject.allocator(Map.of());
+                final long address = allocator.alloc(1000L + worker);
+                allocator.free(address);
+                subject.release(allocator);
+            }
+        });
+    }
+}

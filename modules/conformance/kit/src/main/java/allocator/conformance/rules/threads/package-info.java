@@ -1,0 +1,2 @@
+/** Chapter C: several threads at once. */
+package allocator.conformance.rules.threads;
