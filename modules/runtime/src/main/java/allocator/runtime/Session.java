@@ -574,6 +574,10 @@ public final class Session implements AutoCloseable {
         for (int i = streams.length - 1; i >= 0; i--) {
             streams[i].close(cleanup);
         }
+        final Transfers made = transfers;
+        if (made != null) {
+            made.settle(cleanup);
+        }
         allocators.close(cleanup);
         try {
             leaveIfFinished();

@@ -230,12 +230,17 @@ public final class AllocatorInstances {
             }
         }
 
-        /** Corrects the count carried over from a user that was removed. */
-        void carryOver(Lease removed) {
+        /**
+         * Corrects the count carried over from a user that was removed.
+         *
+         * @return whether it was wrong
+         */
+        boolean carryOver(Lease removed) {
             synchronized (AllocatorInstances.this) {
-                final long now = removed.count();
-                carried += now - removed.carried;
-                removed.carried = now;
+                final long change = removed.count() - removed.carried;
+                carried += change;
+                removed.carried += change;
+                return change != 0;
             }
         }
 

@@ -232,9 +232,10 @@ public final class Lease extends LiveBlocks {
     }
 
     /**
-     * Releases the reference if the lease is draining and no block is live. After the release, corrects what the
-     * instance has carried over from this lease, since a thread that was between two steps then may have changed the
-     * count, and releases the other leases that waited for it.
+     * Releases the reference if the lease is draining and no block is live, here or, since users may free one another's
+     * blocks, in the whole instance. After the release, corrects what the instance has carried over from this lease,
+     * since a thread that was between two steps then may have changed the count, and releases the other leases that
+     * waited for it.
      *
      * @throws RuntimeException as {@link #close}
      */
@@ -242,8 +243,12 @@ public final class Lease extends LiveBlocks {
         if (state == RELEASED) {
             reference.instance().carryOver(this);
             settleIfInstanceIdle();
-        } else if (state == DRAINING && isNone()) {
-            release();
+        } else if (state == DRAINING) {
+            if (isNone()) {
+                release();
+            } else {
+                settleIfInstanceIdle();
+            }
         }
     }
 
@@ -316,8 +321,15 @@ public final class Lease extends LiveBlocks {
                 reference.giveBack();
             }
         } finally {
-            if (isReleasedHere) {
-                onReleased.run();
+            try {
+                if (isReleasedHere) {
+                    onReleased.run();
+                }
+            } finally {
+                // A free that came between the count and the new state has found a lease that is draining.
+                if (isReleasedHere && reference.instance().carryOver(this)) {
+                    settleIfInstanceIdle();
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 package allocator.runtime.transfer;
 
+import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.transfer.Pipeline.Half;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
@@ -25,6 +26,7 @@ import org.jspecify.annotations.Nullable;
 public final class Router {
     private final List<ProviderTransfer> transfers;
     private final List<StagingMemory> stagings;
+    private final OwedBuffers owed = new OwedBuffers();
     private final Function<MemoryInfo, Optional<LentStream>> streams;
 
     /** The way through the host: who copies to the memory there, and who from it. */
@@ -178,11 +180,20 @@ public final class Router {
                 .findFirst();
     }
 
+    /**
+     * Frees again the buffers of earlier copies whose free had no effect.
+     *
+     * @param cleanup collects the failures
+     */
+    public void freeAgain(Cleanup cleanup) {
+        owed.freeAgain(cleanup);
+    }
+
     private Optional<LentStream> lend(MemoryRange range) {
         return streams.apply(range.memory());
     }
 
-    private static void move(
+    private void move(
             long byteSize,
             StagingMemory staging,
             @Nullable SyncStream stream,
@@ -194,7 +205,8 @@ public final class Router {
         if (byteSize == 0) {
             return;
         }
-        Pipeline.move(byteSize, staging, reading, writing);
+        owed.freeAgain(new Cleanup());
+        Pipeline.move(byteSize, staging, owed, reading, writing);
     }
 
     private static void requireSameSize(long source, long target) {

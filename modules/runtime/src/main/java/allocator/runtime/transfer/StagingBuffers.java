@@ -2,6 +2,7 @@ package allocator.runtime.transfer;
 
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.transfer.StagingMemory.Buffer;
+import allocator.spi.DeviceException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class StagingBuffers implements AutoCloseable {
     private final Runnable release = this::close;
+    private final OwedBuffers owed;
 
     /** The copy, and the streams that keep the buffers. */
     private int users = 1;
@@ -17,13 +19,21 @@ final class StagingBuffers implements AutoCloseable {
     private @Nullable Buffer even;
     private @Nullable Buffer odd;
 
+    /** The next ones of {@link OwedBuffers}, which guards it and whether these are there. */
+    @Nullable
+    StagingBuffers nextOwed;
+
+    boolean isOwed;
+
     /**
      * Allocates the buffers.
      *
      * @param evenByteSize the size of the first, in bytes, above zero
      * @param oddByteSize the size of the second, in bytes, above zero
+     * @param owed where they are entered if a free has no effect
      */
-    StagingBuffers(StagingMemory memory, long evenByteSize, long oddByteSize) {
+    StagingBuffers(StagingMemory memory, long evenByteSize, long oddByteSize, OwedBuffers owed) {
+        this.owed = owed;
         boolean isComplete = false;
         try {
             even = memory.allocate(evenByteSize);
@@ -59,7 +69,7 @@ final class StagingBuffers implements AutoCloseable {
         return release;
     }
 
-    /** Lets go of the buffers. If that throws, a further call frees those that are left. */
+    /** Lets go of the buffers. If that throws, they are owed, and a further call frees those that are left. */
     @Override
     public synchronized void close() {
         if (users > 0) {
@@ -68,23 +78,32 @@ final class StagingBuffers implements AutoCloseable {
         if (users > 0) {
             return;
         }
-        final Cleanup cleanup = new Cleanup();
-        cleanup.attempt(this::closeEven);
-        cleanup.attempt(this::closeOdd);
-        cleanup.throwIfAny();
-    }
-
-    private void closeEven() {
-        if (even != null) {
-            even.close();
-            even = null;
+        boolean isFreed = false;
+        try {
+            final Cleanup cleanup = new Cleanup();
+            even = free(even, cleanup);
+            odd = free(odd, cleanup);
+            isFreed = even == null && odd == null;
+            cleanup.throwIfAny();
+        } finally {
+            if (!isFreed) {
+                owed.add(this);
+            }
         }
     }
 
-    private void closeOdd() {
-        if (odd != null) {
-            odd.close();
-            odd = null;
+    /** Frees a buffer; returns it if it is live still. */
+    private static @Nullable Buffer free(@Nullable Buffer buffer, Cleanup cleanup) {
+        if (buffer != null) {
+            try {
+                buffer.close();
+            } catch (DeviceException e) {
+                return null; // It is dead, and its memory the allocator's to return: the copy is not concerned.
+            } catch (Throwable e) {
+                cleanup.add(e);
+                return buffer;
+            }
         }
+        return null;
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import allocator.runtime.lifetime.Cleanup;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
@@ -32,6 +33,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RouterTest {
     private static final int PIECE = (int) Pipeline.PIECE_BYTES;
+
+    /** What the next frees of pinned memory throw. */
+    private final Deque<RuntimeException> freeFailures = new ArrayDeque<>();
 
     /** The ends of streams that were not waited for. */
     private final List<Runnable> discarded = new ArrayList<>();
@@ -117,7 +121,7 @@ class RouterTest {
     }
 
     /** Memory of the host that both devices reach. */
-    private static final class Pinned implements StagingMemory {
+    private final class Pinned implements StagingMemory {
         private final MemoryInfo info = FakeMemory.memory("Pinned", DeviceType.GPU, 0, MemoryType.HOST_ACCESSIBLE);
         private final Map<Long, MemorySegment> live = new HashMap<>();
         private final Arena arena = Arena.ofAuto();
@@ -135,7 +139,15 @@ class RouterTest {
         public Buffer allocate(long byteSize) {
             final MemorySegment segment = arena.allocate(byteSize);
             live.put(segment.address(), segment);
-            return new Buffer(info, segment, () -> live.remove(segment.address()));
+            return new Buffer(info, segment, () -> {
+                final RuntimeException failure = freeFailures.poll();
+                if (failure == null || failure instanceof DeviceException) {
+                    live.remove(segment.address());
+                }
+                if (failure != null) {
+                    throw failure;
+                }
+            });
         }
     }
 
@@ -321,6 +333,30 @@ class RouterTest {
         expectNothingLeft();
         assertThat(left.stream.queue).isEmpty();
         assertThat(right.stream.queue).isEmpty();
+    }
+
+    @Test
+    void aBufferWhoseFreeHadNoEffectIsFreedAgain() {
+        freeFailures.add(new IllegalStateException("first"));
+        freeFailures.add(new IllegalStateException("second"));
+        assertThatIllegalStateException()
+                .isThrownBy(() -> router.copy(left.range(0, 8), right.range(0, 8), null))
+                .withMessage("first");
+        assertThat(pinned.live).hasSize(2);
+        freeFailures.add(new IllegalStateException("third"));
+        router.freeAgain(new Cleanup());
+        assertThat(pinned.live).hasSize(1);
+        router.copy(left.range(0, 8), right.range(0, 8), null);
+        expectNothingLeft();
+    }
+
+    /** The block is dead then, and its allocator returns the memory; the bytes have arrived. */
+    @Test
+    void aDeviceThatDoesNotTakeABufferBackFailsNoCopy() {
+        freeFailures.add(new DeviceException("planned", null));
+        router.copy(left.range(0, 8), right.range(0, 8), null);
+        expectNothingLeft();
+        router.freeAgain(new Cleanup());
     }
 
     @Test

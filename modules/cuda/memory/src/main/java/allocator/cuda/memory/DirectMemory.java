@@ -96,8 +96,6 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
         }
         enter();
         try {
-            // Later the block would be dead.
-            device.streams().requireNoneCaptured("free; free the block, which stays live, after the capture");
             ledger.free(address, giveBack);
         } catch (DeviceException e) {
             insist(address, e);

@@ -176,8 +176,9 @@ final class FreeTiles {
     }
 
     /**
-     * Returns the leading tiles of the smallest run of adjacent usable tiles that has a size: one tile, or if none is
-     * large enough, several that are not alike.
+     * Returns the leading tiles of a run of adjacent usable tiles that has a size: of the run of the smallest tile that
+     * is large enough, or if there is none, of the smallest run of several that are not alike. A run is used from its
+     * beginning, so that nothing is left before an allocation that another one would not fit into.
      *
      * @param isUsable whether a tile may be used
      * @return the tiles, empty if there is no such run
@@ -188,7 +189,25 @@ final class FreeTiles {
             best = smaller(best, smallest(tiles.done, byteSize, isUsable));
             best = smaller(best, smallest(tiles.pending, byteSize, isUsable));
         }
-        return best == null ? bestRun(byteSize, isUsable) : List.of(best);
+        return best == null ? bestRun(byteSize, isUsable) : runOf(best, byteSize, isUsable);
+    }
+
+    /** Returns the leading tiles, of a size, of the run that a tile is in. */
+    private List<Tile> runOf(Tile tile, long byteSize, Predicate<Tile> isUsable) {
+        Tile first = tile;
+        for (Tile before = tile.segment.before(tile);
+                before != null && before.isFree && isUsable.test(before);
+                before = before.segment.before(before)) {
+            steps++;
+            first = before;
+        }
+        final List<Tile> run = new ArrayList<>();
+        long runSize = 0;
+        for (Tile next = first; next != null && runSize < byteSize; next = next.segment.after(next)) {
+            run.add(next);
+            runSize += next.byteSize;
+        }
+        return run;
     }
 
     private static @Nullable Tile smaller(@Nullable Tile one, @Nullable Tile other) {
