@@ -96,4 +96,44 @@ class AllocatorInstancesTest {
         leases.get(2).close();
         assertThat(leases).allMatch(Lease::isReleased);
     }
+
+    /** The owner whose thread was between the free and the look at the state saw it draining. */
+    @Test
+    void aFreeThatComesBetweenTheCountAndTheReleaseIsCarriedOver() {
+        final Allocator allocator = new FakeDevice();
+        final Lease owner = lease(allocator);
+        final Runnable[] betweenCountAndEnd = {() -> {}};
+        final Lease other = new Lease(
+                AllocatorReference.create(instances, "fake", List.of(), () -> allocator, returned -> {}),
+                () -> betweenCountAndEnd[0].run());
+        betweenCountAndEnd[0] = other::end;
+        assertThat(owner.enter()).isTrue();
+        owner.close();
+
+        other.close(); // the owner's block is freed through it meanwhile
+
+        assertThat(other.isReleased()).isTrue();
+        assertThat(owner.isReleased()).isTrue();
+    }
+
+    @Test
+    void anAllocationThatIsRejectedHidesNoFreeThroughAnotherOwner() {
+        final Allocator allocator = new FakeDevice();
+        final Lease owner = lease(allocator);
+        final Lease other = lease(allocator);
+        assertThat(owner.enter()).isTrue();
+        owner.close();
+        other.close();
+        assertThat(owner.enter()).as("counted, and rejected").isFalse();
+        assertThat(other.leave()).isTrue();
+        other.settle();
+        assertThat(owner.isReleased()).isFalse();
+
+        synchronized (owner) {
+            owner.uncounted++;
+        }
+        owner.settle();
+
+        assertThat(owner.isReleased()).isTrue();
+    }
 }
