@@ -2,6 +2,7 @@ package allocator.runtime;
 
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.transfer.LentStream;
+import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SyncStream;
 import java.util.Objects;
@@ -122,9 +123,17 @@ final class SessionStreams {
         return top;
     }
 
-    /** Lends a stream to a copy. Closes again what failed to close: the work of an earlier copy may not be done. */
+    /**
+     * Lends a stream to a copy. Closes again what failed to close: the work of an earlier copy may not be done.
+     *
+     * @throws DeviceException if it still may not: the copy would not be ordered after that work
+     */
     LentStream lend() {
-        provider.closeStreams(new Cleanup());
+        final Cleanup cleanup = new Cleanup();
+        provider.closeStreams(cleanup);
+        if (cleanup.first() instanceof DeviceException unfinished) {
+            throw unfinished;
+        }
         final Place place = take();
         return new LentStream() {
             @Override

@@ -38,6 +38,15 @@ public final class Cleanup {
         }
     }
 
+    /**
+     * Returns the first failure.
+     *
+     * @return the failure, {@code null} if there was none
+     */
+    public @Nullable Throwable first() {
+        return first;
+    }
+
     /** Throws the first failure, if there was one. */
     public void throwIfAny() {
         if (first != null) {

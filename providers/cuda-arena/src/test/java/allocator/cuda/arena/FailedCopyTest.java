@@ -70,6 +70,20 @@ class FailedCopyTest {
     }
 
     @Test
+    void noCopyFollowsOneThatMayBeUnderWay() {
+        driver.controls().failAlways(CudaFunction.STREAM_SYNCHRONIZE, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(this::copy);
+        final long held = pinned.stats().bytesInUse();
+        for (int i = 0; i < 10; i++) {
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(this::copy);
+        }
+        assertThat(pinned.stats().bytesInUse()).isEqualTo(held);
+        driver.controls().clearFailures();
+        gpu.free(block);
+        session.close();
+    }
+
+    @Test
     void theCloseOfTheSessionWaitsForIt() {
         leaveACopyUnderWay();
         session.close();

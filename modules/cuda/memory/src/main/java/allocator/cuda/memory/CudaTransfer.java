@@ -91,12 +91,26 @@ final class CudaTransfer implements DataTransfer {
                 final CudaDevice device = workingDevice(source, target);
                 check(device.checks(), source, target);
                 queue(source, target, device, DEFAULT_STREAM);
-                device.synchronizeStream(DEFAULT_STREAM);
+                await(device);
             } else {
                 copyOn(cudaStream, source, target);
             }
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
+        }
+    }
+
+    /** Waits for a copy. After a failure waits once more: its caller may free the memory then. */
+    private static void await(CudaDevice device) {
+        try {
+            device.synchronizeStream(DEFAULT_STREAM);
+        } catch (CudaException first) {
+            try {
+                device.synchronizeStream(DEFAULT_STREAM);
+            } catch (CudaException second) {
+                DriverCalls.suppress(first, second);
+            }
+            throw first;
         }
     }
 

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import allocator.cuda.driver.CudaFunction;
+import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
@@ -104,6 +105,13 @@ class CudaTransferTest {
         final MemoryRange to = new MemoryRange(device.memory(), device.address(), byteSize);
         final MemoryRange from = new MemoryRange(otherOnDevice.memory(), otherOnDevice.address(), byteSize);
         assertThatIllegalStateException().isThrownBy(() -> transfer.copy(from, to, stream));
+    }
+
+    @Test
+    void aCopyWhoseWaitFailsOnceIsNotUnderWayAfterwards() {
+        gpu.driver.controls().failOnCall(CudaFunction.STREAM_SYNCHRONIZE, 1, CudaResult.ILLEGAL_ADDRESS);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> transfer.copy(otherOnDevice, device, null));
+        assertThat(gpu.driver.streams().streamQuery(0, 0)).isTrue();
     }
 
     @Test

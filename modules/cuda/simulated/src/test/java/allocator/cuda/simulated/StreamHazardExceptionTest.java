@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.cuda.driver.MemoryAccess;
 import allocator.spi.StreamHazardException;
+import java.lang.foreign.Arena;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
@@ -53,6 +54,20 @@ class StreamHazardExceptionTest {
                 () -> driver.memory().memsetD8Async(0, region + 4095, (byte) 2, 1, second),
                 "reuse in flight",
                 "4096 bytes at");
+    }
+
+    /** The driver has read it when the call returns. */
+    @Test
+    void pageableMemoryMayBeReusedAfterACopyFromIt() {
+        final SimulatedCudaDriver driver = lagging();
+        final long stream = driver.streams().streamCreate(0);
+        final long region = driver.memory().memAlloc(0, 2 * MIB);
+        try (Arena arena = Arena.ofConfined()) {
+            final long host = arena.allocate(4096).address();
+            driver.memory().memcpyHtoDAsync(0, region, host, 4096, stream);
+            driver.memory().memcpyDtoH(0, host, region + MIB, 4096);
+        }
+        assertThat(driver.controls().hazards()).isEmpty();
     }
 
     @Test

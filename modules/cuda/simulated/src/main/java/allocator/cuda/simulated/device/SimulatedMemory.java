@@ -209,7 +209,9 @@ final class SimulatedMemory implements CudaMemory {
                     scheduler.submit(
                             queue,
                             site,
-                            List.of(new Span(target, byteSize, true), new Span(source, byteSize, false)),
+                            isFromPageable // which is read already
+                                    ? List.of(new Span(target, byteSize, true))
+                                    : List.of(new Span(target, byteSize, true), new Span(source, byteSize, false)),
                             () -> Contents.Slice.copy(from, to, byteSize));
                     final boolean isSynchronous =
                             function == CudaFunction.MEMCPY_HTOD || function == CudaFunction.MEMCPY_DTOH;
