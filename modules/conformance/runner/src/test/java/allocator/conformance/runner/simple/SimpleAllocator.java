@@ -87,7 +87,7 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
     private long checkThenAct(long byteSize, @Nullable SyncStream stream) {
         final boolean isGranted = byteSize <= growth.limit() && heldNow() <= growth.limit() - byteSize;
         if (isGranted) {
-            LockSupport.parkNanos(1_000_000);
+            LockSupport.parkNanos(5_000_000);
         }
         lock.acquireAlways();
         try {
