@@ -91,4 +91,26 @@ final class AddressedMemory {
         return "device %d: %d bytes at %#x from %s, call %d"
                 .formatted(device.ordinal(), byteSize, address, origin.functionName(), call);
     }
+
+    /** Device memory without an address, from {@code cuMemCreate}. */
+    static final class PhysicalMemory {
+        final long handle;
+        final Device device;
+        final long byteSize;
+        final Contents contents;
+        int mappings;
+        boolean isReleased;
+
+        PhysicalMemory(long handle, Device device, long byteSize, Contents contents) {
+            this.handle = handle;
+            this.device = device;
+            this.byteSize = byteSize;
+            this.contents = contents;
+        }
+
+        @Override
+        public String toString() {
+            return "device %d: %d bytes of physical memory, handle %#x".formatted(device.ordinal(), byteSize, handle);
+        }
+    }
 }

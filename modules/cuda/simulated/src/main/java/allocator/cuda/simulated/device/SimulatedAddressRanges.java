@@ -4,6 +4,7 @@ import allocator.cuda.driver.CudaAddressRanges;
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
+import allocator.cuda.simulated.device.AddressedMemory.PhysicalMemory;
 import allocator.cuda.simulated.device.StreamQueue.Span;
 import allocator.spi.StreamHazardException.Site;
 import java.util.ArrayList;
