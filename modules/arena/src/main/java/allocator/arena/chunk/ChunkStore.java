@@ -24,17 +24,11 @@ class ChunkStore extends FreeChunks {
      */
     private static final int MAX_INSERTS = 18;
 
-    /**
-     * The most chunks that one operation creates once there are owners: an end is cut off a chunk, and then divided.
-     */
-    private static final int MAX_CUTS = 2;
-
     /** Makes room in all tables, so that no operation fails half way. */
     final void ensureSpare() {
-        final boolean hasOwners = slots.count() > 1;
         chunks.ensureSpare(3);
-        tables.ensureSpare(hasOwners ? MAX_CUTS : 1);
-        trees.ensureSpare(hasOwners ? MAX_INSERTS : 1);
+        tables.ensureSpare();
+        trees.ensureSpare(slots.count() == 1 ? 1 : MAX_INSERTS);
     }
 
     /**

@@ -110,7 +110,7 @@ public final class Repair {
             final long granules = placement.granules(region, chunk);
             final int owner = chunks.owner(chunk);
             region.ensureEntry(offset);
-            placement.tables.ensureSpare(1);
+            placement.tables.ensureSpare();
             region.enter(placement, chunk, offset);
             if (chunks.isFree(chunk)) {
                 placement.trees.ensureSpare(INSERTS);

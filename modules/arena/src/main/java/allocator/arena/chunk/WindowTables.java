@@ -15,6 +15,9 @@ final class WindowTables {
 
     private static final int LEAST_GROWTH = 4;
 
+    /** The most tables that one operation creates: an end is cut off a chunk, and the chunk then divided. */
+    private static final int MAX_CREATED = 2;
+
     private static final int NONE = -1;
 
     /** Handles plus one, 0 where a slot is empty. The first slot of a retired table links to the one retired before. */
@@ -28,9 +31,9 @@ final class WindowTables {
     /** Tables in the array that are not in use. */
     private int spare;
 
-    /** Makes room, so that the next {@code count} calls of {@link #create} do not allocate; at most 4. */
-    void ensureSpare(int count) {
-        if (spare < count) {
+    /** Makes room, so that the next {@value #MAX_CREATED} calls of {@link #create} do not allocate. */
+    void ensureSpare() {
+        if (spare < MAX_CREATED) {
             grow(Math.max(used >> 4, LEAST_GROWTH));
         }
     }

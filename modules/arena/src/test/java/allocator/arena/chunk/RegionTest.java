@@ -18,7 +18,7 @@ class RegionTest {
 
     private int enter(Region region, long offset, int previous) {
         chunks.ensureSpare(1);
-        tables.ensureSpare(1);
+        tables.ensureSpare();
         region.ensureEntry(offset);
         final int chunk = previous == Chunks.NONE
                 ? chunks.create(region.id, offset)
