@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The lock is not held while the resource is called.
  */
 final class LiveBlocks {
+    /** Returned by {@link #returnAgain()} where an allocation has gone on for too long. */
+    private static final long NOT_TRIED = -1;
+
     private final StreamOrderedMemoryResource resource;
     private final AddressTable<SyncStream> live = new AddressTable<>();
 
@@ -229,21 +232,23 @@ final class LiveBlocks {
     /**
      * Tries to deallocate again what is unreturned; all is tried, and the first failure thrown at the end.
      *
-     * @return false if nothing was tried, since an allocation has gone on for too long
+     * @return the bytes that were deallocated; negative if nothing was tried, since an allocation has gone on for too
+     *     long
      */
-    boolean returnAgain() {
+    long returnAgain() {
         StackReserve.touch();
         if (unreturnedBytes() == 0) {
-            return true;
+            return 0;
         }
         if (!gate.tryEnterReturn()) {
-            return false;
+            return NOT_TRIED;
         }
+        long returned = 0;
         try {
             final Failures failure = new Failures();
             for (long address : unreturnedAddresses()) {
                 try {
-                    returnUnreturned(address);
+                    returned += returnUnreturned(address);
                 } catch (TakenBackException e) {
                     // The allocator below has it.
                 } catch (Throwable e) {
@@ -254,7 +259,7 @@ final class LiveBlocks {
         } finally {
             gate.exitReturn();
         }
-        return true;
+        return returned;
     }
 
     private long[] unreturnedAddresses() {
@@ -284,7 +289,7 @@ final class LiveBlocks {
             throw notDuringAnAllocation();
         }
         try {
-            return returnUnreturned(address);
+            return returnUnreturned(address) > 0;
         } catch (TakenBackException e) {
             return true; // The allocator below has it.
         } finally {
@@ -306,7 +311,8 @@ final class LiveBlocks {
         return isThere;
     }
 
-    private boolean returnUnreturned(long address) {
+    /** Returns the bytes that were deallocated; 0 if nothing is unreturned at the address. */
+    private long returnUnreturned(long address) {
         long byteSize = 0;
         long number = 0;
         SyncStream stream = null;
@@ -324,11 +330,10 @@ final class LiveBlocks {
             live.lock.held = 0;
             throw e;
         }
-        if (byteSize == 0) {
-            return false;
+        if (byteSize > 0) {
+            giveBack(number, address, byteSize, stream, true);
         }
-        giveBack(number, address, byteSize, stream, true);
-        return true;
+        return byteSize;
     }
 
     /** Returns the counters of these blocks. */
@@ -376,7 +381,7 @@ final class LiveBlocks {
             live.lock.held = 0;
             throw e;
         }
-        if (!returnAgain()) {
+        if (returnAgain() == NOT_TRIED) {
             throw notDuringAnAllocation();
         }
     }

@@ -150,9 +150,10 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
     @Override
     public ShrinkReport shrink() {
         blocks.requireOpen();
+        long returned = 0;
         ShrinkReport report;
         try {
-            blocks.returnAgain();
+            returned = Math.max(0, blocks.returnAgain());
         } finally {
             report = resource.shrink();
         }
@@ -160,7 +161,7 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         return isCounted
                 ? report
                 : new ShrinkReport(
-                        report.bytesReleased(),
+                        report.bytesReleased() + returned,
                         report.regionsReleased(),
                         blocks.stats().bytesHeld(),
                         report.regionsInUse(),

@@ -90,4 +90,9 @@ final class SynchronizingResource implements StreamOrderedMemoryResource {
     public List<MemoryResource> upstreams() {
         return List.of(upstream);
     }
+
+    @Override
+    public String toString() {
+        return upstream.toString();
+    }
 }

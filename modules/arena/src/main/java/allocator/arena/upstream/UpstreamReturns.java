@@ -167,25 +167,45 @@ public final class UpstreamReturns {
         giveBack(address, false);
     }
 
-    private void returned(long address, boolean isRegion) {
+    /** Counts memory as returned; returns whether it was unreturned. */
+    private boolean returned(long address, boolean isRegion) {
         lock.lock();
         try {
             final long byteSize = unreturned.remove(address);
             dead.remove(address);
-            if (byteSize != LiveSizes.NONE) {
-                if (isRegion) {
-                    counters.shrunk(byteSize);
-                } else {
-                    counters.returned(byteSize);
-                }
+            if (byteSize == LiveSizes.NONE) {
+                return false;
             }
+            if (isRegion) {
+                counters.shrunk(byteSize);
+            } else {
+                counters.returned(byteSize);
+            }
+            return true;
         } finally {
             lock.unlock();
         }
     }
 
-    /** Tries again to return what could not be returned. */
-    public void tryAgain() {
+    /** Memory that was unreturned and has been returned, in bytes and in upstream allocations. */
+    public static final class Returned {
+        private long byteSize;
+        private int count;
+
+        /** Returns the bytes. */
+        public long byteSize() {
+            return byteSize;
+        }
+
+        /** Returns the number of upstream allocations. */
+        public int count() {
+            return count;
+        }
+    }
+
+    /** Tries again to return what could not be returned, and returns how much has been. */
+    public Returned tryAgain() {
+        final Returned returned = new Returned();
         final LiveSizes again = new LiveSizes();
         lock.lock();
         try {
@@ -195,10 +215,12 @@ public final class UpstreamReturns {
             lock.unlock();
         }
         again.forEach((address, byteSize) -> {
-            if (isReturned(address)) {
-                returned(address, false);
+            if (isReturned(address) && returned(address, false)) {
+                returned.byteSize += byteSize;
+                returned.count++;
             }
         });
+        return returned;
     }
 
     private boolean isReturned(long address) {
