@@ -11,6 +11,7 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeStream;
 import java.time.Duration;
@@ -239,6 +240,14 @@ class ResourceAllocatorTest {
             assertThat(allocator.returnAgain(address)).isTrue();
             assertThat(allocator.stats().bytesHeld()).isZero();
             assertThat(allocator.returnAgain(address)).isFalse();
+        }
+
+        /** The resource has no counters; what is held is what the allocator counts. */
+        @Test
+        void isReportedByTheShrinkThatReturnsIt() {
+            leaveUnreturned();
+            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(300, 0, 0, 0, 0));
+            assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(0, 0, 0, 0, 0));
         }
 
         /** For each allocation only a few steps, where a scan of what is unreturned would take minutes. */

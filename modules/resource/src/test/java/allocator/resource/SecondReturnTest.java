@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
-import allocator.spi.ShrinkReport;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -76,16 +75,5 @@ class SecondReturnTest {
         });
         allocator.alloc(300);
         assertThat(resource.countDeallocations()).isEqualTo(1);
-    }
-
-    /** The resource has no counters; what is held is what the allocator counts. */
-    @Test
-    void theShrinkThatReturnsItReportsIt() {
-        leaveUnreturned();
-        assertThat(allocator.stats().bytesHeld()).isEqualTo(100);
-        final ShrinkReport report = allocator.shrink();
-        assertThat(report.bytesReleased()).isEqualTo(100);
-        assertThat(report.bytesHeld()).isZero();
-        assertThat(allocator.shrink().bytesReleased()).isZero();
     }
 }

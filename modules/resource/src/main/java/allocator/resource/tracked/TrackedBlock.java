@@ -267,20 +267,22 @@ public final class TrackedBlock {
      * is open still and the event not held.
      */
     void finish(Access access, SyncStream stream, SharedEvent event) {
-        final List<SharedEvent> replaced;
+        final SharedEvent replaced;
+        final List<SharedEvent> reads;
         lock.lock();
         try {
-            replaced = new ArrayList<>(access == Access.READ ? 1 : uses.size() + 2);
+            final boolean mayDropReads = access == Access.WRITE && mayHaveReads();
+            reads = mayDropReads ? new ArrayList<>(uses.size()) : List.of();
             final StreamUse mine = closeUse(access, stream);
             if (access == Access.READ) {
-                replace(mine.lastRead, replaced);
+                replaced = mine.lastRead;
                 mine.lastRead = event;
             } else {
-                replace(lastWrite, replaced);
+                replaced = lastWrite;
                 lastWrite = event;
                 mine.hasUseWithoutEvent = false; // the event is behind it
-                if (uses.size() > 1 || mine.lastRead != null) {
-                    forgetReads(mine, replaced);
+                if (mayDropReads) {
+                    forgetReads(mine, reads);
                 }
             }
             lock.unlock();
@@ -288,7 +290,14 @@ public final class TrackedBlock {
             lock.held = 0;
             throw e;
         }
-        TrackedMemory.release(replaced);
+        if (replaced != null) {
+            TrackedMemory.release(replaced);
+        }
+        TrackedMemory.release(reads);
+    }
+
+    private boolean mayHaveReads() {
+        return uses.size() > 1 || (uses.size() == 1 && uses.getFirst().lastRead != null);
     }
 
     /** Returns whether this block holds an event. */
@@ -308,18 +317,14 @@ public final class TrackedBlock {
         return isHeld;
     }
 
-    private static void replace(@Nullable SharedEvent event, List<SharedEvent> replaced) {
-        if (event != null) {
-            replaced.add(event);
-        }
-    }
-
     /** Drops all reads: a write follows them, and also the uses without an event. */
-    private void forgetReads(StreamUse writer, List<SharedEvent> replaced) {
+    private void forgetReads(StreamUse writer, List<SharedEvent> reads) {
         for (int i = uses.size() - 1; i >= 0; i--) {
             final StreamUse use = uses.get(i);
-            replace(use.lastRead, replaced);
-            use.lastRead = null;
+            if (use.lastRead != null) {
+                reads.add(use.lastRead);
+                use.lastRead = null;
+            }
             if (use != writer && !use.isOpen()) {
                 uses.remove(i);
             }

@@ -239,11 +239,16 @@ public final class TrackedMemory implements AutoCloseable {
     /** Releases all, whatever is thrown. */
     static void release(List<SharedEvent> events) {
         for (int i = 0; i < events.size(); i++) {
-            try {
-                events.get(i).release();
-            } catch (Throwable e) {
-                // The event source has the event back, and reports the failure of its own work when it is closed.
-            }
+            release(events.get(i));
+        }
+    }
+
+    /** Releases an event, whatever is thrown. */
+    static void release(SharedEvent event) {
+        try {
+            event.release();
+        } catch (Throwable e) {
+            // The event source has the event back, and reports the failure of its own work when it is closed.
         }
     }
 
