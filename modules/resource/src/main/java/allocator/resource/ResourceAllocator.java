@@ -27,8 +27,8 @@ import java.util.Optional;
  * blocks, and the memory of a block counts as held until the resource has taken it.
  *
  * <p>A block whose free fails is dead, and its memory <em>unreturned</em>: the next {@link #shrink} or {@link #close}
- * tries to deallocate it again, and so does {@link #returnAgain}. Where the allocator at the bottom counts such memory as
- * in use, {@link #stats} subtracts its requested size; padding that an {@link AlignedResource} added stays in use.
+ * tries to deallocate it again, and so does {@link #returnAgain}. Where the allocator at the bottom counts such memory
+ * as in use, {@link #stats} subtracts its requested size; padding that an {@link AlignedResource} added stays in use.
  */
 public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAllocator, RetryableReturns, AutoCloseable {
     /** How often {@link #stats} reads the counters below, while blocks become unreturned or are returned meanwhile. */

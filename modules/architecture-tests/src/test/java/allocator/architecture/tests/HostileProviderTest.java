@@ -182,6 +182,19 @@ class HostileProviderTest {
         }
     }
 
+    /** Whether the process of the provider ends as it should or is ended. */
+    @ParameterizedTest
+    @EnabledOnOs({OS.LINUX, OS.MAC})
+    @CsvSource({"0, ''", "1, System.exit(0);", "1, while (!isClosed) { Thread.onSpinWait(); }"})
+    void processesThatItStartedEndWithItsOwn(int exitCode, String plant) throws Exception {
+        final String seconds = "9000." + System.nanoTime();
+        final String start = "try { new ProcessBuilder(\"sleep\", \"" + seconds
+                + "\").start(); } catch (java.io.IOException e) { throw new AssertionError(e); } ";
+        prove(exitCode, replacing(FREED, PLANT.formatted(start + plant)), "--rules", "A-06", "--timeout", "2");
+        assertThat(ProcessHandle.allProcesses().map(ProcessHandle::info).map(Object::toString))
+                .noneMatch(process -> process.contains(seconds));
+    }
+
     @Test
     void aFactoryThatDoesNotCloseCostsItsOwnRule() throws Exception {
         final String output = prove(

@@ -1,5 +1,6 @@
 package allocator.conformance.runner;
 
+import allocator.conformance.runner.process.ChildProcess;
 import allocator.conformance.runner.process.Journal;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.Watchdog;
@@ -37,7 +38,7 @@ final class LoadingWorker {
             journal.write(new Message.Loaded(fault(task)));
         }
         // Without waiting for anyone.
-        Runtime.getRuntime().halt(0);
+        ChildProcess.halt(0);
     }
 
     private static String fault(Task task) {

@@ -2,6 +2,7 @@ package allocator.conformance.runner;
 
 import allocator.conformance.contract.TestName;
 import allocator.conformance.runner.ConformanceReport.TestResult;
+import allocator.conformance.runner.process.ChildProcess;
 import allocator.conformance.runner.process.Journal;
 import allocator.conformance.subject.CleanupFindings;
 import java.io.IOException;
@@ -40,7 +41,7 @@ final class Worker implements Suites.Listener {
             final Request request = (Request) new ObjectInputStream(in).readObject();
             endWith(in);
             final Worker worker = new Worker(request, Journal.append(Path.of(arguments[0])));
-            Runtime.getRuntime().addShutdownHook(new Thread(() -> worker.write(new Message.Exiting(stackOfExit()))));
+            Runtime.getRuntime().addShutdownHook(new Thread(worker::exits));
             worker.run();
             exitCode = 0;
         } catch (Throwable e) {
@@ -48,7 +49,7 @@ final class Worker implements Suites.Listener {
             System.err.println("the kit failed: " + LoadedProvider.describe(e));
         }
         // Without the hook, which reports an exit that is not ours, and without waiting for anyone.
-        Runtime.getRuntime().halt(exitCode);
+        ChildProcess.halt(exitCode);
     }
 
     /** Ends this process when the runner's ends: its end of the stream is closed then. */
@@ -59,8 +60,14 @@ final class Worker implements Suites.Listener {
             } catch (IOException _) {
                 // The same as its end.
             }
-            Runtime.getRuntime().halt(1);
+            ChildProcess.halt(1);
         });
+    }
+
+    /** The hook of an exit that is not ours. */
+    private void exits() {
+        write(new Message.Exiting(stackOfExit()));
+        ChildProcess.destroyDescendants();
     }
 
     private static String stackOfExit() {
@@ -118,7 +125,7 @@ final class Worker implements Suites.Listener {
             journal.write(message);
         } catch (IOException e) {
             System.err.println("no result can be written: " + LoadedProvider.describe(e));
-            Runtime.getRuntime().halt(1);
+            ChildProcess.halt(1);
         }
     }
 
@@ -131,7 +138,7 @@ final class Worker implements Suites.Listener {
     public void finished(TestResult result, boolean isHang) {
         write(new Message.Finished(result, isHang, findings.findings(), findings.tests()));
         if (isHang) {
-            Runtime.getRuntime().halt(0);
+            ChildProcess.halt(0);
         }
     }
 }

@@ -178,9 +178,27 @@ public final class ChildProcess implements AutoCloseable {
         return process.isAlive();
     }
 
-    /** Ends the process at once. */
+    /** Ends the process at once, and the processes that it has started. */
     public void kill() throws InterruptedException {
-        process.destroyForcibly().waitFor();
+        destroyWithDescendants();
+        process.waitFor();
+    }
+
+    private void destroyWithDescendants() {
+        final List<ProcessHandle> descendants = process.descendants().toList();
+        process.destroyForcibly();
+        descendants.forEach(ProcessHandle::destroyForcibly);
+    }
+
+    /** To be called by a child process: ends it at once, and the processes that it has started, without its hooks. */
+    public static void halt(int exitCode) {
+        destroyDescendants();
+        Runtime.getRuntime().halt(exitCode);
+    }
+
+    /** Ends the processes that this one has started. */
+    public static void destroyDescendants() {
+        ProcessHandle.current().descendants().forEach(ProcessHandle::destroyForcibly);
     }
 
     /** Returns how the process ended, in words. Waits for its end. */
@@ -192,7 +210,7 @@ public final class ChildProcess implements AutoCloseable {
 
     @Override
     public void close() {
-        process.destroyForcibly();
+        destroyWithDescendants();
         Runtime.getRuntime().removeShutdownHook(killer);
         try {
             process.waitFor();
