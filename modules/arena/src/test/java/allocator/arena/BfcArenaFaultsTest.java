@@ -149,7 +149,12 @@ class BfcArenaFaultsTest {
         expectTruth(arena);
         assertThat(arena.shrink())
                 .isEqualTo(new ShrinkReport(
-                        0, 0, 10 * KIB, 1, 0, List.of(new ShrinkReport.Held(10 * KIB, 1, "regions with live blocks"))));
+                        10 * KIB,
+                        1,
+                        10 * KIB,
+                        1,
+                        0,
+                        List.of(new ShrinkReport.Held(10 * KIB, 1, "regions with live blocks"))));
         assertThat(arena.snapshot().unreturned()).isEmpty();
         expectTruth(arena);
     }
