@@ -119,17 +119,7 @@ public abstract class ExhaustionRules extends Chapter {
         for (int round = 0; round < 4; round++) {
             final long byteSize =
                     Math.max(round % 2 == 0 ? 8192 : 1L << 18, subject.memory().byteAlignment());
-            final List<Long> live = new ArrayList<>();
-            for (long taken = 0; taken + byteSize <= limit; taken += byteSize) {
-                try {
-                    live.add(allocator.alloc(byteSize));
-                } catch (OutOfMemoryException e) {
-                    throw Expect.failure(
-                            taken + " bytes of a limit of " + limit + " are live, in blocks of " + byteSize
-                                    + "; one more failed: " + e.getMessage(),
-                            e);
-                }
-            }
+            final List<Long> live = fill(subject, allocator, limit, byteSize);
             while (!live.isEmpty()) {
                 allocator.free(live.remove(random.nextInt(live.size())));
             }
@@ -143,6 +133,30 @@ public abstract class ExhaustionRules extends Chapter {
                         e);
             }
         }
+    }
+
+    /** Fills the limit with blocks, of which each may take more than its size where the statistics say so. */
+    private static List<Long> fill(Subject subject, Allocator allocator, long limit, long byteSize) {
+        final List<Long> live = new ArrayList<>();
+        while ((live.size() + 1) * byteSize <= limit) {
+            try {
+                live.add(allocator.alloc(byteSize));
+            } catch (OutOfMemoryException e) {
+                final long taken = live.size() * byteSize;
+                final long inUse = subject.counts(allocator)
+                        ? Math.max(taken, allocator.stats().bytesInUse())
+                        : taken;
+                final long next = live.isEmpty() ? byteSize : inUse / live.size();
+                if (inUse + next <= limit) {
+                    throw Expect.failure(
+                            taken + " bytes of a limit of " + limit + " are live, in blocks of " + byteSize
+                                    + "; one more failed: " + e.getMessage(),
+                            e);
+                }
+                break;
+            }
+        }
+        return live;
     }
 
     @ConformanceTest

@@ -82,7 +82,8 @@ public abstract class StreamLifetimeRules extends Chapter {
         allocator.free(used);
         allocator.free(usedToo);
         final List<Long> taken = new ArrayList<>();
-        for (final long byteSize : new long[] {3 * unit, 11 * unit}) {
+        // The larger one first: a worst fit would take the smaller one of the same memory.
+        for (final long byteSize : new long[] {11 * unit, 3 * unit}) {
             try {
                 taken.add(allocator.allocOnStream(byteSize, second));
             } catch (OutOfMemoryException e) {
