@@ -137,15 +137,14 @@ public abstract class ExhaustionRules extends Chapter {
 
     /** Fills the limit with blocks, of which each may take more than its size where the statistics say so. */
     private static List<Long> fill(Subject subject, Allocator allocator, long limit, long byteSize) {
+        final boolean isCounted = subject.counts(allocator);
         final List<Long> live = new ArrayList<>();
         while ((live.size() + 1) * byteSize <= limit) {
             try {
                 live.add(allocator.alloc(byteSize));
             } catch (OutOfMemoryException e) {
                 final long taken = live.size() * byteSize;
-                final long inUse = subject.counts(allocator)
-                        ? Math.max(taken, allocator.stats().bytesInUse())
-                        : taken;
+                final long inUse = isCounted ? Math.max(taken, allocator.stats().bytesInUse()) : taken;
                 final long next = live.isEmpty() ? byteSize : inUse / live.size();
                 if (inUse + next <= limit) {
                     throw Expect.failure(
