@@ -119,7 +119,7 @@ public abstract class ExhaustionRules extends Chapter {
         for (int round = 0; round < 4; round++) {
             final long byteSize =
                     Math.max(round % 2 == 0 ? 8192 : 1L << 18, subject.memory().byteAlignment());
-            final List<Long> live = fill(subject, allocator, limit, byteSize);
+            final List<Long> live = fill(allocator, limit, byteSize);
             while (!live.isEmpty()) {
                 allocator.free(live.remove(random.nextInt(live.size())));
             }
@@ -135,18 +135,15 @@ public abstract class ExhaustionRules extends Chapter {
         }
     }
 
-    /** Fills the limit with blocks, of which each may take more than its size where the statistics say so. */
-    private static List<Long> fill(Subject subject, Allocator allocator, long limit, long byteSize) {
-        final boolean isCounted = subject.counts(allocator);
+    /** Fills the limit with blocks, which may take up to twice their size. */
+    private static List<Long> fill(Allocator allocator, long limit, long byteSize) {
         final List<Long> live = new ArrayList<>();
         while ((live.size() + 1) * byteSize <= limit) {
             try {
                 live.add(allocator.alloc(byteSize));
             } catch (OutOfMemoryException e) {
                 final long taken = live.size() * byteSize;
-                final long inUse = isCounted ? Math.max(taken, allocator.stats().bytesInUse()) : taken;
-                final long next = live.isEmpty() ? byteSize : inUse / live.size();
-                if (inUse + next <= limit) {
+                if (taken < limit / 2) {
                     throw Expect.failure(
                             taken + " bytes of a limit of " + limit + " are live, in blocks of " + byteSize
                                     + "; one more failed: " + e.getMessage(),
