@@ -297,6 +297,7 @@ public abstract class LimitRules extends Chapter {
             requireWithin(allocator, "a shrink");
             allocator.free(kept);
             allocator.free(large);
+            allocator.shrink(); // or the next sixteenth may split what the next eight need
         }
         if (callsFromCache(subject, allocator).containsKey("reserve")) {
             final long reserved = grant(allocator::reserve, 12 * unit, "a reserve after shrinks failed");

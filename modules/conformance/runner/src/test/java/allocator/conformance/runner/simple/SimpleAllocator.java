@@ -15,6 +15,10 @@ import java.util.List;
 import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +39,8 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     /** The bytes that a check outside the lock has granted already, rightly or wrongly. */
     private long raceHeadroom;
+
+    private final CyclicBarrier granted = new CyclicBarrier(3);
 
     private volatile boolean isClosed;
     private long shrinkages;
@@ -86,8 +92,8 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
 
     private long checkThenAct(long byteSize, @Nullable SyncStream stream) {
         final boolean isGranted = byteSize <= growth.limit() && heldNow() <= growth.limit() - byteSize;
-        if (isGranted) {
-            LockSupport.parkNanos(5_000_000);
+        if (isGranted && byteSize > growth.limit() / 3) {
+            awaitOthers();
         }
         lock.acquireAlways();
         try {
@@ -96,6 +102,17 @@ class SimpleAllocator implements StreamAwareAllocator, ShrinkableAllocator {
         } finally {
             raceHeadroom = 0;
             lock.releaseAlways();
+        }
+    }
+
+    /** Waits for two other threads that have been granted a third of the limit or more, so that the race is lost. */
+    private void awaitOthers() {
+        try {
+            granted.await(100, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException | BrokenBarrierException e) {
+            granted.reset();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
