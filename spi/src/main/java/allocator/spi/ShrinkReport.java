@@ -13,7 +13,8 @@ import java.util.stream.Collectors;
  * <p>{@link #toString} is a sentence for a person to read.
  *
  * @param bytesReleased bytes returned to the device
- * @param regionsReleased device allocations returned; {@code 0} if the allocator has no regions
+ * @param regionsReleased device allocations returned; {@code 0} if the allocator has no regions. What an earlier call
+ *     failed to return, and this one did, need not be counted here
  * @param bytesHeld bytes still held afterwards
  * @param regionsInUse device allocations that are held because they contain a live block
  * @param regionsKept free device allocations that are held for another reason

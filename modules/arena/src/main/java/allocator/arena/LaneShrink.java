@@ -63,10 +63,9 @@ final class LaneShrink {
     private ShrinkReport giveBack(Map<Region, Long> idle, Map<Long, SyncStream> owners) {
         lanes.deviceLock.lock();
         try {
-            final UpstreamReturns.Returned earlier = lane.returns.tryAgain();
+            long released = lane.returns.tryAgain();
             final List<Region> detached = lane.locked(() -> detachUnchanged(idle, owners));
             final Failures failures = new Failures();
-            long released = earlier.byteSize();
             for (final Region region : detached) {
                 final Throwable failure = lane.returns.giveBack(region.base(), true);
                 failures.add(failure);
@@ -74,7 +73,7 @@ final class LaneShrink {
             }
             compact();
             failures.throwIfAny();
-            return report(released, earlier.count() + detached.size());
+            return report(released, detached.size());
         } finally {
             lanes.deviceLock.unlock();
         }

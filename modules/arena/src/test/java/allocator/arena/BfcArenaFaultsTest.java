@@ -150,7 +150,7 @@ class BfcArenaFaultsTest {
         assertThat(arena.shrink())
                 .isEqualTo(new ShrinkReport(
                         10 * KIB,
-                        1,
+                        0,
                         10 * KIB,
                         1,
                         0,

@@ -242,7 +242,20 @@ public final class FallbackResource extends ResourceDecorator {
 
     @Override
     public ShrinkReport shrink() {
-        return super.shrink().plus(second.shrink());
+        return super.shrink().plus(shrinkSecond());
+    }
+
+    /** Shrinks the second resource; what it holds is known here if it does not count. */
+    private ShrinkReport shrinkSecond() {
+        final ShrinkReport report = second.shrink();
+        return second.stats().isPresent()
+                ? report
+                : new ShrinkReport(
+                        report.bytesReleased(),
+                        report.regionsReleased(),
+                        statsOfSecond().bytesHeld(),
+                        report.regionsInUse(),
+                        report.regionsKept());
     }
 
     @Override

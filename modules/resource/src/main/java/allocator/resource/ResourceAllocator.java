@@ -13,6 +13,7 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -154,19 +155,30 @@ public class ResourceAllocator implements StreamAwareAllocator, ShrinkableAlloca
         long returned = 0;
         ShrinkReport report;
         try {
-            returned = Math.max(0, blocks.returnAgain());
+            returned = returnAgain();
         } finally {
             report = resource.shrink();
         }
-        final boolean isCounted = resource.stats().isPresent();
-        return isCounted
-                ? report
-                : new ShrinkReport(
-                        report.bytesReleased() + returned,
-                        report.regionsReleased(),
-                        blocks.stats().bytesHeld(),
-                        report.regionsInUse(),
-                        report.regionsKept());
+        return new ShrinkReport(
+                report.bytesReleased() + returned,
+                report.regionsReleased(),
+                resource.stats().isPresent()
+                        ? report.bytesHeld()
+                        : blocks.stats().bytesHeld(),
+                report.regionsInUse(),
+                report.regionsKept(),
+                resource.stats().isPresent() ? report.held() : List.of());
+    }
+
+    /** Deallocates again what is unreturned, and returns the bytes that went past the resource to the device. */
+    private long returnAgain() {
+        final Optional<AllocatorStats> before = resource.stats();
+        final long returned = Math.max(0, blocks.returnAgain());
+        final Optional<AllocatorStats> after = resource.stats();
+        if (before.isEmpty() || after.isEmpty()) {
+            return returned;
+        }
+        return Math.clamp(before.orElseThrow().bytesHeld() - after.orElseThrow().bytesHeld(), 0, returned);
     }
 
     /**

@@ -8,6 +8,7 @@ import allocator.spi.DeviceException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,6 +58,25 @@ class FallbackResourceTest {
         assertThatThrownBy(() -> both.allocate(3))
                 .isInstanceOf(OutOfMemoryException.class)
                 .satisfies(e -> assertThat(e.getSuppressed()).hasSize(1));
+    }
+
+    /** The second counts nothing by itself. */
+    @Test
+    void aShrinkReportsWhatTheSecondHoldsAndReturns() {
+        FakeResource second = new FakeResource(10_000);
+        ResourceAllocator allocator = ResourceAllocator.of(new FallbackResource(counting(AllocatorStats.NONE), second));
+        long kept = allocator.alloc(1000);
+        long failed = allocator.alloc(2000);
+        assertThat(allocator.shrink().bytesHeld()).isEqualTo(3000);
+
+        second.before(call -> {
+            second.before(later -> {});
+            throw new DeviceException("planted", null);
+        });
+        assertThatThrownBy(() -> allocator.free(failed)).isInstanceOf(DeviceException.class);
+        assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(2000, 0, 1000, 0, 0));
+        allocator.free(kept);
+        assertThat(allocator.shrink()).isEqualTo(new ShrinkReport(0, 0, 0, 0, 0));
     }
 
     private static FakeResource counting(AllocatorStats stats) {

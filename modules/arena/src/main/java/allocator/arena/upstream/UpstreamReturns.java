@@ -187,25 +187,9 @@ public final class UpstreamReturns {
         }
     }
 
-    /** Memory that was unreturned and has been returned, in bytes and in upstream allocations. */
-    public static final class Returned {
-        private long byteSize;
-        private int count;
-
-        /** Returns the bytes. */
-        public long byteSize() {
-            return byteSize;
-        }
-
-        /** Returns the number of upstream allocations. */
-        public int count() {
-            return count;
-        }
-    }
-
-    /** Tries again to return what could not be returned, and returns how much has been. */
-    public Returned tryAgain() {
-        final Returned returned = new Returned();
+    /** Tries again to return what could not be returned, regions and reserves, and returns the bytes that have been. */
+    public long tryAgain() {
+        final long[] returned = {0};
         final LiveSizes again = new LiveSizes();
         lock.lock();
         try {
@@ -216,11 +200,10 @@ public final class UpstreamReturns {
         }
         again.forEach((address, byteSize) -> {
             if (isReturned(address) && returned(address, false)) {
-                returned.byteSize += byteSize;
-                returned.count++;
+                returned[0] += byteSize;
             }
         });
-        return returned;
+        return returned[0];
     }
 
     private boolean isReturned(long address) {

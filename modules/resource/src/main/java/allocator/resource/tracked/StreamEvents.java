@@ -38,7 +38,9 @@ public interface StreamEvents {
     boolean isDone(long event);
 
     /**
-     * Releases an event. Streams that already wait for it are not affected.
+     * Releases an event. Streams that already wait for it are not affected. Whatever this method throws, the event is
+     * released and not released again: a source that fails to destroy it tries again by itself, and reports the failure
+     * when it is closed.
      *
      * @param event the event
      */

@@ -182,7 +182,7 @@ public final class CudaEvents implements StreamEvents, AutoCloseable {
 
     @Override
     public void release(long event) {
-        StackReserve.touch();
+        StackReserve.touchShallow(); // less than a caller has touched, or the event would be lost
         forgetPoint(event);
         putBack(event);
         synchronized (lock) {
