@@ -23,9 +23,6 @@ import org.jspecify.annotations.Nullable;
  * <p>The lock is not held while the resource is called.
  */
 final class LiveBlocks {
-    /** Returned by {@link #returnAgain()} where an allocation has gone on for too long. */
-    private static final long NOT_TRIED = -1;
-
     private final StreamOrderedMemoryResource resource;
     private final AddressTable<SyncStream> live = new AddressTable<>();
 
@@ -241,7 +238,7 @@ final class LiveBlocks {
             return 0;
         }
         if (!gate.tryEnterReturn()) {
-            return NOT_TRIED;
+            return -1;
         }
         long returned = 0;
         try {
@@ -381,7 +378,7 @@ final class LiveBlocks {
             live.lock.held = 0;
             throw e;
         }
-        if (returnAgain() == NOT_TRIED) {
+        if (returnAgain() < 0) {
             throw notDuringAnAllocation();
         }
     }

@@ -43,6 +43,7 @@ public final class Run {
         private final SessionStreams owner;
         private final @Nullable Slot previous;
         private SessionStreams.@Nullable Place place;
+        private boolean isTaking;
 
         Slot(SessionStreams owner, @Nullable Slot previous) {
             this.owner = owner;
@@ -165,7 +166,7 @@ public final class Run {
             SessionStreams.Place place = slot.place;
             if (place == null) {
                 final @Nullable SyncStream[] remembered = roomForDefault(owner, index);
-                place = owner.take();
+                place = take(slot, index);
                 slot.place = place;
                 if (remembered != null) {
                     remembered[index] = place.stream();
@@ -173,6 +174,20 @@ public final class Run {
                 }
             }
             return place.stream();
+        }
+    }
+
+    /** Takes a stream for a slot. A provider that is creating it may not ask for it. */
+    private static SessionStreams.Place take(Slot slot, int index) {
+        if (slot.isTaking) {
+            throw new IllegalStateException(
+                    "stream " + index + " is being created; a provider may not ask for it then");
+        }
+        slot.isTaking = true;
+        try {
+            return slot.owner.take();
+        } finally {
+            slot.isTaking = false;
         }
     }
 

@@ -7,6 +7,7 @@ import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Cleanup;
+import allocator.runtime.lifetime.OwedBlocks;
 import allocator.runtime.transfer.ProviderTransfer;
 import allocator.runtime.transfer.Router;
 import allocator.spi.Allocator;
@@ -62,6 +63,9 @@ public final class Session implements AutoCloseable {
 
     private volatile SessionAllocators allocators = SessionAllocators.NONE;
     private volatile @Nullable Transfers transfers;
+
+    /** Initializers that could be neither copied to nor freed. */
+    private final OwedBlocks owedBlocks = new OwedBlocks();
 
     /** Makes a session without allocators yet. */
     Session(Environment environment, String name, Plan plan, boolean reservesInitializers) {
@@ -246,16 +250,13 @@ public final class Session implements AutoCloseable {
     public long loadInitializer(MemorySegment data) {
         final ManagedAllocator allocator =
                 initializerAllocator(allocator().info().location()).orElseThrow();
+        final OwedBlocks.Block room = new OwedBlocks.Block(allocator::free);
         final long address = allocInitializer(data.byteSize());
         try {
             transfers().copy(data, allocator.range(address, data.byteSize()));
             return address;
         } catch (Throwable e) {
-            try {
-                allocator.free(address);
-            } catch (Throwable again) {
-                Cleanup.suppress(e, again);
-            }
+            owedBlocks.freeAfter(room, address, e);
             throw e;
         }
     }
@@ -578,6 +579,7 @@ public final class Session implements AutoCloseable {
         if (made != null) {
             made.settle(cleanup);
         }
+        owedBlocks.freeAgain(cleanup);
         allocators.close(cleanup);
         try {
             leaveIfFinished();

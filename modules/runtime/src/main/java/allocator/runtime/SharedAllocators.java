@@ -359,9 +359,10 @@ final class SharedAllocators {
      * this method throws, it is not released.
      */
     private static void endRegistered(ManagedAllocator allocator, String what) {
+        final boolean isCalled = !allocator.lease().awaitCalls();
         allocator.lease().pauseAllocations();
         try {
-            if (!isUsed(allocator)) {
+            if (!isCalled && !isUsed(allocator)) {
                 closeRegistered(allocator);
                 return;
             }
@@ -372,6 +373,9 @@ final class SharedAllocators {
         allocator.describeLiveBlocks().ifPresent(users::add);
         if (allocator.reference().users() > 1) {
             users.add("sessions use it");
+        }
+        if (isCalled) {
+            users.add("a call of it is under way");
         }
         throw new StillInUseException("the registered allocator of " + allocator.info() + " cannot be " + what, users);
     }

@@ -14,9 +14,11 @@ import allocator.testkit.FakeFactory;
 import allocator.testkit.Faults;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -130,6 +132,52 @@ class CallBackTest {
         assertThatThrownBy(() -> environment.register(gpu)).isInstanceOf(DeviceException.class);
         assertThat(sessions).isEmpty();
         assertThat(gpu.references()).isZero();
+        environment.close();
+    }
+
+    /** The close waits for calls of other threads that use the allocator, and not for its own. */
+    @Test
+    void aSessionIsClosedWithinItsShrink() {
+        environment.register(gpu);
+        final Session session = open();
+        final List<String> calls = new ArrayList<>();
+        gpu.created()
+                .forEach(made -> made.before(called -> {
+                    if (called.equals("shrink")) {
+                        calls.add(called);
+                        session.close();
+                    }
+                }));
+        session.shrink(session.allocator().info().location());
+        assertThat(calls).hasSize(1);
+        environment.close();
+        assertThat(gpu.references()).isZero();
+    }
+
+    /** The call waits for the environment, which waits for the call, but not long. */
+    @Test
+    void anAllocatorWhoseCallAsksTheEnvironmentStaysRegistered() throws Exception {
+        environment.register(gpu);
+        final MemoryInfo memory =
+                environment.devices().getFirst().device().memoryInfos().getFirst();
+        final CountDownLatch isCalled = new CountDownLatch(1);
+        final FakeAllocator own = new FakeAllocator(memory);
+        final ManagedAllocator managed = environment.registerAllocator(own);
+        try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            final Future<?> stats = thread.submit(() -> {
+                managed.whileHeld("stats", () -> {
+                    isCalled.countDown();
+                    LockSupport.parkNanos(200_000_000);
+                    return environment.providers();
+                });
+            });
+            isCalled.await();
+            assertThatThrownBy(() -> environment.unregisterAllocator(memory.location()))
+                    .isInstanceOf(StillInUseException.class)
+                    .hasMessageContaining("a call of it is under way");
+            stats.get();
+        }
+        environment.unregisterAllocator(memory.location());
         environment.close();
     }
 }

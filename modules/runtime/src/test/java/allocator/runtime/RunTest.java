@@ -62,6 +62,22 @@ class RunTest {
         });
     }
 
+    /** It would get a stream that nobody closes. */
+    @Test
+    void aProviderThatCreatesAStreamCannotAskForIt() {
+        session.run(RunOptions.DEFAULT, run -> {
+            gpu.before(called -> {
+                if (called.equals("createSyncStream")) {
+                    gpu.before(Faults.NONE);
+                    assertThatThrownBy(() -> run.stream(0))
+                            .isInstanceOf(IllegalStateException.class)
+                            .hasMessageContaining("is being created");
+                }
+            });
+            assertThat(run.stream(0)).isSameAs(run.stream(0));
+        });
+    }
+
     @Test
     void memoryOutlivesItsRun() {
         final long[] block = new long[1];

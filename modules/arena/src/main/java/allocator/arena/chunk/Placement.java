@@ -91,7 +91,7 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
      * proportional to the number of streams with memory here: call it before a region is added.
      */
     public final void unbindEnded() {
-        for (int number = 1; slots.all != null && number < slots.count(); number++) {
+        for (int number = 1; number < slots.count(); number++) {
             final SyncStream stream = slots.get(number).stream;
             if (stream != null && stream.hasEnded()) {
                 releaseStream(stream);

@@ -166,7 +166,7 @@ public final class References<A extends Allocator> {
     /**
      * Calls an action with some allocators, as {@link #forEachOpen(Consumer)} does with all.
      *
-     * @param some allocators that have references, or had them a moment ago
+     * @param some allocators that have references here or elsewhere, or had them a moment ago
      * @param action what to do
      * @param <B> their type
      */

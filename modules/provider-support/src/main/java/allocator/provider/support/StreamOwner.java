@@ -10,10 +10,11 @@ import allocator.spi.SyncStream;
  */
 public interface StreamOwner<S extends SyncStream> {
     /**
-     * Returns whether an allocator that has allocated on a stream is open still; otherwise the stream forgets it.
+     * Returns whether an allocator that has allocated on a stream is open still; otherwise the stream forgets it. It
+     * may be another factory's, if streams of one device serve both.
      *
      * @param allocator the allocator
-     * @return false if its last reference was released
+     * @return false if it is closed
      */
     boolean isOpen(Allocator allocator);
 

@@ -1,8 +1,11 @@
 package allocator.runtime.lifetime;
 
 import allocator.provider.support.StackReserve;
+import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One owner's use of a provider's allocator: counts the owner's live blocks, and releases the allocator when the owner
@@ -36,12 +39,18 @@ public final class Lease extends LiveBlocks {
     private static final long WAIT_NANOS = 20_000;
     private static final long MOST_WAIT_NANOS = 10_000_000_000L;
 
+    /** How long a close waits for calls that hold the allocator; one of them may wait for the caller of the close. */
+    private static final long MOST_HELD_NANOS = 2_000_000_000L;
+
     private volatile int state = OPEN;
     private final AllocatorReference reference;
     private final Runnable onReleased;
 
     /** The calls outside the hot path that use the allocator now; it is not released during them. */
     private int holds;
+
+    /** The threads that make these calls. */
+    private @Nullable Thread[] holders = new @Nullable Thread[1];
 
     /** Where the instance lists this lease. Guarded by the monitor of the instances. */
     int place;
@@ -136,9 +145,23 @@ public final class Lease extends LiveBlocks {
             if (state == RELEASED) {
                 return false;
             }
+            if (holds == holders.length) {
+                holders = Arrays.copyOf(holders, 2 * holds);
+            }
+            holders[holds] = Thread.currentThread();
             holds++;
             return true;
         }
+    }
+
+    /** Returns whether calls of other threads hold the allocator, and none of this one, which waited for itself. */
+    private boolean isHeldByOthers() {
+        for (int i = 0; i < holds; i++) {
+            if (Thread.currentThread().equals(holders[i])) {
+                return false;
+            }
+        }
+        return holds > 0;
     }
 
     /**
@@ -149,6 +172,12 @@ public final class Lease extends LiveBlocks {
     public boolean endHold() {
         synchronized (this) {
             holds--;
+            int mine = holds;
+            while (mine > 0 && !Thread.currentThread().equals(holders[mine])) {
+                mine--;
+            }
+            holders[mine] = holders[holds];
+            holders[holds] = null;
             if (holds == 0) {
                 notifyAll();
             }
@@ -209,26 +238,37 @@ public final class Lease extends LiveBlocks {
                 notifyAll();
             }
         }
-        awaitHolds();
+        if (isNone()) {
+            awaitCalls(); // the last one releases the reference if it goes on for longer
+        }
         settle();
         settleIfInstanceIdle();
     }
 
-    /** Waits for the calls outside the hot path, if there is nothing else to wait for. */
-    private void awaitHolds() {
+    /**
+     * Waits for the calls outside the hot path that use the allocator now. Not for long, and not for one of this
+     * thread: such a call may wait for a lock of the caller.
+     *
+     * @return whether none is under way
+     */
+    public boolean awaitCalls() {
+        final long end = System.nanoTime() + MOST_HELD_NANOS;
         boolean isInterrupted = false;
+        final boolean isFree;
         synchronized (this) {
-            while (state == DRAINING && holds > 0 && isNone()) {
+            while (isHeldByOthers() && System.nanoTime() - end < 0) {
                 try {
-                    wait();
+                    TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
                 } catch (InterruptedException e) {
                     isInterrupted = true;
                 }
             }
+            isFree = holds == 0;
         }
         if (isInterrupted) {
             Thread.currentThread().interrupt();
         }
+        return isFree;
     }
 
     /**
@@ -254,14 +294,14 @@ public final class Lease extends LiveBlocks {
 
     /**
      * Waits after {@link #close}, where no block is live, until the reference is released: an allocation that is being
-     * rejected counts as a block for a moment. Gives up after ten seconds, in case blocks were counted wrongly; the
-     * lease is draining then.
+     * rejected counts as a block for a moment. Gives up after ten seconds, in case blocks were counted wrongly, and
+     * where a call holds the allocator still; the lease is draining then.
      */
     public void awaitRelease() {
         StackReserve.touch();
         final long start = System.nanoTime();
         boolean isInterrupted = false;
-        while (state != RELEASED && (isHeld() || System.nanoTime() - start < MOST_WAIT_NANOS)) {
+        while (state != RELEASED && !isHeld() && System.nanoTime() - start < MOST_WAIT_NANOS) {
             LockSupport.parkNanos(WAIT_NANOS);
             // Pending, it would end every park at once.
             isInterrupted |= Thread.interrupted();

@@ -194,7 +194,7 @@ public final class CpuReferenceFactory implements EpFactory {
     private final class Owner implements StreamOwner<CpuStream> {
         @Override
         public boolean isOpen(Allocator allocator) {
-            return references.isOpen(allocator);
+            return allocator instanceof CpuArena arena && !arena.isClosed(); // of this factory or another one
         }
 
         @Override

@@ -61,6 +61,11 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
     }
 
     @Override
+    public boolean isClosed() {
+        return isClosed;
+    }
+
+    @Override
     public void destroy() {
         try {
             if (!isClosed) {

@@ -139,6 +139,11 @@ class CheckedAllocator implements CudaAllocator {
     }
 
     @Override
+    public final boolean isClosed() {
+        return target.isClosed();
+    }
+
+    @Override
     public final void destroy() {
         try {
             target.destroy();

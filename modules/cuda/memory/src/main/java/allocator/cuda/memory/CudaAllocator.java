@@ -25,6 +25,16 @@ public interface CudaAllocator extends Allocator {
     default void releaseStream(SyncStream stream) {}
 
     /**
+     * Returns whether the end of this allocator has begun, so that a stream which it has
+     * {@linkplain CudaSyncStream#usedBy used} need not report to it any more.
+     *
+     * @return whether it is closed; {@code false} unless overridden
+     */
+    default boolean isClosed() {
+        return false;
+    }
+
+    /**
      * Returns all memory to the device, live blocks included, once the device has done its work, and closes this
      * allocator. A second call tries again to return what the driver did not take back, and does nothing if that is
      * nothing.

@@ -50,6 +50,11 @@ public abstract class CudaEpFactory implements EpFactory {
     /** What was found, once. */
     private record Discovered(DeviceDiscovery discovery, List<Entry> entries) {}
 
+    /** Returns whether an allocator of this factory or another one is open, which a stream's ends are reported to. */
+    static boolean isInUse(Allocator allocator) {
+        return allocator instanceof CudaAllocator user && !user.isClosed();
+    }
+
     /** A device with the allocators and streams that have not been given back. */
     private static final class Entry implements StreamOwner<CudaSyncStream> {
         final CudaDevice device;
@@ -61,7 +66,7 @@ public abstract class CudaEpFactory implements EpFactory {
 
         @Override
         public boolean isOpen(Allocator allocator) {
-            return references.isOpen(allocator);
+            return isInUse(allocator);
         }
 
         @Override

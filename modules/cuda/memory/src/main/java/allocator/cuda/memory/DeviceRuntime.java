@@ -26,7 +26,7 @@ public final class DeviceRuntime implements AutoCloseable {
     private final class Owner implements StreamOwner<CudaSyncStream> {
         @Override
         public boolean isOpen(Allocator allocator) {
-            return true; // of another owner's; one that is closed rejects the call
+            return CudaEpFactory.isInUse(allocator);
         }
 
         @Override

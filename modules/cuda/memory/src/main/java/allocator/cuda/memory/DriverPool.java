@@ -273,6 +273,11 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         }
     }
 
+    @Override
+    public boolean isClosed() {
+        return guard.isClosed();
+    }
+
     private List<ShrinkReport.Held> parts(long held) {
         final long inUse = Math.min(blocks.bytesInUse(), held);
         final String keeper =

@@ -261,9 +261,34 @@ class CudaEpFactoryTest {
         }
 
         @Override
+        public boolean isClosed() {
+            return isClosed;
+        }
+
+        @Override
         public void destroy() {
             isClosed = true;
         }
+    }
+
+    /** As where sessions of two providers use one GPU. */
+    @Test
+    void theEndsOfAStreamAreReportedToAnAllocatorOfAnotherFactory() {
+        final Hooked factory = new Hooked(gpu.driver);
+        final Hooked other = new Hooked(gpu.driver);
+        final CudaSyncStream stream = (CudaSyncStream) factory.createSyncStream(factory.memory());
+        other.createAllocator(other.memory(), AllocatorOptions.EMPTY);
+        other.createAllocator(other.memory(), AllocatorOptions.EMPTY);
+        other.made.forEach(stream::usedBy);
+        stream.onSessionRunEnd();
+        assertThat(other.called).containsExactly("run", "run");
+        other.releaseAllocator(other.made.getFirst());
+        stream.close();
+        assertThat(other.called).containsExactly("run", "run", "stream");
+        other.releaseAllocator(other.made.getLast());
+        factory.close();
+        other.close();
+        gpu.close();
     }
 
     @Nested
