@@ -338,7 +338,8 @@ public final class Environment implements AutoCloseable {
      *
      * @param location the memory's location
      * @throws IllegalStateException if the application registered none there
-     * @throws StillInUseException if sessions or blocks depend on it; nothing changes
+     * @throws StillInUseException if sessions or blocks depend on it, or a call of it for statistics, options or a
+     *     shrink goes on for two seconds; nothing changes
      */
     public void unregisterAllocator(MemoryLocation location) {
         changed(() -> {

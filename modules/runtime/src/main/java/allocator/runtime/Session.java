@@ -544,8 +544,10 @@ public final class Session implements AutoCloseable {
 
     /**
      * Closes the session: from here on, allocations and new runs are rejected. The providers' allocators are released
-     * at once if no run is in progress and no block is live, otherwise by the last run or free. May block on the device
-     * to close streams and return memory. A second call tries again what failed, and otherwise does nothing.
+     * at once if no run is in progress and no block is live, otherwise by the last run or free. A call for statistics,
+     * options or a shrink is waited for, up to two seconds unless it is the caller's own; if it goes on for longer, its
+     * end releases the allocator. May block on the device to close streams and return memory. A second call tries again
+     * what failed, and otherwise does nothing.
      *
      * @throws AllocatorException if a provider failed to close a stream or to release memory; the session is closed
      *     nevertheless. What may not have been closed or released is tried again by {@link Environment#close} at the
