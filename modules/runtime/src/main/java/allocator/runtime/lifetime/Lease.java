@@ -3,7 +3,6 @@ package allocator.runtime.lifetime;
 import allocator.provider.support.StackReserve;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -155,7 +154,7 @@ public final class Lease extends LiveBlocks {
     }
 
     /** Returns whether calls of other threads hold the allocator, and none of this one, which waited for itself. */
-    private boolean isHeldByOthers() {
+    private synchronized boolean isHeldByOthers() {
         for (int i = 0; i < holds; i++) {
             if (Thread.currentThread().equals(holders[i])) {
                 return false;
@@ -178,9 +177,6 @@ public final class Lease extends LiveBlocks {
             }
             holders[mine] = holders[holds];
             holders[holds] = null;
-            if (holds == 0) {
-                notifyAll();
-            }
         }
         return state >= DRAINING;
     }
@@ -252,23 +248,17 @@ public final class Lease extends LiveBlocks {
      * @return whether none is under way
      */
     public boolean awaitCalls() {
-        final long end = System.nanoTime() + MOST_HELD_NANOS;
+        final long start = System.nanoTime();
         boolean isInterrupted = false;
-        final boolean isFree;
-        synchronized (this) {
-            while (isHeldByOthers() && System.nanoTime() - end < 0) {
-                try {
-                    TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
-                } catch (InterruptedException e) {
-                    isInterrupted = true;
-                }
-            }
-            isFree = holds == 0;
+        while (isHeldByOthers() && System.nanoTime() - start < MOST_HELD_NANOS) {
+            LockSupport.parkNanos(WAIT_NANOS);
+            // Pending, it would end every park at once.
+            isInterrupted |= Thread.interrupted();
         }
         if (isInterrupted) {
             Thread.currentThread().interrupt();
         }
-        return isFree;
+        return !isHeld();
     }
 
     /**
