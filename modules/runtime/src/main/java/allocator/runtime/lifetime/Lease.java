@@ -284,14 +284,14 @@ public final class Lease extends LiveBlocks {
 
     /**
      * Waits after {@link #close}, where no block is live, until the reference is released: an allocation that is being
-     * rejected counts as a block for a moment. Gives up after ten seconds, in case blocks were counted wrongly, and
-     * where a call holds the allocator still; the lease is draining then.
+     * rejected counts as a block for a moment, and a call may use the allocator. Gives up after ten seconds, in case
+     * blocks were counted wrongly, and after two where it is such a call; the lease is draining then.
      */
     public void awaitRelease() {
         StackReserve.touch();
         final long start = System.nanoTime();
         boolean isInterrupted = false;
-        while (state != RELEASED && !isHeld() && System.nanoTime() - start < MOST_WAIT_NANOS) {
+        while (state != RELEASED && isWorthWaiting(System.nanoTime() - start)) {
             LockSupport.parkNanos(WAIT_NANOS);
             // Pending, it would end every park at once.
             isInterrupted |= Thread.interrupted();
@@ -301,6 +301,10 @@ public final class Lease extends LiveBlocks {
         if (isInterrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private synchronized boolean isWorthWaiting(long waited) {
+        return isHeld() ? isHeldByOthers() && waited < MOST_HELD_NANOS : waited < MOST_WAIT_NANOS;
     }
 
     private synchronized boolean isHeld() {
