@@ -25,6 +25,9 @@ public final class AllocatorInstances {
     /** The references without users that no provider has taken back yet, linked. */
     private @Nullable AllocatorReference unreturned;
 
+    /** The reserved entries: the calls for an allocator that are under way, each of which may return any instance. */
+    private int reserved;
+
     /** The most instances since the map was made: its size, as such a map does not shrink. */
     private int mostInstances;
 
@@ -36,12 +39,19 @@ public final class AllocatorInstances {
         final Instance fresh = new Instance();
         byIdentity.put(fresh, fresh);
         mostInstances = Math.max(mostInstances, byIdentity.size());
+        reserved++;
         return fresh;
     }
 
     /** Gives up a reserved entry. */
-    synchronized void cancel(Instance reserved) {
-        byIdentity.remove(reserved);
+    synchronized void cancel(Instance fresh) {
+        byIdentity.remove(fresh);
+        reserved--;
+    }
+
+    /** Returns whether calls for an allocator are under way. Called under this monitor. */
+    boolean isAnyReserved() {
+        return reserved > 0;
     }
 
     /**
@@ -50,15 +60,16 @@ public final class AllocatorInstances {
      *
      * @return its entry: the reserved one if the instance is new
      */
-    synchronized Instance commit(Instance reserved, Allocator allocator) {
-        byIdentity.remove(reserved);
+    synchronized Instance commit(Instance fresh, Allocator allocator) {
+        byIdentity.remove(fresh);
         final Instance known = byIdentity.get(allocator);
-        final Instance instance = known == null ? reserved : known;
+        final Instance instance = known == null ? fresh : known;
         if (known == null) {
             byIdentity.put(allocator, instance);
         }
         instance.references++;
         instance.held++;
+        reserved--;
         return instance;
     }
 
@@ -189,19 +200,25 @@ public final class AllocatorInstances {
         }
 
         /**
-         * Removes a user that {@linkplain #beginDraining waits} until no block is live, and seems to have no live
-         * blocks. The last user is removed only if no user's blocks are live: users may have freed one another's
-         * blocks, so a single count can mislead.
+         * Removes a user that {@linkplain #beginDraining waits} until no block is live. Requires that its own count is
+         * zero, or that no user's blocks are live; of the last user only the latter counts: users may have freed one
+         * another's blocks, so a single count can mislead. An allocation that is being rejected counts as a block for a
+         * moment. If it is counted here, the user stays, and is removed later.
          *
          * @return whether the user was removed; nothing changes otherwise
          */
         boolean remove(Lease lease) {
             synchronized (AllocatorInstances.this) {
-                if (userCount == 1 && !isIdle()) {
-                    return false;
+                long own = lease.count();
+                if (own != 0 || userCount == 1) {
+                    final long ended = endedByAll();
+                    own = lease.count(); // between the two sums: exact if they agree
+                    if (carried + begunByAll() != ended) {
+                        return false;
+                    }
                 }
-                lease.carried = lease.count();
-                carried += lease.carried;
+                lease.carried = own;
+                carried += own;
                 userCount--;
                 draining--;
                 final Lease last = user(userCount);
@@ -292,15 +309,25 @@ public final class AllocatorInstances {
          */
         public boolean isIdle() {
             synchronized (AllocatorInstances.this) {
-                long live = carried;
-                for (int i = 0; i < userCount; i++) {
-                    live -= user(i).ended();
-                }
-                for (int i = 0; i < userCount; i++) {
-                    live += user(i).begun();
-                }
-                return live == 0;
+                final long ended = endedByAll(); // first: a block that is counted as ended has begun
+                return carried + begunByAll() == ended;
             }
+        }
+
+        private long endedByAll() {
+            long ended = 0;
+            for (int i = 0; i < userCount; i++) {
+                ended += user(i).ended();
+            }
+            return ended;
+        }
+
+        private long begunByAll() {
+            long begun = 0;
+            for (int i = 0; i < userCount; i++) {
+                begun += user(i).begun();
+            }
+            return begun;
         }
     }
 }

@@ -204,13 +204,14 @@ public final class AllocatorReference {
     }
 
     /**
-     * Returns the reference if an earlier attempt failed and another one can do no harm. Another thread may have
-     * returned it since the caller found it among those that wait.
+     * Returns the reference if an earlier attempt failed and another one can do no harm: if that one took effect, the
+     * provider takes this one for the return of any other reference to the instance, also of one that it has counted
+     * and is just handing out. Another thread may have returned it since the caller found it among those that wait.
      */
     void tryAgain() {
         StackReserve.touch();
         synchronized (instances) {
-            if (isReturned || isReturning || instance().isHeld()) {
+            if (isReturned || isReturning || instance().isHeld() || instances.isAnyReserved()) {
                 return;
             }
             isReturning = true;

@@ -64,6 +64,32 @@ class AllocatorInstancesTest {
         assertThat(leases).allMatch(Lease::isReleased);
     }
 
+    /** An allocation that is being rejected counts as a block for a moment, also for a release in that moment. */
+    @Test
+    void aUserWithABlockIsNotRemovedWhileOthersHaveBlocks() {
+        final Allocator allocator = new FakeDevice();
+        final Lease ending = lease(allocator);
+        final Lease other = lease(allocator);
+        other.enter();
+        ending.close();
+        assertThat(ending.isReleased()).isTrue();
+
+        final Lease rejecting = lease(allocator);
+        rejecting.rejectAllocations();
+        assertThat(rejecting.enter()).isFalse();
+        final AllocatorInstances.Instance instance = AllocatorReference.create(
+                        instances, "fake", List.of(), () -> allocator, returned -> {})
+                .instance();
+        instance.beginDraining();
+        assertThat(instance.remove(rejecting)).isFalse();
+        synchronized (rejecting) {
+            rejecting.uncounted++;
+        }
+        assertThat(instance.remove(rejecting)).isTrue();
+        other.leave();
+        assertThat(instance.isIdle()).isTrue();
+    }
+
     @Test
     @Timeout(60)
     void manyUsersWhoseBlocksAnotherFreedAreAllReleased() {

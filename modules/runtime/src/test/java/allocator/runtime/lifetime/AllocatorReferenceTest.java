@@ -119,6 +119,52 @@ class AllocatorReferenceTest {
             assertThat(counted).isZero();
         }
 
+        /** Otherwise the provider would take back the reference that it is handing out. */
+        @Test
+        void noReturnIsRepeatedDuringACallForAnAllocator() {
+            final AllocatorReference unsure = create("unsure", call -> {
+                takeBack();
+                if (call == 1) {
+                    throw new IllegalStateException("failed after its effect");
+                }
+            });
+            final AllocatorReference other = AllocatorReference.create(
+                    instances,
+                    "fake",
+                    List.of(),
+                    () -> {
+                        counted++;
+                        assertThatThrownBy(unsure::release).hasMessage("failed after its effect");
+                        returnAll();
+                        return allocator;
+                    },
+                    released -> takeBack());
+            assertThat(counted).isEqualTo(1);
+            assertThat(asked).containsExactly("unsure");
+
+            other.release();
+            assertThat(counted).isZero();
+            returnAll();
+            assertThat(asked).containsExactly("unsure", "unsure");
+        }
+
+        @Test
+        void aCallForAnAllocatorThatFailsPreventsNoReturn() {
+            final AllocatorReference unsure = createFailingOnce("unsure");
+            assertThatThrownBy(() -> AllocatorReference.create(
+                            instances,
+                            "fake",
+                            List.of(),
+                            () -> {
+                                throw new IllegalStateException("no allocator");
+                            },
+                            released -> {}))
+                    .hasMessage("no allocator");
+            assertThatThrownBy(unsure::release).hasMessage("unsure fails");
+            returnAll();
+            assertThat(counted).isZero();
+        }
+
         @Test
         void noReturnIsRepeatedWhileAnotherReferenceIsOnItsWay() {
             final AllocatorReference unsure = create("unsure", call -> {
