@@ -176,7 +176,8 @@ public final class Measurement {
         long played = 0;
         long compiled = 0;
         long playedAtLastCompilation = 0;
-        while (played < TimeUnit.MILLISECONDS.toNanos(plan.warmUpMillis())
+        final int least = SubjectType.OWN.contains(type) ? plan.warmUpMillis() : plan.rivalWarmUpMillis();
+        while (played < TimeUnit.MILLISECONDS.toNanos(least)
                 || (played - playedAtLastCompilation < TimeUnit.MILLISECONDS.toNanos(plan.quietMillis())
                         && played < LONGEST_WARM_UP_NANOS)) {
             played += play(threads, players, WARM_UP_SLICE_MILLIS).stream()
