@@ -39,7 +39,7 @@ class FirstUseTest {
         // But for the dump: a failure can do without.
         assertThat(afterwards)
                 .filteredOn(line -> line.matches(".* allocator\\.(arena|provider|spi)\\..*"))
-                .allMatch(line ->
-                        line.matches(".*(FirstUse|ArenaDump|ArenaSnapshot|ChunkFactory|LaneReport\\$\\$Lambda).*"));
+                .allMatch(line -> line.matches(
+                        ".*(FirstUse|ArenaDump|ArenaSnapshot|Placement\\$ChunkFactory|LaneReport\\$\\$Lambda).*"));
     }
 }

@@ -25,16 +25,16 @@ import org.jspecify.annotations.Nullable;
  * what streams add. Releasing a stream is proportional to its free chunks; attaching and detaching a region to the
  * region's.
  */
-public sealed class BestFit extends Placement permits QuickFit {
+public sealed class BestFit extends Placement permits BackedFit, QuickFit {
     private static final int NONE = Chunks.NONE;
 
     private final long maxDeadGranules;
 
     /** The key of what {@link #find} found: the chunk's own, or that of its untouched head or tail. */
-    private long foundKey;
+    long foundKey;
 
     /** Whether {@link #find} found an untouched head or tail. */
-    private boolean isEndFound;
+    boolean isEndFound;
 
     private long takenGranules;
 
@@ -54,10 +54,12 @@ public sealed class BestFit extends Placement permits QuickFit {
 
     /** Takes the best fit for the owner of a slot. */
     final long takeBestFit(long granules, long requested, Slot requester) {
-        final int found = granules > Chunks.MAX_REGION_GRANULES ? NONE : find(granules, requester);
-        if (found == NONE) {
-            return NO_ADDRESS;
-        }
+        final int found = granules > Chunks.MAX_REGION_GRANULES ? NONE : find(SizeOrder.first(granules), requester);
+        return found == NONE ? NO_ADDRESS : takeFound(found, granules, requested, requester);
+    }
+
+    /** Takes what {@link #find} has found, or the front of it. */
+    final long takeFound(int found, long granules, long requested, Slot requester) {
         ensureSpare();
         step = found;
         final Region region = region(found);
@@ -90,9 +92,12 @@ public sealed class BestFit extends Placement permits QuickFit {
         return region.address(offset);
     }
 
-    /** Finds the best fit: a chunk, or a chunk with an untouched head or tail; {@link #isEndFound} says which. */
-    private int find(long granules, Slot requester) {
-        final long least = SizeOrder.first(granules);
+    /**
+     * Finds the best fit: a chunk, or a chunk with an untouched head or tail; {@link #isEndFound} says which.
+     *
+     * @param least the least key that fits
+     */
+    final int find(long least, Slot requester) {
         final int found = unboundFree.isEmpty() ? NONE : unboundFree.ceiling(least);
         foundKey = found == NONE ? SizeOrder.END : unboundFree.foundKey();
         isEndFound = false;

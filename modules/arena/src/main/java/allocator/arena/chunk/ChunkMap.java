@@ -74,7 +74,7 @@ class ChunkMap {
     }
 
     /** Lists the chunks of a region by address, each as what {@code factory} makes of it. */
-    final <T> List<T> list(Region region, StreamSlots slots, ChunkFactory<T> factory) {
+    final <T> List<T> list(Region region, StreamSlots slots, Placement.ChunkFactory<T> factory) {
         final List<T> list = new ArrayList<>();
         for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
             final SyncStream stream = slots.get(chunks.owner(chunk)).stream;

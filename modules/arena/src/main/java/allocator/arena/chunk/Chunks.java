@@ -168,6 +168,24 @@ final class Chunks {
         return right;
     }
 
+    /** Splits a free chunk at {@code offset} into two with the same owner and stamp, without untouched ends. */
+    int split(int left, long offset) {
+        final int next = next(left);
+        final int right = create(region(left), offset, left, next);
+        if (tracksUntouchedEnds) {
+            untouchedEnds[left] = 0;
+            untouchedEnds[right] = 0;
+        }
+        final long[] table = words;
+        final int at = left * WORDS;
+        table[right * WORDS + 2] = table[at + 2];
+        table[at + 1] = (table[at + 1] & ~LOW_INT) | right;
+        if (next != NONE) {
+            table[next * WORDS + 1] = (table[next * WORDS + 1] & LOW_INT) | ((long) right << Integer.SIZE);
+        }
+        return right;
+    }
+
     /** Appends the memory of {@code right} to {@code left} and retires its record; both are free without owner. */
     void join(int left, int right) {
         join(left, right, 0, 0);

@@ -49,6 +49,11 @@ public final class Counters {
         return held;
     }
 
+    /** Returns the most bytes that have been in use, as if {@code more} were in use as well. */
+    public long peakInUse(long more) {
+        return Math.max(peakInUse, inUse + more);
+    }
+
     /** Counts the bytes of an allocation. */
     public void allocated(long byteSize, long requestedSize) {
         inUse += byteSize;

@@ -1,0 +1,275 @@
+package allocator.arena.chunk;
+
+import allocator.arena.chunk.StreamSlots.Slot;
+import allocator.spi.SyncStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Best fit in regions of which only parts are backed by memory: takes the best fit of which all that is requested is
+ * backed. Another part of the arena backs what is missing, and says here where: {@link #takeUnbacked}.
+ *
+ * <p>A chunk is split whatever its excess, since a region is much larger than what lives in it.
+ */
+public final class BackedFit extends BestFit {
+    private static final int NONE = Chunks.NONE;
+
+    /** How many fits are examined for one that is backed. */
+    private static final int MOST_EXAMINED = 8;
+
+    /** How many fits are compared by what they lack. */
+    private static final int MOST_COMPARED = 64;
+
+    private final Backing backing;
+
+    /**
+     * What backs the regions. It follows from what it was asked to do, and can be {@linkplain #recount recounted} from
+     * the chunks.
+     */
+    public interface Backing {
+        /** What {@link #lacks} returns for memory that cannot be backed now. */
+        int IMPOSSIBLE = Integer.MAX_VALUE;
+
+        /**
+         * Returns how much of a free range is to be backed before a requester may use it.
+         *
+         * @param address the first address
+         * @param byteSize size in bytes, above zero
+         * @param requester the stream that will use it, {@code null} for none
+         * @return pages; 0 if it can be used at once, {@link #IMPOSSIBLE} if it cannot be backed now
+         */
+        int lacks(long address, long byteSize, @Nullable SyncStream requester);
+
+        /**
+         * Returns whether a requester may use a free range at once: {@link #lacks} returns 0.
+         *
+         * @param address the first address
+         * @param byteSize size in bytes, above zero
+         * @param requester the stream that will use it, {@code null} for none
+         * @return whether it is backed
+         */
+        boolean isBacked(long address, long byteSize, @Nullable SyncStream requester);
+
+        /**
+         * Counts a use of what backs a range, all of which is backed. Begun, it does not fail.
+         *
+         * @param address the first address
+         * @param byteSize size in bytes, above zero
+         */
+        void taken(long address, long byteSize);
+
+        /**
+         * Ends a use that {@link #taken} has counted. Begun, it does not fail.
+         *
+         * @param address the first address
+         * @param byteSize size in bytes, above zero
+         * @param stream the stream that has used it, {@code null} for none
+         * @param stamp the stream's sync id
+         */
+        void freed(long address, long byteSize, @Nullable SyncStream stream, long stamp);
+
+        /**
+         * Forgets that a stream may still use what it has freed.
+         *
+         * @param stream the stream
+         * @return whether this is certain; otherwise {@link BackedFit} has it {@linkplain #recount recounted}
+         */
+        boolean unbind(SyncStream stream);
+
+        /** Forgets all uses and all streams, before {@link #recount} of each chunk. */
+        void clear();
+
+        /**
+         * Counts a chunk again.
+         *
+         * @param address the first address
+         * @param byteSize size in bytes
+         * @param isLive whether it is live; otherwise it is free
+         * @param stream the stream that may still use a free chunk, {@code null} for none
+         * @param stamp the stream's sync id at the free
+         */
+        void recount(long address, long byteSize, boolean isLive, @Nullable SyncStream stream, long stamp);
+    }
+
+    /**
+     * Creates a placement without regions.
+     *
+     * @param backing what backs them
+     */
+    public BackedFit(Backing backing) {
+        super(1);
+        this.backing = backing;
+    }
+
+    @Override
+    public long take(long granules, long requested, @Nullable SyncStream requester) {
+        if (granules > Chunks.MAX_REGION_GRANULES) {
+            return NO_ADDRESS;
+        }
+        final Slot slot = slot(requester);
+        final long byteSize = Granules.toBytes(granules);
+        long least = SizeOrder.first(granules);
+        for (int examined = 0; examined < MOST_EXAMINED; examined++) {
+            final int found = find(least, slot);
+            if (found == NONE) {
+                return NO_ADDRESS;
+            }
+            if (backing.isBacked(foundAddress(found), byteSize, requester)) {
+                final long address = takeFound(found, granules, requested, slot);
+                backing.taken(address, byteSize);
+                return address;
+            }
+            least = foundKey + 1;
+        }
+        return NO_ADDRESS;
+    }
+
+    /** Returns the first address of what {@link #find} has found. */
+    private long foundAddress(int found) {
+        final Region region = region(found);
+        final long offset = chunks.offset(found);
+        if (!isEndFound || isHeadFound(region, found, offset)) {
+            return region.address(offset);
+        }
+        return region.address(offset + granules(region, found) - chunks.untouchedTail(found));
+    }
+
+    private boolean isHeadFound(Region region, int found, long offset) {
+        final long head = chunks.untouchedHead(found);
+        return head > 0 && key(region, offset, head) == foundKey;
+    }
+
+    /**
+     * Takes memory that may not be backed, where the least is to be backed. Nothing of what backs it counts as used:
+     * the caller backs what is missing, and counts all of it, or ends it with {@link #freeUnbacked}.
+     *
+     * @param granules granules needed, at least 1
+     * @param requested bytes that the caller requested, to be remembered
+     * @param requester the stream that requests it, {@code null} for none
+     * @return the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now
+     */
+    public long takeUnbacked(long granules, long requested, @Nullable SyncStream requester) {
+        if (granules > Chunks.MAX_REGION_GRANULES) {
+            return NO_ADDRESS;
+        }
+        final Slot slot = slot(requester);
+        final long byteSize = Granules.toBytes(granules);
+        long bestKey = SizeOrder.END;
+        long bestAddress = NO_ADDRESS;
+        int leastLacking = Backing.IMPOSSIBLE;
+        long least = SizeOrder.first(granules);
+        for (int compared = 0; compared <= MOST_COMPARED; compared++) {
+            if (compared == MOST_COMPARED) {
+                least = Math.max(least, SizeOrder.first(Math.max(granules, streamSearch.largest())));
+            }
+            final int found = find(least, slot);
+            if (found == NONE) {
+                break;
+            }
+            final long start = foundAddress(found);
+            final int atStart = backing.lacks(start, byteSize, requester);
+            if (atStart < leastLacking) {
+                leastLacking = atStart;
+                bestKey = foundKey;
+                bestAddress = start;
+            }
+            final long spare = SizeOrder.granules(foundKey) - granules;
+            if (!isEndFound && spare > 0) {
+                final long atEnd = start + Granules.toBytes(spare);
+                final int lackingAtEnd = backing.lacks(atEnd, byteSize, requester);
+                if (lackingAtEnd < leastLacking) {
+                    leastLacking = lackingAtEnd;
+                    bestKey = foundKey;
+                    bestAddress = atEnd;
+                }
+            }
+            least = foundKey + 1;
+        }
+        return leastLacking == Backing.IMPOSSIBLE
+                ? NO_ADDRESS
+                : takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
+    }
+
+    /** Takes a part of what {@link #find} has found. */
+    private long takeAt(long address, int found, long granules, long requested, Slot slot) {
+        final Region region = region(found);
+        final long offset = Granules.floor(address - region.base);
+        final long first = chunks.offset(found);
+        if (isEndFound || offset == first) {
+            return takeFound(found, granules, requested, slot);
+        }
+        ensureSpare();
+        region.ensureEntry(offset);
+        final int before = step;
+        step = BEGUN;
+        final long whole = granules(region, found);
+        final int owner = chunks.owner(found);
+        removeFree(region, found, owner, first, whole);
+        final int right = chunks.split(found, offset);
+        region.enter(this, right, offset);
+        insertFree(region, found, owner, first, offset - first);
+        insertFree(region, right, owner, offset, whole - (offset - first));
+        foundKey = key(region, offset, whole - (offset - first));
+        step = before;
+        return takeFound(right, granules, requested, slot);
+    }
+
+    @Override
+    public void free(Region region, int chunk, long granules) {
+        final long address = address(region, chunk);
+        final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+        final long stamp = stream == null ? 0 : stream.syncId();
+        super.free(region, chunk, granules);
+        backing.freed(address, Granules.toBytes(granules), stream, stamp);
+    }
+
+    /**
+     * Frees what {@link #takeUnbacked} took and nothing backs. Call {@link #prepareFree} before.
+     *
+     * @param region its region
+     * @param chunk the chunk
+     * @param granules its size
+     */
+    public void freeUnbacked(Region region, int chunk, long granules) {
+        super.free(region, chunk, granules);
+    }
+
+    @Override
+    public void endRun(SyncStream stream) {
+        super.endRun(stream);
+        step = BEGUN;
+        unbind(stream);
+    }
+
+    @Override
+    public void releaseStream(SyncStream stream) {
+        super.releaseStream(stream);
+        step = BEGUN;
+        unbind(stream);
+    }
+
+    private void unbind(SyncStream stream) {
+        if (!backing.unbind(stream)) {
+            recount();
+        }
+    }
+
+    /**
+     * Counts the uses of what backs the regions once more, from the chunks. Takes time proportional to their number.
+     */
+    public void recount() {
+        backing.clear();
+        for (int i = 0; i < regions.count(); i++) {
+            final Region region = regions.at(i);
+            for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
+                final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
+                final boolean isLive = chunks.isLive(chunk);
+                backing.recount(
+                        address(region, chunk),
+                        Granules.toBytes(granules(region, chunk)),
+                        isLive,
+                        isLive ? null : stream,
+                        isLive || stream == null ? 0 : chunks.stamp(chunk));
+            }
+        }
+    }
+}

@@ -1,0 +1,566 @@
+package allocator.arena.compact;
+
+import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.ConsistencyCheck;
+import allocator.provider.support.HeapSize;
+import allocator.spi.SyncStream;
+import java.util.Arrays;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which page is mapped where in the range, and which are in use.
+ *
+ * <p>The range is divided into <em>places</em> of the size of a page, by index. A page may be mapped at several places,
+ * and is used through one of them at a time, its <em>current</em> place: that at which it is or was last in use. While
+ * no chunk there is live, the page is <em>idle</em>, and may be used through another place once the streams that freed
+ * memory at its current place have been waited for. Chunks at one place share its page, whatever their streams: which
+ * chunk a stream may use is known from the chunks.
+ *
+ * <p>Guarded by the arena's lock. Changes are plain stores, so that they do not fail once they have begun; room is made
+ * before.
+ */
+final class PageTable implements BackedFit.Backing {
+    /** No page. */
+    static final int NONE = -1;
+
+    /** The uses of a page that is about to be released. */
+    private static final int LEAVING = Integer.MIN_VALUE;
+
+    /** A stamp for frees of several streams, which no wait for one of them covers. */
+    private static final long SEVERAL = Long.MAX_VALUE;
+
+    private static final int LEAST_GROWTH = 16;
+
+    private final int shift;
+    private final double slack;
+
+    /** The first address of the range. */
+    private long base;
+
+    /** By place: 0 if no page is mapped, a page plus one, or its complement while that mapping is to be ended. */
+    private int[] pageAt = new int[0];
+
+    /** By place: the stream that freed memory there last and may still use it, {@code null} if none does. */
+    private @Nullable SyncStream[] streams = new @Nullable SyncStream[0];
+
+    /** By place: the sync id of that stream at the free, or {@link #SEVERAL}. */
+    private long[] stamps = new long[0];
+
+    /** By place: {@link #frees} at the last free there. */
+    private long[] freeNumbers = new long[0];
+
+    /** By page: its number in the source. Of a page that does not exist: -1. */
+    private long[] numbers = new long[0];
+
+    /** By page: its current place. */
+    private int[] places = new int[0];
+
+    /** By page: the live chunks, or parts of them, at its current place. */
+    private int[] uses = new int[0];
+
+    /** By page: at how many places it is mapped. */
+    private int[] mappings = new int[0];
+
+    /** Pages ever taken from the tables. */
+    private int used;
+
+    private int pages;
+    private int mapped;
+    private int idle;
+
+    /** Where the search for an idle page begins. */
+    private int hand;
+
+    /** Frees so far. */
+    private long frees;
+
+    /** The chunk that is being backed, and the place up to which its pages count as used. */
+    private int growingFrom = NONE;
+
+    private int growingUpTo;
+    private long growing;
+
+    PageTable(long pageBytes, double slack) {
+        shift = Long.numberOfTrailingZeros(pageBytes);
+        this.slack = slack;
+    }
+
+    void setBase(long address) {
+        base = address;
+    }
+
+    /** Returns the place of an address. */
+    int place(long address) {
+        return (int) ((address - base) >>> shift);
+    }
+
+    /** Returns the first address of a place. */
+    long address(int place) {
+        return base + ((long) place << shift);
+    }
+
+    /** Makes room for pages at places up to one, and for one more page. */
+    void ensureRoom(int lastPlace) {
+        if (lastPlace >= pageAt.length) {
+            final int length = lastPlace + 1 + Math.max(lastPlace >> 2, LEAST_GROWTH);
+            final @Nullable SyncStream[] moreStreams = Arrays.copyOf(streams, length);
+            final long[] moreStamps = Arrays.copyOf(stamps, length);
+            final long[] moreFreeNumbers = Arrays.copyOf(freeNumbers, length);
+            pageAt = Arrays.copyOf(pageAt, length);
+            freeNumbers = moreFreeNumbers;
+            stamps = moreStamps;
+            streams = moreStreams;
+        }
+        if (used == numbers.length && pages == used) {
+            final int length = used + Math.max(used >> 2, LEAST_GROWTH);
+            final int[] morePlaces = Arrays.copyOf(places, length);
+            final int[] moreUses = Arrays.copyOf(uses, length);
+            final int[] moreMappings = Arrays.copyOf(mappings, length);
+            numbers = Arrays.copyOf(numbers, length);
+            mappings = moreMappings;
+            uses = moreUses;
+            places = morePlaces;
+        }
+    }
+
+    private int pageAt(int place) {
+        return place < pageAt.length ? pageAt[place] - 1 : NONE;
+    }
+
+    /** Returns whether a requester may use the page at a place through it. */
+    private boolean isUsable(int place, @Nullable SyncStream requester) {
+        final int page = pageAt(place);
+        if (page < 0) {
+            return false;
+        }
+        final int current = places[page];
+        return current == place ? uses[page] != LEAVING : uses[page] == 0 && isOrdered(current, requester);
+    }
+
+    /** Returns whether a requester comes after everything that streams have freed at a place. */
+    private boolean isOrdered(int place, @Nullable SyncStream requester) {
+        final SyncStream stream = streams[place];
+        if (stream == null) {
+            return true;
+        }
+        if (stamps[place] == SEVERAL) {
+            return false;
+        }
+        return (requester != null && stream.id() == requester.id())
+                || (requester != null && requester.lastWaitedSyncId(stream) > stamps[place])
+                || stream.hasEnded();
+    }
+
+    @Override
+    public boolean isBacked(long address, long byteSize, @Nullable SyncStream requester) {
+        final int last = place(address + byteSize - 1);
+        for (int place = place(address); place <= last; place++) {
+            if (!isUsable(place, requester)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public int lacks(long address, long byteSize, @Nullable SyncStream requester) {
+        final int last = place(address + byteSize - 1);
+        int lacking = 0;
+        for (int place = place(address); place <= last; place++) {
+            if (!isUsable(place, requester)) {
+                lacking++;
+                if (pageAt(place) >= 0 && !canBeUnmapped(place)) {
+                    return IMPOSSIBLE;
+                }
+            }
+        }
+        return lacking;
+    }
+
+    /** Returns whether all work through a place is done, and its page is used elsewhere or by nobody. */
+    private boolean canBeUnmapped(int place) {
+        final int page = pageAt(place);
+        return streams[place] == null && (places[page] != place || uses[page] == 0) && uses[page] != LEAVING;
+    }
+
+    @Override
+    public void taken(long address, long byteSize) {
+        final int last = (int) ((address + byteSize - 1 - base) >>> shift);
+        for (int place = (int) ((address - base) >>> shift); place <= last; place++) {
+            final int page = pageAt[place] - 1;
+            places[page] = place;
+            if (uses[page]++ == 0) {
+                idle--;
+            }
+        }
+    }
+
+    @Override
+    public void freed(long address, long byteSize, @Nullable SyncStream stream, long stamp) {
+        frees++;
+        final int last = (int) ((address + byteSize - 1 - base) >>> shift);
+        for (int place = (int) ((address - base) >>> shift); place <= last; place++) {
+            final int page = pageAt[place] - 1;
+            if (--uses[page] == 0) {
+                idle++;
+            }
+            if (stream != null) {
+                stamps[place] = isNoOther(place, stream) ? stamp : SEVERAL;
+                streams[place] = stream;
+                freeNumbers[place] = frees;
+            }
+        }
+    }
+
+    /** Returns whether no other stream has freed memory at a place. */
+    private boolean isNoOther(int place, SyncStream stream) {
+        final SyncStream last = streams[place];
+        return last == null || (last.id() == stream.id() && stamps[place] != SEVERAL);
+    }
+
+    @Override
+    public boolean unbind(SyncStream stream) {
+        boolean isCertain = true;
+        for (int place = 0; place < streams.length; place++) {
+            if (streams[place] != null && stamps[place] == SEVERAL) {
+                isCertain = false;
+            } else if (streams[place] != null && isNoOther(place, stream)) {
+                streams[place] = null;
+            }
+        }
+        return isCertain;
+    }
+
+    /** Forgets the streams of frees up to one: their work has been waited for. */
+    void unbindUpTo(long free) {
+        for (int place = 0; place < streams.length; place++) {
+            if (freeNumbers[place] <= free) {
+                streams[place] = null;
+            }
+        }
+    }
+
+    /** Returns how many frees there have been. */
+    long frees() {
+        return frees;
+    }
+
+    @Override
+    public void clear() {
+        Arrays.fill(streams, null);
+        idle = 0;
+        for (int page = 0; page < used; page++) {
+            if (numbers[page] >= 0 && uses[page] != LEAVING) {
+                uses[page] = 0;
+                idle++;
+            }
+        }
+        for (int place = growingFrom; place != NONE && place < growingUpTo; place++) {
+            use(pageOf(place), place);
+        }
+    }
+
+    @Override
+    public void recount(long address, long byteSize, boolean isLive, @Nullable SyncStream stream, long stamp) {
+        final int first = place(address);
+        final int last = Math.min(place(address + byteSize - 1), pageAt.length - 1);
+        if (isLive && !isGrowing(address)) {
+            for (int place = first; place <= last; place++) {
+                use(pageOf(place), place);
+            }
+        } else if (!isLive && stream != null) {
+            for (int place = first; place <= last; place++) {
+                final long before = streams[place] == null ? 0 : stamps[place];
+                stamps[place] = isNoOther(place, stream) ? Math.max(stamp, before) : SEVERAL;
+                streams[place] = stream;
+                freeNumbers[place] = frees;
+            }
+        }
+    }
+
+    private int pageOf(int place) {
+        return pageAt[place] - 1;
+    }
+
+    /** Counts a use of a page through a place. */
+    private void use(int page, int place) {
+        places[page] = place;
+        if (uses[page]++ == 0) {
+            idle--;
+        }
+    }
+
+    /** Notes the chunk that is being backed, none of whose pages counts as used yet. */
+    void beginGrowth(long address) {
+        growingFrom = place(address);
+        growingUpTo = growingFrom;
+        growing = address;
+    }
+
+    private boolean isGrowing(long address) {
+        return growingFrom != NONE && growing == address;
+    }
+
+    /** Notes that the chunk is backed. */
+    void endGrowth() {
+        growingFrom = NONE;
+    }
+
+    /** Returns the next place that is to be backed. */
+    int growthPlace() {
+        return growingUpTo;
+    }
+
+    /** Uses the page at the next place, if the requester may use it there; otherwise returns {@code false}. */
+    boolean claim(@Nullable SyncStream requester) {
+        final int place = growingUpTo;
+        if (!isUsable(place, requester)) {
+            return false;
+        }
+        use(pageOf(place), place);
+        growingUpTo = place + 1;
+        return true;
+    }
+
+    /** Returns whether a mapping at a place is to be ended before another one can be made. */
+    boolean isToBeUnmapped(int place) {
+        return pageAt[place] != 0;
+    }
+
+    /** Begins to end the mapping at a place: its page is not used through it any more. */
+    void beginUnmap(int place) {
+        if (pageAt[place] > 0) {
+            pageAt[place] = -pageAt[place];
+        }
+    }
+
+    /** Notes that no page is mapped at a place. */
+    void endUnmap(int place) {
+        mappings[-pageAt[place] - 1]--;
+        pageAt[place] = 0;
+        mapped--;
+    }
+
+    /** Notes that a page may be mapped at a place, where it is not used. */
+    void mappingFailed(int place, int page) {
+        pageAt[place] = -(page + 1);
+        mappings[page]++;
+        mapped++;
+    }
+
+    /** Maps a page at the next place, and uses it there. */
+    void claimMapped(int page) {
+        final int place = growingUpTo;
+        pageAt[place] = page + 1;
+        mappings[page]++;
+        mapped++;
+        use(page, place);
+        growingUpTo = place + 1;
+    }
+
+    /**
+     * Ends the uses of the chunk that is being backed, as if the requester had used and freed it: what the pages were
+     * used for before, it has come after.
+     */
+    void abandonGrowth(@Nullable SyncStream requester, long stamp) {
+        final int from = growingFrom;
+        final int upTo = growingUpTo;
+        growingFrom = NONE;
+        if (upTo > from) {
+            freed(address(from), (long) (upTo - from) << shift, requester, stamp);
+        }
+    }
+
+    /** Adds a page, which is idle and mapped nowhere. Call {@link #ensureRoom} before. */
+    int add(long number) {
+        int page = used;
+        if (pages < used) {
+            page = 0;
+            while (numbers[page] >= 0) {
+                page++;
+            }
+        } else {
+            used++;
+        }
+        numbers[page] = number;
+        uses[page] = 0;
+        mappings[page] = 0;
+        places[page] = growingUpTo;
+        pages++;
+        idle++;
+        return page;
+    }
+
+    /**
+     * Returns an idle page that a requester may use at any place, if possible one that is mapped at few; {@link #NONE}
+     * if there is none.
+     */
+    int findIdle(@Nullable SyncStream requester) {
+        int best = NONE;
+        for (int i = 0; i < used && idle > 0; i++) {
+            final int page = hand < used ? hand : 0;
+            hand = page + 1;
+            if (numbers[page] >= 0
+                    && uses[page] == 0
+                    && (best == NONE || mappings[page] < mappings[best])
+                    && isOrdered(places[page], requester)) {
+                best = page;
+                if (mappings[page] <= 1) {
+                    return best;
+                }
+            }
+        }
+        return best;
+    }
+
+    /** Returns the number of a page in the source. */
+    long number(int page) {
+        return numbers[page];
+    }
+
+    /** Returns whether memory above the slack may be taken, so that a page is created and none is moved. */
+    boolean isWithinSlack(long bytesInUse) {
+        return ((long) (pages + 1) << shift) <= bytesInUse * (1 + slack);
+    }
+
+    /** Adds the streams that may still use idle pages. */
+    void addOwners(Map<Long, SyncStream> owners) {
+        for (int place = 0; place < streams.length; place++) {
+            final SyncStream stream = streams[place];
+            if (stream != null) {
+                owners.put(stream.id(), stream);
+            }
+        }
+    }
+
+    /** Returns whether streams may still use memory that is free. */
+    boolean hasOwners() {
+        for (final SyncStream stream : streams) {
+            if (stream != null) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Marks the idle pages that no stream may still use as leaving, and returns how many there are. */
+    int leave() {
+        int leaving = 0;
+        for (int page = 0; page < used; page++) {
+            if (numbers[page] >= 0 && uses[page] == 0 && isReleasable(page)) {
+                uses[page] = LEAVING;
+                idle--;
+                leaving++;
+            }
+        }
+        return leaving;
+    }
+
+    private boolean isReleasable(int page) {
+        return streams.length <= places[page] || streams[places[page]] == null;
+    }
+
+    /** Makes all pages leave, whatever uses them: the arena is closed. */
+    void leaveAll() {
+        for (int page = 0; page < used; page++) {
+            uses[page] = LEAVING;
+        }
+        Arrays.fill(streams, null);
+        idle = 0;
+    }
+
+    /** Returns whether a place has a mapping that a shrink ends: of a page that leaves, or one that is not in use. */
+    boolean isMappingLeaving(int place) {
+        if (pageAt[place] <= 0) {
+            return pageAt[place] < 0;
+        }
+        final int page = pageOf(place);
+        return uses[page] == LEAVING || (places[page] != place && streams[place] == null);
+    }
+
+    /** Returns how many places there may be mappings at. */
+    int placeCount() {
+        return pageAt.length;
+    }
+
+    /** Returns how many pages there have been at once at most. */
+    int pageCapacity() {
+        return used;
+    }
+
+    /** Returns whether a page leaves and is mapped nowhere. */
+    boolean isReadyToLeave(int page) {
+        return numbers[page] >= 0 && uses[page] == LEAVING && mappings[page] == 0;
+    }
+
+    /** Lets a page that could not be released stay, idle. */
+    void stay(int page) {
+        if (numbers[page] >= 0 && uses[page] == LEAVING) {
+            uses[page] = 0;
+            idle++;
+        }
+    }
+
+    /** Removes a page that was released. */
+    void remove(int page) {
+        numbers[page] = NONE;
+        uses[page] = 0;
+        pages--;
+        while (used > 0 && numbers[used - 1] < 0) {
+            used--;
+        }
+    }
+
+    /** Returns the number of pages. */
+    int pages() {
+        return pages;
+    }
+
+    /** Returns the number of pages that nothing uses. */
+    int idle() {
+        return idle;
+    }
+
+    /** Returns the number of places at which a page is mapped. */
+    int mapped() {
+        return mapped;
+    }
+
+    /** Returns the bytes of Java heap that the tables take. */
+    long bookkeepingBytes() {
+        return HeapSize.ofInts(pageAt.length)
+                + HeapSize.ofReferences(streams.length)
+                + 2 * HeapSize.ofLongs(stamps.length)
+                + HeapSize.ofLongs(numbers.length)
+                + 3 * HeapSize.ofInts(places.length);
+    }
+
+    /** Compares the tables with one another. */
+    void check() {
+        int existing = 0;
+        int unused = 0;
+        final int[] seen = new int[used];
+        int mappedPlaces = 0;
+        for (final int entry : pageAt) {
+            if (entry != 0) {
+                seen[Math.abs(entry) - 1]++;
+                mappedPlaces++;
+            }
+        }
+        for (int page = 0; page < used; page++) {
+            if (numbers[page] >= 0) {
+                existing++;
+                unused += uses[page] == 0 ? 1 : 0;
+                ConsistencyCheck.expect(mappings[page] == seen[page], "mappings of page", page);
+                ConsistencyCheck.expect(
+                        uses[page] <= 0 || pageAt[places[page]] == page + 1, "mapping of a page in use", page);
+            } else {
+                ConsistencyCheck.expect(seen[page] == 0, "mapping of no page", page);
+            }
+        }
+        ConsistencyCheck.expect(pages == existing, "pages", pages);
+        ConsistencyCheck.expect(idle == unused, "idle pages", idle);
+        ConsistencyCheck.expect(mapped == mappedPlaces, "mapped places", mapped);
+    }
+}
