@@ -1,0 +1,63 @@
+package allocator.testkit.pages;
+
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
+import java.util.function.LongUnaryOperator;
+
+/**
+ * The calls of a page source: references to the methods of an {@code allocator.arena.compact.PageSource}, which this
+ * module does not see.
+ *
+ * @param pageBytes {@code PageSource.pageBytes}
+ * @param reserving {@code PageSource.reserve}
+ * @param unreserving {@code PageSource.unreserve}
+ * @param creating {@code PageSource.create}
+ * @param releasing {@code PageSource.release}
+ * @param mapping {@code PageSource.map}
+ * @param unmapping {@code PageSource.unmap}
+ */
+public record PageCalls(
+        LongSupplier pageBytes,
+        LongUnaryOperator reserving,
+        TwoLongs unreserving,
+        LongSupplier creating,
+        LongConsumer releasing,
+        TwoLongs mapping,
+        LongConsumer unmapping) {
+
+    /** A call with two arguments. */
+    @FunctionalInterface
+    public interface TwoLongs {
+        /**
+         * Makes the call.
+         *
+         * @param first the first argument
+         * @param second the second argument
+         */
+        void call(long first, long second);
+    }
+
+    long reserve(long byteSize) {
+        return reserving.applyAsLong(byteSize);
+    }
+
+    void unreserve(long address, long byteSize) {
+        unreserving.call(address, byteSize);
+    }
+
+    long create() {
+        return creating.getAsLong();
+    }
+
+    void release(long page) {
+        releasing.accept(page);
+    }
+
+    void map(long address, long page) {
+        mapping.call(address, page);
+    }
+
+    void unmap(long address) {
+        unmapping.accept(address);
+    }
+}
