@@ -7,7 +7,7 @@ package allocator.cuda.driver;
  * allocated, and its source unchanged, until the stream has completed it. Pinned and managed addresses are valid on
  * host and device alike.
  *
- * <p>Allocating and freeing do not invalidate captures of streams: the calls run in the capture mode
+ * <p>Calls without a stream do not invalidate captures of streams: they run in the capture mode
  * {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
  */
 public interface CudaMemory {

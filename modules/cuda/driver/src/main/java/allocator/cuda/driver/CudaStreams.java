@@ -4,8 +4,8 @@ package allocator.cuda.driver;
  * Streams, which are queues of device work, and events, which order streams.
  *
  * <p>A stream that is being captured into a graph, and an event recorded on it, cannot be queried or waited for by the
- * host: that invalidates the capture. A query or wait for another stream or event does not: it runs in the capture mode
- * {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
+ * host: that invalidates the capture. A query or wait for another stream or event does not, nor do its creation and
+ * end: they run in the capture mode {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
  */
 public interface CudaStreams {
     /**

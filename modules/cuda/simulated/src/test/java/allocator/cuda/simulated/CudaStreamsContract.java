@@ -3,6 +3,7 @@ package allocator.cuda.simulated;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cuda.driver.CudaResult;
+import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.driver.PoolAttribute;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -255,6 +256,54 @@ abstract class CudaStreamsContract extends CudaContract {
         driver().pools().memPoolDestroy(DEVICE, pool);
         driver().streams().streamDestroy(DEVICE, stream);
         driver().streams().streamDestroy(DEVICE, other);
+    }
+
+    @Test
+    void otherStreamsAndEventsAreCreatedAndDestroyedDuringACapture() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        try (Capture _ = new Capture(stream)) {
+            final long other = driver().streams().streamCreate(DEVICE);
+            final long event = driver().streams().eventCreate(DEVICE);
+            driver().streams().eventRecord(DEVICE, event, other);
+            driver().streams().eventSynchronize(DEVICE, event);
+            assertThat(driver().streams().streamQuery(DEVICE, other)).isTrue();
+            driver().streams().eventDestroy(DEVICE, event);
+            driver().streams().streamDestroy(DEVICE, other);
+        }
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void memoryIsCopiedAndCountedDuringACapture() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        final long address = driver().memory().memAlloc(DEVICE, MIB);
+        final long pinned = driver().memory().memHostAlloc(DEVICE, MIB, true);
+        try (Capture _ = new Capture(stream)) {
+            driver().memory().memsetD8(DEVICE, address, (byte) 7, MIB);
+            driver().memory().memcpyDtoD(DEVICE, address, address + MIB / 2, MIB / 2);
+            driver().memory().memcpyDtoH(DEVICE, pinned, address, MIB);
+            driver().memory().memcpyHtoD(DEVICE, address, pinned, MIB);
+            assertThat(driver().memory().memGetInfo(DEVICE).totalByteSize()).isPositive();
+        }
+        driver().memory().memFreeHost(DEVICE, pinned);
+        driver().memory().memFree(DEVICE, address);
+        driver().streams().streamDestroy(DEVICE, stream);
+    }
+
+    @Test
+    void memoryIsMappedDuringACapture() {
+        final long stream = driver().streams().streamCreate(DEVICE);
+        try (Capture _ = new Capture(stream)) {
+            final long byteSize = driver().addressRanges().memGetAllocationGranularity(DEVICE);
+            final long range = driver().addressRanges().memAddressReserve(DEVICE, byteSize);
+            final long handle = driver().addressRanges().memCreate(DEVICE, byteSize);
+            driver().addressRanges().memMap(DEVICE, range, byteSize, handle);
+            driver().addressRanges().memSetAccess(DEVICE, range, byteSize, MemoryAccess.READ_WRITE);
+            driver().addressRanges().memUnmap(DEVICE, range, byteSize);
+            driver().addressRanges().memRelease(DEVICE, handle);
+            driver().addressRanges().memAddressFree(DEVICE, range, byteSize);
+        }
+        driver().streams().streamDestroy(DEVICE, stream);
     }
 
     @Test

@@ -4,9 +4,11 @@ import allocator.cuda.driver.CudaResult;
 import java.util.function.IntSupplier;
 
 /**
- * How a thread's calls affect captures of streams. Calls that take memory from the device or return it, and calls that
- * ask or wait for a stream, are harmless to a capture of another stream, but invalidate it unless the thread's mode is
- * relaxed.
+ * How a thread's calls affect captures of streams. CUDA calls some functions potentially unsafe and does not list them:
+ * they are harmless to a capture of another stream, but invalidate it unless the thread's mode is relaxed. Therefore
+ * calls run in the relaxed mode that take memory or return it, make or end an object of the driver, and ask or wait for
+ * one. Calls that submit work to a stream or read its identity, and the begin and end of a capture, run in the thread's
+ * own mode.
  */
 final class CaptureMode {
     /** {@code CU_STREAM_CAPTURE_MODE_GLOBAL}. */

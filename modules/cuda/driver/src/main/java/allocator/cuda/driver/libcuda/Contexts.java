@@ -40,7 +40,8 @@ final class Contexts {
         synchronized (retained) {
             final JCudaPointers.Context context = new JCudaPointers.Context();
             Results.check(
-                    Results.ofJCuda(() -> JCudaDriver.cuDevicePrimaryCtxRetain(context, devices[device])),
+                    CaptureMode.relaxed(() ->
+                            Results.ofJCuda(() -> JCudaDriver.cuDevicePrimaryCtxRetain(context, devices[device]))),
                     CudaFunction.DEVICE_PRIMARY_CTX_RETAIN,
                     "device=%d",
                     device);
@@ -59,7 +60,8 @@ final class Contexts {
             };
             Results.check(result, CudaFunction.DEVICE_PRIMARY_CTX_RELEASE, "device=%d", device);
             Results.check(
-                    Results.ofJCuda(() -> JCudaDriver.cuDevicePrimaryCtxRelease(devices[device])),
+                    CaptureMode.relaxed(
+                            () -> Results.ofJCuda(() -> JCudaDriver.cuDevicePrimaryCtxRelease(devices[device]))),
                     CudaFunction.DEVICE_PRIMARY_CTX_RELEASE,
                     "device=%d",
                     device);
@@ -148,5 +150,10 @@ final class Contexts {
         } finally {
             OutCell.giveBack(cell);
         }
+    }
+
+    /** As {@link #run}, in the relaxed {@link CaptureMode}. */
+    int runRelaxed(int device, CudaFunction function, Call call) {
+        return run(device, function, cell -> CaptureMode.relaxed(() -> call.run(cell)));
     }
 }

@@ -21,7 +21,7 @@ final class NativeAddressRanges implements CudaAddressRanges {
     @Override
     public long memGetAllocationGranularity(int device) {
         final long[] granularity = new long[1];
-        final int result = contexts.run(device, CudaFunction.MEM_GET_ALLOCATION_GRANULARITY, cell -> {
+        final int result = contexts.runRelaxed(device, CudaFunction.MEM_GET_ALLOCATION_GRANULARITY, cell -> {
             if (!devices.info(device).hasVirtualMemory()) {
                 return CudaResult.NOT_SUPPORTED;
             }
@@ -43,7 +43,7 @@ final class NativeAddressRanges implements CudaAddressRanges {
         final CUdeviceptr anywhere = new CUdeviceptr();
         final int result = byteSize <= 0
                 ? CudaResult.INVALID_VALUE
-                : contexts.run(
+                : contexts.runRelaxed(
                         device,
                         CudaFunction.MEM_ADDRESS_RESERVE,
                         cell -> Results.ofJCuda(
@@ -54,7 +54,7 @@ final class NativeAddressRanges implements CudaAddressRanges {
 
     @Override
     public void memAddressFree(int device, long address, long byteSize) {
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.MEM_ADDRESS_FREE,
                 cell -> Results.ofJCuda(
@@ -73,7 +73,7 @@ final class NativeAddressRanges implements CudaAddressRanges {
         final long[] handle = new long[1];
         final int result = byteSize <= 0
                 ? CudaResult.INVALID_VALUE
-                : contexts.run(device, CudaFunction.MEM_CREATE, cell -> {
+                : contexts.runRelaxed(device, CudaFunction.MEM_CREATE, cell -> {
                     Structures.writeProperties(cell, device);
                     final int code = LibCuda.call(
                             LibCuda.MEM_CREATE,
@@ -89,14 +89,14 @@ final class NativeAddressRanges implements CudaAddressRanges {
 
     @Override
     public void memRelease(int device, long handle) {
-        final int result =
-                contexts.run(device, CudaFunction.MEM_RELEASE, cell -> LibCuda.call(LibCuda.MEM_RELEASE, handle));
+        final int result = contexts.runRelaxed(
+                device, CudaFunction.MEM_RELEASE, cell -> LibCuda.call(LibCuda.MEM_RELEASE, handle));
         Results.check(result, CudaFunction.MEM_RELEASE, "device=%d, handle=%#x", device, handle);
     }
 
     @Override
     public void memMap(int device, long address, long byteSize, long handle) {
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device, CudaFunction.MEM_MAP, cell -> LibCuda.call(LibCuda.MEM_MAP, address, byteSize, 0L, handle, 0L));
         Results.check(
                 result,
@@ -110,14 +110,14 @@ final class NativeAddressRanges implements CudaAddressRanges {
 
     @Override
     public void memUnmap(int device, long address, long byteSize) {
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device, CudaFunction.MEM_UNMAP, cell -> LibCuda.call(LibCuda.MEM_UNMAP, address, byteSize));
         Results.check(result, CudaFunction.MEM_UNMAP, "device=%d, address=%#x, byteSize=%d", device, address, byteSize);
     }
 
     @Override
     public void memSetAccess(int device, long address, long byteSize, MemoryAccess access) {
-        final int result = contexts.run(device, CudaFunction.MEM_SET_ACCESS, cell -> {
+        final int result = contexts.runRelaxed(device, CudaFunction.MEM_SET_ACCESS, cell -> {
             Structures.writeAccess(cell, device, access);
             return LibCuda.call(
                     LibCuda.MEM_SET_ACCESS, address, byteSize, OutCell.address(cell) + OutCell.STRUCTURE, 1L);

@@ -75,7 +75,8 @@ final class NativeDevices implements CudaDevices {
         final int cell = OutCell.take();
         try {
             Results.check(
-                    LibCuda.callWithInts(LibCuda.DEVICE_CAN_ACCESS_PEER, OutCell.address(cell), device, peer),
+                    CaptureMode.relaxed(() ->
+                            LibCuda.callWithInts(LibCuda.DEVICE_CAN_ACCESS_PEER, OutCell.address(cell), device, peer)),
                     CudaFunction.DEVICE_CAN_ACCESS_PEER,
                     "device=%d, peer=%d",
                     device,
@@ -89,7 +90,7 @@ final class NativeDevices implements CudaDevices {
     @Override
     public void ctxEnablePeerAccess(int device, int peer) {
         final long context = contexts.require(peer, CudaFunction.CTX_ENABLE_PEER_ACCESS);
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.CTX_ENABLE_PEER_ACCESS,
                 cell -> LibCuda.callWithInt(LibCuda.CTX_ENABLE_PEER_ACCESS, context, 0));
@@ -101,7 +102,7 @@ final class NativeDevices implements CudaDevices {
     @Override
     public void ctxSynchronize(int device) {
         final long previous = contexts.enter(device, CudaFunction.CTX_SYNCHRONIZE);
-        final int result = Results.ofJCuda(JCudaDriver::cuCtxSynchronize);
+        final int result = CaptureMode.relaxed(() -> Results.ofJCuda(JCudaDriver::cuCtxSynchronize));
         contexts.leave(device, previous);
         Results.check(result, CudaFunction.CTX_SYNCHRONIZE, "device=%d", device);
     }

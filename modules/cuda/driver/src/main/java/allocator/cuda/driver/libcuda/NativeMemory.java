@@ -57,7 +57,7 @@ final class NativeMemory implements CudaMemory {
     public CudaMemoryUsage memGetInfo(int device) {
         final long[] free = new long[1];
         final long[] total = new long[1];
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.MEM_GET_INFO,
                 cell -> Results.ofJCuda(() -> JCudaDriver.cuMemGetInfo(free, total)));
@@ -70,11 +70,11 @@ final class NativeMemory implements CudaMemory {
         final JCudaPointers.Device pointer = new JCudaPointers.Device(0);
         final int result = byteSize <= 0
                 ? CudaResult.INVALID_VALUE
-                : contexts.run(
+                : contexts.runRelaxed(
                         device,
                         CudaFunction.MEM_ALLOC_MANAGED,
-                        cell -> CaptureMode.relaxed(() -> Results.ofJCuda(() -> JCudaDriver.cuMemAllocManaged(
-                                pointer, byteSize, CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL))));
+                        cell -> Results.ofJCuda(() -> JCudaDriver.cuMemAllocManaged(
+                                pointer, byteSize, CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL)));
         Results.check(result, CudaFunction.MEM_ALLOC_MANAGED, "device=%d, byteSize=%d", device, byteSize);
         return pointer.address();
     }
@@ -84,14 +84,12 @@ final class NativeMemory implements CudaMemory {
         final long[] address = new long[1];
         final int result = byteSize <= 0
                 ? CudaResult.INVALID_VALUE
-                : contexts.run(device, CudaFunction.MEM_HOST_ALLOC, cell -> {
-                    final int mode = CaptureMode.enterRelaxed();
+                : contexts.runRelaxed(device, CudaFunction.MEM_HOST_ALLOC, cell -> {
                     final int code = LibCuda.callWithInt(
                             LibCuda.MEM_HOST_ALLOC,
                             OutCell.address(cell),
                             byteSize,
                             isPortable ? HOST_ALLOC_PORTABLE : 0);
-                    CaptureMode.leave(mode);
                     return OutCell.readLong(code, cell, address);
                 });
         Results.check(
@@ -106,19 +104,15 @@ final class NativeMemory implements CudaMemory {
 
     @Override
     public void memFreeHost(int device, long address) {
-        final int result = contexts.run(device, CudaFunction.MEM_FREE_HOST, cell -> {
-            final int mode = CaptureMode.enterRelaxed();
-            final int code = LibCuda.call(LibCuda.MEM_FREE_HOST, address);
-            CaptureMode.leave(mode);
-            return code;
-        });
+        final int result = contexts.runRelaxed(
+                device, CudaFunction.MEM_FREE_HOST, cell -> LibCuda.call(LibCuda.MEM_FREE_HOST, address));
         Results.check(result, CudaFunction.MEM_FREE_HOST, "device=%d, address=%#x", device, address);
     }
 
     @Override
     public void memsetD8(int device, long address, byte value, long byteSize) {
         final CUdeviceptr target = new JCudaPointers.Device(address);
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.MEMSET_D8,
                 cell -> Results.ofJCuda(() -> JCudaDriver.cuMemsetD8(target, value, byteSize)));
@@ -150,7 +144,7 @@ final class NativeMemory implements CudaMemory {
 
     @Override
     public void memcpyHtoD(int device, long target, long source, long byteSize) {
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.MEMCPY_HTOD,
                 cell -> Results.ofJCuda(() -> JCudaDriver.cuMemcpyHtoD(
@@ -168,7 +162,7 @@ final class NativeMemory implements CudaMemory {
 
     @Override
     public void memcpyDtoH(int device, long target, long source, long byteSize) {
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.MEMCPY_DTOH,
                 cell -> Results.ofJCuda(() -> JCudaDriver.cuMemcpyDtoH(
@@ -186,7 +180,7 @@ final class NativeMemory implements CudaMemory {
 
     @Override
     public void memcpyDtoD(int device, long target, long source, long byteSize) {
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.MEMCPY_DTOD,
                 cell -> Results.ofJCuda(() -> JCudaDriver.cuMemcpyDtoD(

@@ -18,7 +18,7 @@ final class NativeStreams implements CudaStreams {
     @Override
     public long streamCreate(int device) {
         final JCudaPointers.Stream stream = new JCudaPointers.Stream();
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.STREAM_CREATE,
                 cell -> Results.ofJCuda(
@@ -31,7 +31,7 @@ final class NativeStreams implements CudaStreams {
     public void streamDestroy(int device, long stream) {
         final int result = stream == 0
                 ? CudaResult.INVALID_HANDLE
-                : contexts.run(
+                : contexts.runRelaxed(
                         device, CudaFunction.STREAM_DESTROY, cell -> LibCuda.call(LibCuda.STREAM_DESTROY, stream));
         Results.check(result, CudaFunction.STREAM_DESTROY, "device=%d, stream=%#x", device, stream);
     }
@@ -134,8 +134,8 @@ final class NativeStreams implements CudaStreams {
 
     @Override
     public void graphDestroy(int device, long graph) {
-        final int result =
-                contexts.run(device, CudaFunction.GRAPH_DESTROY, cell -> LibCuda.call(LibCuda.GRAPH_DESTROY, graph));
+        final int result = contexts.runRelaxed(
+                device, CudaFunction.GRAPH_DESTROY, cell -> LibCuda.call(LibCuda.GRAPH_DESTROY, graph));
         Results.check(result, CudaFunction.GRAPH_DESTROY, "device=%d, graph=%#x", device, graph);
     }
 
@@ -170,7 +170,7 @@ final class NativeStreams implements CudaStreams {
     @Override
     public long eventCreate(int device) {
         final JCudaPointers.Event event = new JCudaPointers.Event();
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.EVENT_CREATE,
                 cell -> Results.ofJCuda(() -> JCudaDriver.cuEventCreate(event, CUevent_flags.CU_EVENT_DISABLE_TIMING)));
@@ -180,8 +180,8 @@ final class NativeStreams implements CudaStreams {
 
     @Override
     public void eventDestroy(int device, long event) {
-        final int result =
-                contexts.run(device, CudaFunction.EVENT_DESTROY, cell -> LibCuda.call(LibCuda.EVENT_DESTROY, event));
+        final int result = contexts.runRelaxed(
+                device, CudaFunction.EVENT_DESTROY, cell -> LibCuda.call(LibCuda.EVENT_DESTROY, event));
         Results.check(result, CudaFunction.EVENT_DESTROY, "device=%d, event=%#x", device, event);
     }
 
