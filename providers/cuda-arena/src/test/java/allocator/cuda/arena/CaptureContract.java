@@ -82,11 +82,11 @@ abstract class CaptureContract {
     }
 
     @Test
-    void aPoolServesOtherStreamsBesideACaptureInTheRelaxedMode() {
+    void aPoolServesOtherStreams() {
         final StreamAwareAllocator pool = (StreamAwareAllocator) gpu.pool();
         try (SyncStream stream = gpu.factory().createSyncStream(gpu.deviceMemory());
                 SyncStream other = gpu.factory().createSyncStream(gpu.deviceMemory());
-                Capture _ = Capture.relaxed(gpu.driver(), stream)) {
+                Capture _ = capture(stream)) {
             pool.free(pool.allocOnStream(MIB, other));
             pool.free(pool.alloc(MIB));
         }

@@ -77,13 +77,16 @@ abstract class CudaMempoolContract {
 
     @Test
     void aCapturedStreamIsRejectedAndItsCaptureGoesOn() {
-        try (SyncStream stream = factory.createSyncStream(memory)) {
+        try (SyncStream stream = factory.createSyncStream(memory);
+                SyncStream other = factory.createSyncStream(memory)) {
             final long block = pool.allocOnStream(MIB, stream);
             try (Capture _ = Capture.of(driver, stream)) {
                 assertThatExceptionOfType(StreamCaptureException.class)
                         .isThrownBy(() -> pool.allocOnStream(MIB, stream))
                         .withMessageContaining("allocate before the capture begins");
                 assertThatExceptionOfType(StreamCaptureException.class).isThrownBy(() -> pool.free(block));
+                pool.free(pool.allocOnStream(MIB, other));
+                pool.free(pool.alloc(MIB));
             }
             pool.free(block);
         }

@@ -8,10 +8,9 @@ package allocator.cuda.driver;
  * without returning it to the device. How much unused memory it retains at a synchronization is its
  * {@link PoolAttribute#RELEASE_THRESHOLD}, which is {@code 0} in a new pool.
  *
- * <p>While a stream is being {@linkplain CudaStreams#streamBeginCapture captured}, in whatever device and by whatever
- * thread, no pool can be created and nothing allocated from one: the call fails with
- * {@code CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED} and invalidates the capture. Attributes, access, trims and ends of
- * pools are harmless to a capture: these calls run in the mode {@code CU_STREAM_CAPTURE_MODE_RELAXED}.
+ * <p>These calls do not invalidate {@linkplain CudaStreams#streamBeginCapture captures} of other streams: they run in
+ * the capture mode {@code CU_STREAM_CAPTURE_MODE_RELAXED}. On a stream that is being captured, an allocation would take
+ * memory that the graph owns, and a free would be part of the graph.
  */
 public interface CudaPools {
     /**

@@ -73,24 +73,14 @@ public interface CudaStreams {
     boolean streamIsCapturing(int device, long stream);
 
     /**
-     * Begins to capture a stream into a graph. A stream that waits for an event of a captured one is captured too.
-     * Meanwhile calls that are unsafe in a capture fail with {@code CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED} and
-     * invalidate it, on whatever thread ({@code CU_STREAM_CAPTURE_MODE_GLOBAL}): {@link CudaDevices#ctxSynchronize},
-     * {@link CudaPools#memPoolCreate} and {@link CudaPools#memAllocFromPoolAsync}.
+     * Begins to capture a stream into a graph, in the mode {@code CU_STREAM_CAPTURE_MODE_GLOBAL}. A stream that waits
+     * for an event of a captured one is captured too. A call of {@link CudaDevices#ctxSynchronize} for its device, on
+     * whatever thread, fails with {@code CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED} and invalidates the capture.
      *
      * @param device device ordinal
      * @param stream the stream, not the legacy default stream
      */
     void streamBeginCapture(int device, long stream);
-
-    /**
-     * Begins to capture a stream as {@link #streamBeginCapture} does, in a mode that lets other streams allocate from
-     * pools ({@code CU_STREAM_CAPTURE_MODE_RELAXED}).
-     *
-     * @param device device ordinal
-     * @param stream the stream, not the legacy default stream
-     */
-    void streamBeginRelaxedCapture(int device, long stream);
 
     /**
      * Ends a capture.

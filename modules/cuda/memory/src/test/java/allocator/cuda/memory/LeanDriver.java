@@ -171,11 +171,6 @@ final class LeanDriver implements CudaDriver, CudaDevices, CudaPools, CudaStream
     }
 
     @Override
-    public void streamBeginRelaxedCapture(int device, long stream) {
-        throw unused();
-    }
-
-    @Override
     public long streamEndCapture(int device, long stream) {
         throw unused();
     }

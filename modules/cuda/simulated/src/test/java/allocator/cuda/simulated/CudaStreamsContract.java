@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -217,40 +218,36 @@ abstract class CudaStreamsContract extends CudaContract {
     }
 
     @Test
-    void takingMemoryForOrFromAPoolInvalidatesTheCapture() {
+    void poolsAreUsedDuringACapture() {
         final long stream = driver().streams().streamCreate(DEVICE);
         final long other = driver().streams().streamCreate(DEVICE);
         final long pool = retainingPool();
-        assertInvalidatesACapture(stream, () -> driver().pools().memAllocFromPoolAsync(DEVICE, pool, MIB, other));
-        assertInvalidatesACapture(stream, () -> driver().pools().memPoolCreate(DEVICE));
+        try (Capture _ = new Capture(stream)) {
+            final long block = driver().pools().memAllocFromPoolAsync(DEVICE, pool, MIB, other);
+            driver().pools().memFreeAsync(DEVICE, block, other);
+            driver().streams().streamSynchronize(DEVICE, other);
+            assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isZero();
+            driver().pools().memPoolTrimTo(DEVICE, pool, 0);
+            assertThat(driver().pools().deviceGetDefaultMemPool(DEVICE)).isNotEqualTo(pool);
+            driver().pools().memPoolDestroy(DEVICE, driver().pools().memPoolCreate(DEVICE));
+        }
         driver().pools().memPoolDestroy(DEVICE, pool);
         driver().streams().streamDestroy(DEVICE, stream);
         driver().streams().streamDestroy(DEVICE, other);
     }
 
     @Test
-    void anAttributeOfAPoolIsReadAndThePoolTrimmedDuringACapture() {
-        final long stream = driver().streams().streamCreate(DEVICE);
-        final long pool = retainingPool();
-        try (Capture _ = new Capture(stream)) {
-            assertThat(attribute(pool, PoolAttribute.USED_MEM_CURRENT)).isZero();
-            driver().pools().memPoolTrimTo(DEVICE, pool, 0);
-        }
-        driver().pools().memPoolDestroy(DEVICE, pool);
-        driver().streams().streamDestroy(DEVICE, stream);
-    }
-
-    @Test
-    void aPoolIsUsedBesideACaptureInTheRelaxedMode() {
+    void anotherThreadUsesAPoolDuringACapture() {
         final long stream = driver().streams().streamCreate(DEVICE);
         final long other = driver().streams().streamCreate(DEVICE);
         final long pool = retainingPool();
-        driver().streams().streamBeginRelaxedCapture(DEVICE, stream);
-        try {
-            final long block = driver().pools().memAllocFromPoolAsync(DEVICE, pool, MIB, other);
-            driver().pools().memFreeAsync(DEVICE, block, other);
-        } finally {
-            driver().streams().graphDestroy(DEVICE, driver().streams().streamEndCapture(DEVICE, stream));
+        try (Capture _ = new Capture(stream)) {
+            CompletableFuture.runAsync(() -> {
+                        final long block = driver().pools().memAllocFromPoolAsync(DEVICE, pool, MIB, other);
+                        driver().pools().memFreeAsync(DEVICE, block, other);
+                        driver().pools().memPoolDestroy(DEVICE, driver().pools().memPoolCreate(DEVICE));
+                    })
+                    .join();
         }
         driver().streams().streamSynchronize(DEVICE, other);
         driver().pools().memPoolDestroy(DEVICE, pool);

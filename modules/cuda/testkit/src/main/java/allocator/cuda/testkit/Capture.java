@@ -20,7 +20,7 @@ public final class Capture implements AutoCloseable {
     }
 
     /**
-     * Begins a capture in the driver's default mode, the global one.
+     * Begins a capture.
      *
      * @param driver the driver
      * @param stream the stream
@@ -29,19 +29,6 @@ public final class Capture implements AutoCloseable {
     public static Capture of(CudaDriver driver, SyncStream stream) {
         final Capture capture = new Capture(driver, stream);
         capture.streams.streamBeginCapture(0, capture.stream);
-        return capture;
-    }
-
-    /**
-     * Begins a capture in the relaxed mode.
-     *
-     * @param driver the driver
-     * @param stream the stream
-     * @return the capture, which the caller closes
-     */
-    public static Capture relaxed(CudaDriver driver, SyncStream stream) {
-        final Capture capture = new Capture(driver, stream);
-        capture.streams.streamBeginRelaxedCapture(0, capture.stream);
         return capture;
     }
 

@@ -28,7 +28,7 @@ final class NativePools implements CudaPools {
         properties.allocType = CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED;
         properties.location = new CUmemLocation(CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE, device);
         final JCudaPointers.Pool pool = new JCudaPointers.Pool();
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.MEM_POOL_CREATE,
                 cell -> devices.info(device).hasMemoryPools()
@@ -40,17 +40,15 @@ final class NativePools implements CudaPools {
 
     @Override
     public void memPoolDestroy(int device, long pool) {
-        final int result = contexts.run(
-                device,
-                CudaFunction.MEM_POOL_DESTROY,
-                cell -> CaptureMode.relaxed(() -> LibCuda.call(LibCuda.MEM_POOL_DESTROY, pool)));
+        final int result = contexts.runRelaxed(
+                device, CudaFunction.MEM_POOL_DESTROY, cell -> LibCuda.call(LibCuda.MEM_POOL_DESTROY, pool));
         Results.check(result, CudaFunction.MEM_POOL_DESTROY, "device=%d, pool=%#x", device, pool);
     }
 
     @Override
     public long deviceGetDefaultMemPool(int device) {
         final long[] pool = new long[1];
-        final int result = contexts.run(
+        final int result = contexts.runRelaxed(
                 device,
                 CudaFunction.DEVICE_GET_DEFAULT_MEM_POOL,
                 cell -> devices.info(device).hasMemoryPools()
@@ -66,9 +64,9 @@ final class NativePools implements CudaPools {
     @Override
     public long memPoolGetAttribute(int device, long pool, PoolAttribute attribute) {
         final long[] value = new long[1];
-        final int result = contexts.run(device, CudaFunction.MEM_POOL_GET_ATTRIBUTE, cell -> {
-            final int code = CaptureMode.relaxed(() ->
-                    LibCuda.callWithInt(LibCuda.MEM_POOL_GET_ATTRIBUTE, pool, attribute.code(), OutCell.address(cell)));
+        final int result = contexts.runRelaxed(device, CudaFunction.MEM_POOL_GET_ATTRIBUTE, cell -> {
+            final int code =
+                    LibCuda.callWithInt(LibCuda.MEM_POOL_GET_ATTRIBUTE, pool, attribute.code(), OutCell.address(cell));
             if (code == CudaResult.SUCCESS) {
                 value[0] = attribute.isByteSize() ? OutCell.getLong(cell) : OutCell.getInt(cell);
             }
@@ -86,10 +84,9 @@ final class NativePools implements CudaPools {
 
     @Override
     public void memPoolSetAttribute(int device, long pool, PoolAttribute attribute, long value) {
-        final int result = contexts.run(device, CudaFunction.MEM_POOL_SET_ATTRIBUTE, cell -> {
+        final int result = contexts.runRelaxed(device, CudaFunction.MEM_POOL_SET_ATTRIBUTE, cell -> {
             OutCell.setLong(cell, value);
-            return CaptureMode.relaxed(() ->
-                    LibCuda.callWithInt(LibCuda.MEM_POOL_SET_ATTRIBUTE, pool, attribute.code(), OutCell.address(cell)));
+            return LibCuda.callWithInt(LibCuda.MEM_POOL_SET_ATTRIBUTE, pool, attribute.code(), OutCell.address(cell));
         });
         Results.check(
                 result,
@@ -103,10 +100,9 @@ final class NativePools implements CudaPools {
 
     @Override
     public void memPoolSetAccess(int device, long pool, int accessingDevice, MemoryAccess access) {
-        final int result = contexts.run(device, CudaFunction.MEM_POOL_SET_ACCESS, cell -> {
+        final int result = contexts.runRelaxed(device, CudaFunction.MEM_POOL_SET_ACCESS, cell -> {
             Structures.writeAccess(cell, accessingDevice, access);
-            return CaptureMode.relaxed(() ->
-                    LibCuda.call(LibCuda.MEM_POOL_SET_ACCESS, pool, OutCell.address(cell) + OutCell.STRUCTURE, 1L));
+            return LibCuda.call(LibCuda.MEM_POOL_SET_ACCESS, pool, OutCell.address(cell) + OutCell.STRUCTURE, 1L);
         });
         Results.check(
                 result,
@@ -122,11 +118,10 @@ final class NativePools implements CudaPools {
     public void memPoolTrimTo(int device, long pool, long minBytesToKeep) {
         final int result = minBytesToKeep < 0
                 ? CudaResult.INVALID_VALUE
-                : contexts.run(
+                : contexts.runRelaxed(
                         device,
                         CudaFunction.MEM_POOL_TRIM_TO,
-                        cell -> CaptureMode.relaxed(
-                                () -> LibCuda.call(LibCuda.MEM_POOL_TRIM_TO, pool, minBytesToKeep)));
+                        cell -> LibCuda.call(LibCuda.MEM_POOL_TRIM_TO, pool, minBytesToKeep));
         Results.check(
                 result,
                 CudaFunction.MEM_POOL_TRIM_TO,
@@ -145,7 +140,9 @@ final class NativePools implements CudaPools {
                 result = CudaResult.INVALID_VALUE;
             } else {
                 final long previous = contexts.enter(device, cell, CudaFunction.MEM_ALLOC_FROM_POOL_ASYNC);
+                final int mode = CaptureMode.enterRelaxed();
                 result = LibCuda.call(LibCuda.MEM_ALLOC_FROM_POOL_ASYNC, OutCell.address(cell), byteSize, pool, stream);
+                CaptureMode.leave(mode);
                 contexts.leave(device, previous);
             }
             if (result != CudaResult.SUCCESS) {
@@ -167,7 +164,9 @@ final class NativePools implements CudaPools {
     @Override
     public void memFreeAsync(int device, long address, long stream) {
         final long previous = contexts.enter(device, CudaFunction.MEM_FREE_ASYNC);
+        final int mode = CaptureMode.enterRelaxed();
         final int result = LibCuda.call(LibCuda.MEM_FREE_ASYNC, address, stream);
+        CaptureMode.leave(mode);
         contexts.leave(device, previous);
         if (result != CudaResult.SUCCESS) {
             throw Results.failure(

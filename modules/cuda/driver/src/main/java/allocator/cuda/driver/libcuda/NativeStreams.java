@@ -104,19 +104,10 @@ final class NativeStreams implements CudaStreams {
 
     @Override
     public void streamBeginCapture(int device, long stream) {
-        beginCapture(device, stream, CaptureMode.GLOBAL);
-    }
-
-    @Override
-    public void streamBeginRelaxedCapture(int device, long stream) {
-        beginCapture(device, stream, CaptureMode.RELAXED);
-    }
-
-    private void beginCapture(int device, long stream, int mode) {
         final int result = contexts.run(
                 device,
                 CudaFunction.STREAM_BEGIN_CAPTURE,
-                cell -> LibCuda.callWithInt(LibCuda.STREAM_BEGIN_CAPTURE, stream, mode));
+                cell -> LibCuda.callWithInt(LibCuda.STREAM_BEGIN_CAPTURE, stream, CaptureMode.GLOBAL));
         Results.check(result, CudaFunction.STREAM_BEGIN_CAPTURE, "device=%d, stream=%#x", device, stream);
     }
 

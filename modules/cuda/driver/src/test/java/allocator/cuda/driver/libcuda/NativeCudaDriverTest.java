@@ -13,6 +13,7 @@ import allocator.testkit.Gpu;
 import allocator.testkit.HeapUse;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
+import jcuda.driver.CUstreamCaptureMode;
 import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -60,6 +61,32 @@ class NativeCudaDriverTest {
         final CUcontext current = new CUcontext();
         JCudaDriver.cuCtxGetCurrent(current);
         return current;
+    }
+
+    @Test
+    void theCaptureModeOfTheThreadStays() {
+        final int threadLocal = CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        final int before = exchangeCaptureMode(threadLocal);
+        try {
+            final long stream = driver.streams().streamCreate(DEVICE);
+            final long pool = driver.pools().memPoolCreate(DEVICE);
+            driver.pools()
+                    .memFreeAsync(DEVICE, driver.pools().memAllocFromPoolAsync(DEVICE, pool, 4096, stream), stream);
+            assertThatThrownBy(() -> driver.pools().memAllocFromPoolAsync(DEVICE, pool, Long.MAX_VALUE, stream))
+                    .isInstanceOf(CudaException.class);
+            assertThatThrownBy(() -> driver.memory().memFree(DEVICE, 1)).isInstanceOf(CudaException.class);
+            driver.devices().ctxSynchronize(DEVICE);
+            driver.pools().memPoolDestroy(DEVICE, pool);
+            driver.streams().streamDestroy(DEVICE, stream);
+        } finally {
+            assertThat(exchangeCaptureMode(before)).isEqualTo(threadLocal);
+        }
+    }
+
+    private static int exchangeCaptureMode(int mode) {
+        final int[] exchanged = {mode};
+        assertThat(JCudaDriver.cuThreadExchangeStreamCaptureMode(exchanged)).isZero();
+        return exchanged[0];
     }
 
     @Test

@@ -31,7 +31,6 @@ final class SimulatedPools implements CudaPools {
     public long memPoolCreate(int device) {
         return calls.get(CudaFunction.MEM_POOL_CREATE, device, () -> "device=" + device, () -> {
             Calls.requireSupport(calls.device(device).info.hasMemoryPools());
-            streams.requireNoGlobalCapture();
             final MemoryPool pool = new MemoryPool(streams.newHandle(), calls.device(device));
             calls.device(device).pools.put(pool.handle, pool);
             return pool.handle;
@@ -132,7 +131,6 @@ final class SimulatedPools implements CudaPools {
                     final StreamQueue queue = streams.queue(calls.device(device), stream);
                     queue.requireNotCaptured(
                             CudaResult.STREAM_CAPTURE_UNSUPPORTED); // a graph's memory is not simulated
-                    streams.requireNoGlobalCapture();
                     final Tile tile = pool(pool, device)
                             .allocate(
                                     byteSize,

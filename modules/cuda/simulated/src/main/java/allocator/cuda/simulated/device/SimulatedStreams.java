@@ -89,20 +89,11 @@ final class SimulatedStreams implements CudaStreams {
 
     @Override
     public void streamBeginCapture(int device, long stream) {
-        beginCapture(device, stream, false);
-    }
-
-    @Override
-    public void streamBeginRelaxedCapture(int device, long stream) {
-        beginCapture(device, stream, true);
-    }
-
-    private void beginCapture(int device, long stream, boolean isRelaxed) {
         calls.run(
                 CudaFunction.STREAM_BEGIN_CAPTURE,
                 device,
-                () -> "device=%d, stream=%#x, isRelaxed=%b".formatted(device, stream, isRelaxed),
-                () -> streams.beginCapture(streams.find(stream, device), isRelaxed));
+                () -> "device=%d, stream=%#x".formatted(device, stream),
+                () -> streams.beginCapture(streams.find(stream, device)));
     }
 
     @Override

@@ -114,7 +114,7 @@ final class StreamQueue {
     /** The capture of one or several streams into a graph. What is submitted to them is checked, and not done. */
     static final class Capture {
         final long graph;
-        final StreamQueue origin;
+        private final StreamQueue origin;
         private final List<StreamQueue> streams = new ArrayList<>();
         private boolean isInvalidated;
         private boolean hasEnded;
@@ -122,7 +122,6 @@ final class StreamQueue {
         Capture(StreamQueue origin, long graph) {
             this.origin = origin;
             this.graph = graph;
-            join(origin);
         }
 
         /** Makes a stream part of this capture. */

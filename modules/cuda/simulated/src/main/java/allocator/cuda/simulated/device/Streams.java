@@ -25,9 +25,6 @@ final class Streams {
     /** The device of each graph. */
     private final Map<Long, Integer> graphs = new HashMap<>();
 
-    /** The captures in the global mode that have not ended. */
-    private final Set<Capture> globalCaptures = new LinkedHashSet<>();
-
     private final List<Long> returnedHandles = new ArrayList<>();
     private long nextHandle = FIRST_HANDLE;
     private long nextId = 1;
@@ -119,7 +116,6 @@ final class Streams {
     void destroy(StreamQueue queue) {
         if (queue.capture != null) {
             queue.capture.invalidate(CudaResult.STREAM_CAPTURE_INVALIDATED);
-            globalCaptures.removeIf(capture -> capture.origin == queue);
         }
         byHandle.remove(queue.handle);
         returnHandle(queue.handle);
@@ -161,14 +157,11 @@ final class Streams {
     }
 
     /** Begins to capture a stream into a new graph. */
-    void beginCapture(StreamQueue queue, boolean isRelaxed) {
+    void beginCapture(StreamQueue queue) {
         queue.requireNotCaptured(CudaResult.ILLEGAL_STATE);
         final long graph = newHandle();
         graphs.put(graph, queue.device);
-        final Capture capture = new Capture(queue, graph);
-        if (!isRelaxed) {
-            globalCaptures.add(capture);
-        }
+        new Capture(queue, graph).join(queue);
     }
 
     /** Ends the capture that was begun on a stream; returns the graph. */
@@ -177,24 +170,11 @@ final class Streams {
         if (capture == null) {
             throw new CallFailure(CudaResult.ILLEGAL_STATE);
         }
-        final boolean isComplete = capture.end(queue);
-        globalCaptures.remove(capture);
-        if (!isComplete) {
+        if (!capture.end(queue)) {
             destroyGraph(capture.graph, queue.device);
             throw new CallFailure(CudaResult.STREAM_CAPTURE_INVALIDATED);
         }
         return capture.graph;
-    }
-
-    /** Throws if a capture in the global mode is under way on any device; all such captures are invalidated. */
-    void requireNoGlobalCapture() {
-        CallFailure failure = null;
-        for (Capture capture : globalCaptures) {
-            failure = capture.invalidate(CudaResult.STREAM_CAPTURE_UNSUPPORTED);
-        }
-        if (failure != null) {
-            throw failure;
-        }
     }
 
     void destroyGraph(long graph, int device) {
@@ -238,6 +218,5 @@ final class Streams {
         byHandle.values().removeIf(queue -> queue.device == device);
         events.values().removeIf(event -> event.device == device);
         graphs.values().removeIf(onDevice -> onDevice == device);
-        globalCaptures.removeIf(capture -> capture.origin.device == device);
     }
 }
