@@ -19,6 +19,9 @@ public final class BackedFit extends BestFit {
     /** How many fits are compared by what they lack. */
     private static final int MOST_COMPARED = 64;
 
+    /** In how many places of a fit a request is considered. */
+    private static final int PLACES = 2;
+
     private final Backing backing;
 
     /**
@@ -38,6 +41,13 @@ public final class BackedFit extends BestFit {
          * @return pages; 0 if it can be used at once, {@link #IMPOSSIBLE} if it cannot be backed now
          */
         int lacks(long address, long byteSize, @Nullable SyncStream requester);
+
+        /**
+         * Returns the end of what is backed.
+         *
+         * @return the first address from which on nothing is backed
+         */
+        long end();
 
         /**
          * Returns whether a requester may use a free range at once: {@link #lacks} returns 0.
@@ -166,20 +176,14 @@ public final class BackedFit extends BestFit {
                 break;
             }
             final long start = foundAddress(found);
-            final int atStart = backing.lacks(start, byteSize, requester);
-            if (atStart < leastLacking) {
-                leastLacking = atStart;
-                bestKey = foundKey;
-                bestAddress = start;
-            }
-            final long spare = SizeOrder.granules(foundKey) - granules;
-            if (!isEndFound && spare > 0) {
-                final long atEnd = start + Granules.toBytes(spare);
-                final int lackingAtEnd = backing.lacks(atEnd, byteSize, requester);
-                if (lackingAtEnd < leastLacking) {
-                    leastLacking = lackingAtEnd;
+            for (int each = 0; each < PLACES; each++) {
+                final long address = each == 0 ? start : otherPlace(found, start, granules);
+                final int lacking =
+                        each > 0 && address == start ? Backing.IMPOSSIBLE : backing.lacks(address, byteSize, requester);
+                if (lacking < leastLacking) {
+                    leastLacking = lacking;
                     bestKey = foundKey;
-                    bestAddress = atEnd;
+                    bestAddress = address;
                 }
             }
             least = foundKey + 1;
@@ -189,28 +193,59 @@ public final class BackedFit extends BestFit {
                 : takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
     }
 
+    /**
+     * Returns where a request may lie in what {@link #find} has found, but at its start: at its end, so that it shares
+     * a page with the next chunk; in the last chunk, where nothing is backed.
+     */
+    private long otherPlace(int found, long start, long granules) {
+        final long last = start + Granules.toBytes(SizeOrder.granules(foundKey) - granules);
+        if (chunks.next(found) != NONE) {
+            return isEndFound ? start : last;
+        }
+        final long end = backing.end();
+        return end > start && end <= last ? end : start;
+    }
+
     /** Takes a part of what {@link #find} has found. */
     private long takeAt(long address, int found, long granules, long requested, Slot slot) {
         final Region region = region(found);
         final long offset = Granules.floor(address - region.base);
-        final long first = chunks.offset(found);
-        if (isEndFound || offset == first) {
+        if (address == foundAddress(found)) {
             return takeFound(found, granules, requested, slot);
         }
         ensureSpare();
         region.ensureEntry(offset);
         final int before = step;
         step = BEGUN;
+        final long first = chunks.offset(found);
         final long whole = granules(region, found);
         final int owner = chunks.owner(found);
         removeFree(region, found, owner, first, whole);
-        final int right = chunks.split(found, offset);
+        final int right = split(found, offset, offset - first, whole - (offset - first));
         region.enter(this, right, offset);
-        insertFree(region, found, owner, first, offset - first);
-        insertFree(region, right, owner, offset, whole - (offset - first));
+        insertFree(region, right, chunks.owner(right), offset, whole - (offset - first));
         foundKey = key(region, offset, whole - (offset - first));
+        isEndFound = false;
         step = before;
-        return takeFound(right, granules, requested, slot);
+        final long taken = takeFound(right, granules, requested, slot);
+        ensureSpare();
+        coalesce(region, found, first, offset - first); // after that, so that it is not merged with what was taken
+        return taken;
+    }
+
+    /** Splits a free chunk in two, of which one without memory that the owner has used has no owner. */
+    private int split(int chunk, long offset, long left, long right) {
+        if (chunks.owner(chunk) == StreamSlots.UNBOUND) {
+            return chunks.split(chunk, offset, 0, 0);
+        }
+        final long head = chunks.untouchedHead(chunk);
+        final long tail = chunks.untouchedTail(chunk);
+        if (tail >= right) {
+            return chunks.splitOwned(chunk, offset, false, Chunks.ends(head, tail - right));
+        }
+        return head >= left
+                ? chunks.splitOwned(chunk, offset, true, Chunks.ends(head - left, tail))
+                : chunks.split(chunk, offset, Chunks.ends(head, 0), Chunks.ends(0, tail));
     }
 
     @Override

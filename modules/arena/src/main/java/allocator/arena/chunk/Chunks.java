@@ -168,13 +168,15 @@ final class Chunks {
         return right;
     }
 
-    /** Splits a free chunk at {@code offset} into two with the same owner and stamp, without untouched ends. */
-    int split(int left, long offset) {
+    /**
+     * Splits a free chunk at {@code offset} into two with the same owner and stamp, and with the given untouched ends.
+     */
+    int split(int left, long offset, long leftEnds, long rightEnds) {
         final int next = next(left);
         final int right = create(region(left), offset, left, next);
         if (tracksUntouchedEnds) {
-            untouchedEnds[left] = 0;
-            untouchedEnds[right] = 0;
+            untouchedEnds[left] = leftEnds;
+            untouchedEnds[right] = rightEnds;
         }
         final long[] table = words;
         final int at = left * WORDS;

@@ -274,6 +274,7 @@ public final class CompactArena {
     }
 
     private void repair() {
+        growth.cancel();
         final Repair.Live live = placement.repair();
         placement.recount();
         final PageGrowth.Unfinished unfinished = growth.unfinished();
@@ -389,12 +390,9 @@ public final class CompactArena {
         }
     }
 
-    /** Returns whether streams may still use idle pages. */
-    boolean hasOwnedPages() {
-        return locked(table::hasOwners);
-    }
-
-    /** Waits for the streams that may still use free memory. Returns whether all their work is done. */
+    /**
+     * Waits for the streams that may still use free memory. Returns whether there are any, and all their work is done.
+     */
     boolean awaitOwners() {
         shrinkLock.lock();
         try {

@@ -6,6 +6,7 @@ import allocator.arena.chunk.Region;
 import allocator.provider.support.StackReserve;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
+import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,9 @@ final class PageGrowth {
 
     /** What is being backed. Guarded by the arena's lock. */
     private Unfinished unfinished = NOTHING;
+
+    /** Whether a chunk is being taken to be backed. */
+    private boolean isBeginning;
 
     private long maps;
     private long unmaps;
@@ -59,7 +63,7 @@ final class PageGrowth {
             return allocateOnce(byteSize, stream);
         } catch (OutOfMemoryException e) {
             // Pages that streams may still use come last: they have to be waited for.
-            if (!arena.hasOwnedPages() || !arena.awaitOwners()) {
+            if (!arena.awaitOwners()) {
                 throw arena.outOfMemory(byteSize, e);
             }
         }
@@ -87,8 +91,10 @@ final class PageGrowth {
                 final long bytes = Granules.roundUp(byteSize);
                 final int last = table.place(address + bytes - 1);
                 boolean isDeviceFull = false;
-                while (table.growthPlace() <= last) {
-                    isDeviceFull = back(stream, isDeviceFull);
+                int place = nextUnbacked(table.place(address));
+                while (place <= last) {
+                    isDeviceFull = back(place, stream, isDeviceFull);
+                    place = nextUnbacked(place);
                 }
                 arena.locked(() -> {
                     table.endGrowth();
@@ -140,10 +146,13 @@ final class PageGrowth {
     /** Takes the chunk that lacks the fewest pages. Under both locks. */
     private long begin(long byteSize, @Nullable SyncStream stream) {
         final long bytes = Granules.roundUp(byteSize);
-        final long most = arena.heldLimit.available() + table.idle() * arena.pageBytes + 2 * arena.pageBytes;
-        final long address = bytes > arena.config.addressBytes() || bytes > most
-                ? NO_ADDRESS
-                : arena.placement.takeUnbacked(Granules.floor(bytes), byteSize, stream);
+        // At both ends it may share a page with others.
+        final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
+        final boolean isImpossible = bytes > arena.config.addressBytes() || leastNeeded > arena.heldLimit.available();
+        final BitSet claimed = new BitSet(isImpossible ? 0 : (int) (bytes / arena.pageBytes) + 2);
+        isBeginning = true;
+        final long address =
+                isImpossible ? NO_ADDRESS : arena.placement.takeUnbacked(Granules.floor(bytes), byteSize, stream);
         if (address == NO_ADDRESS) {
             throw new OutOfMemoryException(
                     "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
@@ -151,27 +160,41 @@ final class PageGrowth {
                             + bytes,
                     OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
         }
-        // From here on stores only, until the chunk is known to be unfinished.
         unfinished = new Unfinished(bytes, byteSize);
-        table.beginGrowth(address);
         table.ensureRoom(table.place(address + bytes - 1));
+        table.beginGrowth(address, bytes, stream, claimed);
+        isBeginning = false;
         return address;
     }
 
-    /** Backs the next place; returns whether the device has no memory for another page. */
-    private boolean back(@Nullable SyncStream stream, boolean isDeviceFull) {
-        final int place = table.growthPlace();
-        final Next next = arena.locked(() -> plan(place, stream, isDeviceFull));
-        if (next.isBacked) {
-            return isDeviceFull;
+    /** Forgets a chunk that was being taken when that failed; the placement frees it again. Under the arena's lock. */
+    void cancel() {
+        if (isBeginning) {
+            isBeginning = false;
+            unfinished = NOTHING;
+            table.endGrowth();
         }
+    }
+
+    private int nextUnbacked(int from) {
+        arena.lock.lock();
+        try {
+            return table.nextUnbacked(from);
+        } finally {
+            arena.lock.unlock();
+        }
+    }
+
+    /** Backs the next place; returns whether the device has no memory for another page. */
+    private boolean back(int place, @Nullable SyncStream stream, boolean isDeviceFull) {
+        final Next next = arena.locked(() -> plan(place, stream, isDeviceFull));
         if (next.isToBeUnmapped) {
             unmap(place);
         }
         int page = next.page;
         if (page == PageTable.NONE) {
             try {
-                page = create();
+                page = create(place);
             } catch (OutOfMemoryException e) {
                 final int moved = isDeviceFull ? PageTable.NONE : arena.locked(() -> table.findIdle(stream));
                 if (moved == PageTable.NONE) {
@@ -185,14 +208,9 @@ final class PageGrowth {
     }
 
     /** What a place needs. */
-    private record Next(boolean isBacked, boolean isToBeUnmapped, int page) {
-        private static final Next NOTHING = new Next(true, false, PageTable.NONE);
-    }
+    private record Next(boolean isToBeUnmapped, int page) {}
 
     private Next plan(int place, @Nullable SyncStream stream, boolean isDeviceFull) {
-        if (table.claim(stream)) {
-            return Next.NOTHING;
-        }
         table.ensureRoom(place);
         final boolean mayCreate = !isDeviceFull && arena.pageBytes <= arena.heldLimit.available();
         final boolean creates = mayCreate && table.isWithinSlack(arena.counters.peakInUse(unfinished.bytes()));
@@ -203,11 +221,7 @@ final class PageGrowth {
                     OutOfMemoryException.Shortage.ofDevice(
                             arena.info, unfinished.requested(), OutOfMemoryException.UNKNOWN));
         }
-        final boolean isToBeUnmapped = table.isToBeUnmapped(place);
-        if (isToBeUnmapped) {
-            table.beginUnmap(place);
-        }
-        return new Next(false, isToBeUnmapped, page);
+        return new Next(table.isToBeUnmapped(place), page);
     }
 
     /** Ends the mapping at a place. Under the device lock. */
@@ -225,13 +239,13 @@ final class PageGrowth {
         }
     }
 
-    private int create() {
+    private int create(int place) {
         final long begin = System.nanoTime();
         final long number = source.create();
         final long took = System.nanoTime() - begin;
         arena.lock.lock();
         try {
-            final int page = table.add(number);
+            final int page = table.add(number, place);
             arena.counters.extended(arena.pageBytes);
             peakPhysical = Math.max(peakPhysical, table.pages());
             nanos += took;
@@ -252,7 +266,7 @@ final class PageGrowth {
             arena.lock.lock();
             try {
                 if (isMapped) {
-                    table.claimMapped(page);
+                    table.claimMapped(place, page);
                     maps++;
                 } else {
                     table.mappingFailed(place, page);

@@ -52,14 +52,20 @@ final class PageReturns {
         }
     }
 
-    /** Waits for the streams that may still use free memory, and forgets what they freed before. */
+    /**
+     * Waits for the streams that may still use free memory, and forgets what they freed before.
+     *
+     * @return whether there are any, and all their work is done
+     */
     boolean awaitOwners() {
         final Map<Long, SyncStream> owners = new LinkedHashMap<>();
         final long free = arena.locked(() -> {
-            table.addOwners(owners);
+            if (!table.addOwners(owners) && arena.region != null) {
+                arena.placement.addOwners(arena.region, owners);
+            }
             return table.frees();
         });
-        boolean areDone = true;
+        boolean areDone = !owners.isEmpty();
         for (final SyncStream owner : owners.values()) {
             areDone &= StreamWork.await(owner);
         }

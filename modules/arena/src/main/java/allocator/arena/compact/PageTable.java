@@ -5,6 +5,7 @@ import allocator.arena.chunk.ConsistencyCheck;
 import allocator.provider.support.HeapSize;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -62,6 +63,23 @@ final class PageTable implements BackedFit.Backing {
     /** By page: at how many places it is mapped. */
     private int[] mappings = new int[0];
 
+    /**
+     * By page: the stream that may still use it through the place that was current before; {@code null} if none does.
+     * Its memory may be elsewhere in the page than what has been used since.
+     */
+    private @Nullable SyncStream[] earlier = new @Nullable SyncStream[0];
+
+    /** By page: the sync id of that stream at its last free there. */
+    private long[] earlierStamps = new long[0];
+
+    /** By page: {@link #frees} at that free. */
+    private long[] earlierFrees = new long[0];
+
+    /** By page: the {@link #visit} in which it was last found usable. */
+    private long[] visits = new long[0];
+
+    private long visit;
+
     /** Pages ever taken from the tables. */
     private int used;
 
@@ -75,11 +93,13 @@ final class PageTable implements BackedFit.Backing {
     /** Frees so far. */
     private long frees;
 
-    /** The chunk that is being backed, and the place up to which its pages count as used. */
+    /** The chunk that is being backed; where none is, the place is {@link #NONE}. */
+    private long growing;
+
     private int growingFrom = NONE;
 
-    private int growingUpTo;
-    private long growing;
+    /** Its places, counted from its first one, whose pages count as used. */
+    private BitSet claimed = new BitSet();
 
     PageTable(long pageBytes, double slack) {
         shift = Long.numberOfTrailingZeros(pageBytes);
@@ -117,7 +137,15 @@ final class PageTable implements BackedFit.Backing {
             final int[] morePlaces = Arrays.copyOf(places, length);
             final int[] moreUses = Arrays.copyOf(uses, length);
             final int[] moreMappings = Arrays.copyOf(mappings, length);
+            final long[] moreVisits = Arrays.copyOf(visits, length);
+            final @Nullable SyncStream[] moreEarlier = Arrays.copyOf(earlier, length);
+            final long[] moreEarlierStamps = Arrays.copyOf(earlierStamps, length);
+            final long[] moreEarlierFrees = Arrays.copyOf(earlierFrees, length);
             numbers = Arrays.copyOf(numbers, length);
+            visits = moreVisits;
+            earlierFrees = moreEarlierFrees;
+            earlierStamps = moreEarlierStamps;
+            earlier = moreEarlier;
             mappings = moreMappings;
             uses = moreUses;
             places = morePlaces;
@@ -128,32 +156,63 @@ final class PageTable implements BackedFit.Backing {
         return place < pageAt.length ? pageAt[place] - 1 : NONE;
     }
 
-    /** Returns whether a requester may use the page at a place through it. */
+    /**
+     * Returns whether a requester may use the page at a place through it. An idle page may be mapped at two places of
+     * one chunk: it is usable at the first of them, of those that are visited together.
+     */
     private boolean isUsable(int place, @Nullable SyncStream requester) {
         final int page = pageAt(place);
         if (page < 0) {
             return false;
         }
         final int current = places[page];
-        return current == place ? uses[page] != LEAVING : uses[page] == 0 && isOrdered(current, requester);
+        final boolean isCurrent = current == place;
+        if (uses[page] != 0 ? !isCurrent || uses[page] == LEAVING : visits[page] == visit) {
+            return false;
+        }
+        if (!isOrdered(earlier[page], earlierStamps[page], requester)
+                || (!isCurrent && !mayMove(page, current, requester))) {
+            return false;
+        }
+        visits[page] = visit;
+        return true;
     }
 
-    /** Returns whether a requester comes after everything that streams have freed at a place. */
-    private boolean isOrdered(int place, @Nullable SyncStream requester) {
-        final SyncStream stream = streams[place];
+    /**
+     * Returns whether a requester may use an idle page through another place. Of the streams that have to be waited for
+     * then, a page remembers one: where there are two, it stays until one of them is done.
+     */
+    private boolean mayMove(int page, int current, @Nullable SyncStream requester) {
+        final SyncStream before = earlier[page];
+        final SyncStream last = streams[current];
+        return isOrdered(last, stamps[current], requester)
+                && (before == null || last == null || before.id() == last.id());
+    }
+
+    /** Returns whether a requester comes after what a stream, or several, have freed. */
+    private static boolean isOrdered(@Nullable SyncStream stream, long stamp, @Nullable SyncStream requester) {
         if (stream == null) {
             return true;
         }
-        if (stamps[place] == SEVERAL) {
+        if (stamp == SEVERAL) {
             return false;
         }
-        return (requester != null && stream.id() == requester.id())
-                || (requester != null && requester.lastWaitedSyncId(stream) > stamps[place])
-                || stream.hasEnded();
+        return stream.hasEnded()
+                || (requester != null && (stream.id() == requester.id() || requester.lastWaitedSyncId(stream) > stamp));
+    }
+
+    @Override
+    public long end() {
+        int place = pageAt.length;
+        while (place > 0 && pageAt[place - 1] == 0) {
+            place--;
+        }
+        return address(place);
     }
 
     @Override
     public boolean isBacked(long address, long byteSize, @Nullable SyncStream requester) {
+        visit++;
         final int last = place(address + byteSize - 1);
         for (int place = place(address); place <= last; place++) {
             if (!isUsable(place, requester)) {
@@ -165,6 +224,7 @@ final class PageTable implements BackedFit.Backing {
 
     @Override
     public int lacks(long address, long byteSize, @Nullable SyncStream requester) {
+        visit++;
         final int last = place(address + byteSize - 1);
         int lacking = 0;
         for (int place = place(address); place <= last; place++) {
@@ -188,11 +248,7 @@ final class PageTable implements BackedFit.Backing {
     public void taken(long address, long byteSize) {
         final int last = (int) ((address + byteSize - 1 - base) >>> shift);
         for (int place = (int) ((address - base) >>> shift); place <= last; place++) {
-            final int page = pageAt[place] - 1;
-            places[page] = place;
-            if (uses[page]++ == 0) {
-                idle--;
-            }
+            use(pageAt[place] - 1, place);
         }
     }
 
@@ -229,6 +285,12 @@ final class PageTable implements BackedFit.Backing {
                 streams[place] = null;
             }
         }
+        for (int page = 0; page < used; page++) {
+            final SyncStream before = earlier[page];
+            if (before != null && before.id() == stream.id()) {
+                earlier[page] = null;
+            }
+        }
         return isCertain;
     }
 
@@ -237,6 +299,11 @@ final class PageTable implements BackedFit.Backing {
         for (int place = 0; place < streams.length; place++) {
             if (freeNumbers[place] <= free) {
                 streams[place] = null;
+            }
+        }
+        for (int page = 0; page < used; page++) {
+            if (earlierFrees[page] <= free) {
+                earlier[page] = null;
             }
         }
     }
@@ -256,8 +323,10 @@ final class PageTable implements BackedFit.Backing {
                 idle++;
             }
         }
-        for (int place = growingFrom; place != NONE && place < growingUpTo; place++) {
-            use(pageOf(place), place);
+        if (growingFrom != NONE) {
+            for (int place = claimed.nextSetBit(0); place >= 0; place = claimed.nextSetBit(place + 1)) {
+                use(pageOf(growingFrom + place), growingFrom + place);
+            }
         }
     }
 
@@ -285,42 +354,54 @@ final class PageTable implements BackedFit.Backing {
 
     /** Counts a use of a page through a place. */
     private void use(int page, int place) {
+        final int before = places[page];
+        if (before != place && streams[before] != null) {
+            earlierStamps[page] = stamps[before];
+            earlierFrees[page] = freeNumbers[before];
+            earlier[page] = streams[before];
+        }
         places[page] = place;
         if (uses[page]++ == 0) {
             idle--;
         }
     }
 
-    /** Notes the chunk that is being backed, none of whose pages counts as used yet. */
-    void beginGrowth(long address) {
-        growingFrom = place(address);
-        growingUpTo = growingFrom;
+    /**
+     * Begins to back a chunk: uses those of its pages that the requester may use where they are, and begins to end the
+     * mappings that are in the way. Begun, it fails only where the stack ends, before {@link #endGrowth} has any
+     * effect.
+     *
+     * @param claimed has room for the chunk's places
+     */
+    void beginGrowth(long address, long byteSize, @Nullable SyncStream requester, BitSet claimed) {
+        final int first = place(address);
+        visit++;
+        final int last = place(address + byteSize - 1);
         growing = address;
+        growingFrom = first;
+        this.claimed = claimed;
+        for (int place = first; place <= last; place++) {
+            if (isUsable(place, requester)) {
+                claimed.set(place - first);
+                use(pageOf(place), place);
+            } else {
+                beginUnmap(place);
+            }
+        }
     }
 
     private boolean isGrowing(long address) {
         return growingFrom != NONE && growing == address;
     }
 
-    /** Notes that the chunk is backed. */
+    /** Notes that no chunk is being backed any more. */
     void endGrowth() {
         growingFrom = NONE;
     }
 
-    /** Returns the next place that is to be backed. */
-    int growthPlace() {
-        return growingUpTo;
-    }
-
-    /** Uses the page at the next place, if the requester may use it there; otherwise returns {@code false}. */
-    boolean claim(@Nullable SyncStream requester) {
-        final int place = growingUpTo;
-        if (!isUsable(place, requester)) {
-            return false;
-        }
-        use(pageOf(place), place);
-        growingUpTo = place + 1;
-        return true;
+    /** Returns the first place of the chunk that is not backed, from one on. */
+    int nextUnbacked(int place) {
+        return growingFrom + claimed.nextClearBit(place - growingFrom);
     }
 
     /** Returns whether a mapping at a place is to be ended before another one can be made. */
@@ -349,14 +430,13 @@ final class PageTable implements BackedFit.Backing {
         mapped++;
     }
 
-    /** Maps a page at the next place, and uses it there. */
-    void claimMapped(int page) {
-        final int place = growingUpTo;
+    /** Notes that a page is mapped at a place of the chunk that is being backed, and uses it there. */
+    void claimMapped(int place, int page) {
         pageAt[place] = page + 1;
         mappings[page]++;
         mapped++;
         use(page, place);
-        growingUpTo = place + 1;
+        claimed.set(place - growingFrom);
     }
 
     /**
@@ -365,15 +445,16 @@ final class PageTable implements BackedFit.Backing {
      */
     void abandonGrowth(@Nullable SyncStream requester, long stamp) {
         final int from = growingFrom;
-        final int upTo = growingUpTo;
-        growingFrom = NONE;
-        if (upTo > from) {
-            freed(address(from), (long) (upTo - from) << shift, requester, stamp);
+        for (int place = from; place < pageAt.length; place++) {
+            if (claimed.get(place - from)) {
+                freed(address(place), 1, requester, stamp);
+            }
         }
+        growingFrom = NONE;
     }
 
     /** Adds a page, which is idle and mapped nowhere. Call {@link #ensureRoom} before. */
-    int add(long number) {
+    int add(long number, int place) {
         int page = used;
         if (pages < used) {
             page = 0;
@@ -386,7 +467,8 @@ final class PageTable implements BackedFit.Backing {
         numbers[page] = number;
         uses[page] = 0;
         mappings[page] = 0;
-        places[page] = growingUpTo;
+        earlier[page] = null;
+        places[page] = place;
         pages++;
         idle++;
         return page;
@@ -404,7 +486,8 @@ final class PageTable implements BackedFit.Backing {
             if (numbers[page] >= 0
                     && uses[page] == 0
                     && (best == NONE || mappings[page] < mappings[best])
-                    && isOrdered(places[page], requester)) {
+                    && isOrdered(earlier[page], earlierStamps[page], requester)
+                    && mayMove(page, places[page], requester)) {
                 best = page;
                 if (mappings[page] <= 1) {
                     return best;
@@ -424,24 +507,27 @@ final class PageTable implements BackedFit.Backing {
         return ((long) (pages + 1) << shift) <= bytesInUse * (1 + slack);
     }
 
-    /** Adds the streams that may still use idle pages. */
-    void addOwners(Map<Long, SyncStream> owners) {
+    /**
+     * Adds the streams that may still use free memory.
+     *
+     * @return whether these are all; otherwise the owners of the chunks are to be added
+     */
+    boolean addOwners(Map<Long, SyncStream> owners) {
+        addOwners(streams, owners);
+        addOwners(earlier, owners);
+        boolean areAll = true;
         for (int place = 0; place < streams.length; place++) {
-            final SyncStream stream = streams[place];
+            areAll &= streams[place] == null || stamps[place] != SEVERAL;
+        }
+        return areAll;
+    }
+
+    private static void addOwners(@Nullable SyncStream[] streams, Map<Long, SyncStream> owners) {
+        for (final SyncStream stream : streams) {
             if (stream != null) {
                 owners.put(stream.id(), stream);
             }
         }
-    }
-
-    /** Returns whether streams may still use memory that is free. */
-    boolean hasOwners() {
-        for (final SyncStream stream : streams) {
-            if (stream != null) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** Marks the idle pages that no stream may still use as leaving, and returns how many there are. */
@@ -458,7 +544,7 @@ final class PageTable implements BackedFit.Backing {
     }
 
     private boolean isReleasable(int page) {
-        return streams.length <= places[page] || streams[places[page]] == null;
+        return earlier[page] == null && streams[places[page]] == null;
     }
 
     /** Makes all pages leave, whatever uses them: the arena is closed. */
@@ -532,7 +618,7 @@ final class PageTable implements BackedFit.Backing {
         return HeapSize.ofInts(pageAt.length)
                 + HeapSize.ofReferences(streams.length)
                 + 2 * HeapSize.ofLongs(stamps.length)
-                + HeapSize.ofLongs(numbers.length)
+                + 2 * HeapSize.ofLongs(numbers.length)
                 + 3 * HeapSize.ofInts(places.length);
     }
 

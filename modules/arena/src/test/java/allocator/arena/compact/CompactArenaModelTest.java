@@ -1,0 +1,246 @@
+package allocator.arena.compact;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import allocator.spi.AllocatorStats;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Random programs on an arena, beside a model of every granule of every page. */
+class CompactArenaModelTest {
+    private static final int PAGE = 4096;
+    private static final int GRANULE = 256;
+    private static final int PROGRAMS = 300;
+    private static final int STEPS = 400;
+
+    @Test
+    void noGranuleIsUsedTwiceOrTooEarly() {
+        for (int seed = 0; seed < PROGRAMS; seed++) {
+            final int each = seed;
+            assertThatCode(() -> new Program(each).run()).as("seed %d", seed).doesNotThrowAnyException();
+        }
+    }
+
+    private record Block(long address, int byteSize, SyncStream stream) {}
+
+    /** Who freed a granule last; it may be used by those who come after. */
+    private record LastUse(SyncStream stream, long stamp) {
+        boolean isBefore(SyncStream requester) {
+            return stream == null
+                    || (requester != null
+                            && (requester.id() == stream.id() || requester.lastWaitedSyncId(stream) > stamp));
+        }
+    }
+
+    @SuppressWarnings("ReferenceEquality") // a block and a stream are one object each
+    private static final class Program {
+        private final Random random;
+        private final FakePages pages;
+        private final CompactArena arena;
+        private final long maxPages;
+        private final List<FakeStream> streams = new ArrayList<>();
+        private final List<Block> blocks = new ArrayList<>();
+        private final Map<Long, LastUse[]> lastUses = new HashMap<>();
+        private final Map<Long, Block[]> users = new HashMap<>();
+        private final int largest;
+
+        Program(long seed) {
+            random = new Random(seed);
+            maxPages = 1L + random.nextInt(40);
+            final boolean isLimited = random.nextBoolean();
+            pages = new FakePages(PAGE, isLimited ? 1000 : maxPages);
+            final double[] slacks = {0, 0.04, 0.5};
+            arena = new CompactArena(
+                    pages, new CompactConfig(isLimited ? maxPages * PAGE : 0, slacks[random.nextInt(3)], 1L << 24));
+            for (int i = random.nextInt(4); i > 0; i--) {
+                streams.add(new FakeStream(pages.info()));
+            }
+            largest = 1 << (8 + random.nextInt(9));
+        }
+
+        void run() {
+            for (int i = 0; i < STEPS; i++) {
+                step();
+                arena.checkConsistency();
+                checkStats();
+            }
+            while (!blocks.isEmpty()) {
+                free(blocks.removeLast());
+            }
+            final ShrinkReport report = arena.shrink();
+            assertThat(report.bytesHeld()).isZero();
+            assertThat(pages.livePages()).isZero();
+            arena.close();
+            assertThat(pages.mappings()).isZero();
+            assertThat(pages.ranges()).isZero();
+        }
+
+        private void step() {
+            switch (random.nextInt(20)) {
+                case 0 -> shrink();
+                case 1, 2 -> {
+                    if (!streams.isEmpty()) {
+                        endRun(stream());
+                    }
+                }
+                case 3, 4 -> {
+                    if (streams.size() > 1) {
+                        stream().notifyAndWait(stream());
+                    }
+                }
+                case 5 -> {
+                    if (!streams.isEmpty()) {
+                        final FakeStream ending = streams.remove(random.nextInt(streams.size()));
+                        arena.releaseStream(ending);
+                        forget(ending);
+                        blocks.replaceAll(block -> block.stream() == ending
+                                ? replaced(block, new Block(block.address(), block.byteSize(), null))
+                                : block);
+                        streams.add(new FakeStream(pages.info()));
+                    }
+                }
+                case 6, 7, 8, 9, 10, 11 -> {
+                    if (!blocks.isEmpty()) {
+                        free(blocks.remove(random.nextInt(blocks.size())));
+                    }
+                }
+                default -> alloc();
+            }
+        }
+
+        private Block replaced(Block old, Block block) {
+            users.values().forEach(ofPage -> {
+                for (int i = 0; i < ofPage.length; i++) {
+                    ofPage[i] = ofPage[i] == old ? block : ofPage[i];
+                }
+            });
+            return block;
+        }
+
+        private FakeStream stream() {
+            return streams.get(random.nextInt(streams.size()));
+        }
+
+        private void alloc() {
+            final int byteSize = 1 + random.nextInt(largest);
+            final SyncStream stream = streams.isEmpty() || random.nextInt(4) == 0 ? null : stream();
+            final long address;
+            try {
+                address = stream == null ? arena.alloc(byteSize) : arena.allocOnStream(byteSize, stream);
+            } catch (OutOfMemoryException e) {
+                final int used = pagesInUse();
+                assertThat(maxPages - used)
+                        .as("%d of %d pages are in use, %s, %s", used, maxPages, e, e.getCause())
+                        .isLessThan((byteSize + PAGE - 1) / PAGE + 1);
+                // Streams were waited for, if that could help.
+                streams.forEach(this::forgetIfFlushed);
+                return;
+            }
+            streams.forEach(this::forgetIfFlushed);
+            final Block block = new Block(address, byteSize, stream);
+            forEachGranule(block, (page, granule) -> {
+                final Block[] ofPage = users.computeIfAbsent(page, each -> new Block[PAGE / GRANULE]);
+                assertThat(ofPage[granule])
+                        .as("the user of a granule of page %d", page)
+                        .isNull();
+                ofPage[granule] = block;
+                final LastUse last = lastUses.computeIfAbsent(page, each -> new LastUse[PAGE / GRANULE])[granule];
+                assertThat(last == null || last.isBefore(stream))
+                        .as("a granule of page %d comes after %s for %s", page, last, stream)
+                        .isTrue();
+            });
+            blocks.add(block);
+        }
+
+        private final Map<Long, Integer> flushes = new HashMap<>();
+
+        /** A flush of a stream waits for all that it has freed. */
+        private void forgetIfFlushed(FakeStream stream) {
+            final int now = stream.flushes();
+            if (flushes.getOrDefault(stream.id(), 0) != now) {
+                flushes.put(stream.id(), now);
+                forget(stream);
+            }
+        }
+
+        private void free(Block block) {
+            arena.free(block.address());
+            forEachGranule(block, (page, granule) -> {
+                users.get(page)[granule] = null;
+                lastUses.get(page)[granule] = new LastUse(
+                        block.stream(),
+                        block.stream() == null ? 0 : block.stream().syncId());
+            });
+        }
+
+        private void endRun(FakeStream stream) {
+            arena.endRun(stream);
+            forget(stream);
+        }
+
+        private void forget(SyncStream stream) {
+            lastUses.values().forEach(ofPage -> {
+                for (int i = 0; i < ofPage.length; i++) {
+                    if (ofPage[i] != null
+                            && ofPage[i].stream() != null
+                            && ofPage[i].stream().id() == stream.id()) {
+                        ofPage[i] = null;
+                    }
+                }
+            });
+        }
+
+        private void shrink() {
+            final ShrinkReport report = arena.shrink();
+            streams.forEach(this::forgetIfFlushed);
+            assertThat(pages.livePages()).as("pages after a shrink").isEqualTo(pagesInUse());
+            assertThat(report.bytesHeld()).isEqualTo((long) pages.livePages() * PAGE);
+            final Set<Long> left = new HashSet<>();
+            blocks.forEach(block -> forEachGranule(block, (page, granule) -> left.add(page)));
+            lastUses.keySet().retainAll(left);
+        }
+
+        private int pagesInUse() {
+            final Set<Long> used = new HashSet<>();
+            blocks.forEach(block -> forEachGranule(block, (page, granule) -> used.add(page)));
+            return used.size();
+        }
+
+        private void checkStats() {
+            final AllocatorStats stats = arena.stats();
+            assertThat(stats.bytesHeld()).isEqualTo((long) pages.livePages() * PAGE);
+            assertThat(stats.bytesHeld()).isLessThanOrEqualTo(maxPages * PAGE);
+            assertThat(stats.requestedBytesInUse())
+                    .isEqualTo(blocks.stream().mapToLong(Block::byteSize).sum());
+        }
+
+        private interface GranuleVisitor {
+            void visit(long page, int granule);
+        }
+
+        private void forEachGranule(Block block, GranuleVisitor visitor) {
+            for (long at = block.address(); at < block.address() + block.byteSize(); at += GRANULE) {
+                final long page = pages.pageAt(at);
+                assertThat(page).as("the page at 0x%x", at).isNotNegative();
+                visitor.visit(page, (int) (at % PAGE) / GRANULE);
+            }
+        }
+
+        @Override
+        public String toString() {
+            return Arrays.toString(blocks.toArray());
+        }
+    }
+}
