@@ -356,8 +356,9 @@ final class PageTable implements BackedFit.Backing {
     private void use(int page, int place) {
         final int before = places[page];
         if (before != place && streams[before] != null) {
-            earlierStamps[page] = stamps[before];
-            earlierFrees[page] = freeNumbers[before];
+            final boolean isKnown = earlier[page] != null; // the same stream, see mayMove
+            earlierStamps[page] = isKnown ? Math.max(earlierStamps[page], stamps[before]) : stamps[before];
+            earlierFrees[page] = isKnown ? Math.max(earlierFrees[page], freeNumbers[before]) : freeNumbers[before];
             earlier[page] = streams[before];
         }
         places[page] = place;

@@ -190,12 +190,11 @@ class CompactArenaModelTest {
             forget(stream);
         }
 
+        /** Forgets the work of a stream that is done, and that of others for which it has waited. */
         private void forget(SyncStream stream) {
             lastUses.values().forEach(ofPage -> {
                 for (int i = 0; i < ofPage.length; i++) {
-                    if (ofPage[i] != null
-                            && ofPage[i].stream() != null
-                            && ofPage[i].stream().id() == stream.id()) {
+                    if (ofPage[i] != null && ofPage[i].isBefore(stream)) {
                         ofPage[i] = null;
                     }
                 }
