@@ -16,10 +16,10 @@ public final class FaultyDriver implements CudaDriver {
     /** What discovery asks; a provider may ask again at any time and has no reason to expect a failure. */
     private static final Set<String> QUESTIONS = Set.of("driverVersion", "count", "info");
 
-    private final CudaDriver driver;
     private final CudaDevices devices;
     private final CudaMemory memory;
     private final CudaPools pools;
+    private final CudaAddressRanges addressRanges;
     private final CudaStreams streams;
 
     /**
@@ -29,10 +29,10 @@ public final class FaultyDriver implements CudaDriver {
      * @param calls receives the name of each call and may throw
      */
     public FaultyDriver(CudaDriver driver, Consumer<String> calls) {
-        this.driver = driver;
         devices = faulty(CudaDevices.class, driver.devices(), calls);
         memory = faulty(CudaMemory.class, driver.memory(), calls);
         pools = faulty(CudaPools.class, driver.pools(), calls);
+        addressRanges = faulty(CudaAddressRanges.class, driver.addressRanges(), calls);
         streams = faulty(CudaStreams.class, driver.streams(), calls);
     }
 
@@ -67,7 +67,7 @@ public final class FaultyDriver implements CudaDriver {
 
     @Override
     public CudaAddressRanges addressRanges() {
-        return driver.addressRanges();
+        return addressRanges;
     }
 
     @Override
