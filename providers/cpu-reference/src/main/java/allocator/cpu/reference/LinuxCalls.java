@@ -1,0 +1,47 @@
+package allocator.cpu.reference;
+
+/**
+ * The calls of Linux that map memory: {@link NativeLinuxCalls}, but for tests. Each returns what the system does, or
+ * the negative of {@code errno} where it fails. The numbers of flags are those of x86, Arm, RISC-V and S/390; PowerPC
+ * has another one for {@code MAP_NORESERVE} and ignores this one.
+ */
+interface LinuxCalls {
+    int MFD_CLOEXEC = 1;
+    int MFD_NOEXEC_SEAL = 8;
+
+    int FALLOC_FL_KEEP_SIZE = 1;
+    int FALLOC_FL_PUNCH_HOLE = 2;
+
+    int PROT_NONE = 0;
+    int PROT_READ = 1;
+    int PROT_WRITE = 2;
+
+    int MAP_SHARED = 1;
+    int MAP_PRIVATE = 2;
+    int MAP_FIXED = 0x10;
+    int MAP_ANONYMOUS = 0x20;
+    int MAP_NORESERVE = 0x4000;
+    int MAP_POPULATE = 0x8000;
+
+    int ENOMEM = 12;
+    int EINVAL = 22;
+    int EFBIG = 27;
+    int ENOSPC = 28;
+    int ENOSYS = 38;
+
+    /** The size of the system's own pages. */
+    long getpagesize();
+
+    /** Creates a file that is memory and has no name; the name is for people who look at the process. */
+    long memfdCreate(int flags);
+
+    long ftruncate(int file, long byteSize);
+
+    long fallocate(int file, int mode, long offset, long byteSize);
+
+    long mmap(long address, long byteSize, int protection, int flags, int file, long offset);
+
+    long munmap(long address, long byteSize);
+
+    long close(int file);
+}

@@ -1,0 +1,123 @@
+package allocator.cpu.reference;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import org.jspecify.annotations.Nullable;
+
+/** {@link LinuxCalls} of the C library. Not safe for use by several threads: there is one {@code errno}. */
+@SuppressWarnings("restricted") // the module is named on --enable-native-access
+final class NativeLinuxCalls implements LinuxCalls {
+    private static final Linker LINKER = Linker.nativeLinker();
+    private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
+    private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+
+    private static final MethodHandle GETPAGESIZE =
+            LINKER.downcallHandle(LINKER.defaultLookup().findOrThrow("getpagesize"), FunctionDescriptor.of(INT));
+
+    /** {@code null} where the C library is older than the call. */
+    private static final @Nullable MethodHandle MEMFD_CREATE =
+            LINKER.defaultLookup().find("memfd_create").isEmpty()
+                    ? null
+                    : downcall("memfd_create", FunctionDescriptor.of(INT, ValueLayout.ADDRESS, INT));
+
+    private static final MethodHandle FTRUNCATE = downcall("ftruncate", FunctionDescriptor.of(INT, INT, LONG));
+    private static final MethodHandle FALLOCATE =
+            downcall("fallocate", FunctionDescriptor.of(INT, INT, INT, LONG, LONG));
+    private static final MethodHandle MMAP =
+            downcall("mmap", FunctionDescriptor.of(LONG, LONG, LONG, INT, INT, INT, LONG));
+    private static final MethodHandle MUNMAP = downcall("munmap", FunctionDescriptor.of(INT, LONG, LONG));
+    private static final MethodHandle CLOSE = downcall("close", FunctionDescriptor.of(INT, INT));
+
+    private static final MemorySegment NAME = Arena.global().allocateFrom("java.allocator");
+
+    private final MemorySegment state = Arena.ofAuto().allocate(Linker.Option.captureStateLayout());
+    private final long errnoOffset =
+            Linker.Option.captureStateLayout().byteOffset(MemoryLayout.PathElement.groupElement("errno"));
+
+    private static MethodHandle downcall(String function, FunctionDescriptor type) {
+        return LINKER.downcallHandle(
+                LINKER.defaultLookup().findOrThrow(function), type, Linker.Option.captureCallState("errno"));
+    }
+
+    private long result(long returned) {
+        return returned == -1 ? -state.get(INT, errnoOffset) : returned;
+    }
+
+    private static RuntimeException unexpected(Throwable e) {
+        if (e instanceof RuntimeException runtime) {
+            throw runtime;
+        }
+        if (e instanceof Error error) { // the Java heap or the stack has ended before the call
+            throw error;
+        }
+        throw new AssertionError("a C function throws nothing", e);
+    }
+
+    @Override
+    public long getpagesize() {
+        try {
+            return (int) GETPAGESIZE.invokeExact();
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    @Override
+    public long memfdCreate(int flags) {
+        try {
+            return MEMFD_CREATE == null ? -ENOSYS : result((int) MEMFD_CREATE.invokeExact(state, NAME, flags));
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    @Override
+    public long ftruncate(int file, long byteSize) {
+        try {
+            return result((int) FTRUNCATE.invokeExact(state, file, byteSize));
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    @Override
+    public long fallocate(int file, int mode, long offset, long byteSize) {
+        try {
+            return result((int) FALLOCATE.invokeExact(state, file, mode, offset, byteSize));
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    @Override
+    public long mmap(long address, long byteSize, int protection, int flags, int file, long offset) {
+        try {
+            return result((long) MMAP.invokeExact(state, address, byteSize, protection, flags, file, offset));
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    @Override
+    public long munmap(long address, long byteSize) {
+        try {
+            return result((int) MUNMAP.invokeExact(state, address, byteSize));
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    @Override
+    public long close(int file) {
+        try {
+            return result((int) CLOSE.invokeExact(state, file));
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+package allocator.cpu.reference;
+
+import static allocator.cpu.reference.HostPagesContract.MAPPINGS;
+import static allocator.cpu.reference.HostPagesContract.MEMORY;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import allocator.cpu.reference.HostPagesContract.Errno;
+import allocator.spi.DeviceException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.UnsupportedMemoryException;
+import allocator.testkit.FaultyCalls;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.foreign.ValueLayout;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
+
+class HostPagesTest {
+    private static final long PAGE = HostPages.DEFAULT_PAGE_BYTES;
+
+    @Nested
+    class OfTheDefaultSize extends HostPagesContract {
+        OfTheDefaultSize() {
+            super(PAGE);
+        }
+    }
+
+    @Nested
+    class Large extends HostPagesContract {
+        Large() {
+            super(2 << 20);
+        }
+    }
+
+    @Test
+    void anotherSystemIsRefused() {
+        assertThatExceptionOfType(UnsupportedMemoryException.class)
+                .isThrownBy(() -> HostPages.nativeCalls("Mac OS X"))
+                .withMessageContainingAll("Mac OS X", "arena.policy=best-fit works there");
+    }
+
+    /** What is particular to Linux. */
+    @Nested
+    @EnabledOnOs(value = OS.LINUX, disabledReason = "pages of the host are mapped on Linux only")
+    class OnLinux {
+        private static final int EPERM = 1;
+        private static final int PAGES = 64;
+
+        private final FaultyCalls calls = new FaultyCalls();
+        private final LinuxCalls linux = HostPagesContract.faulty(calls, Long.MAX_VALUE);
+        private final HostPages pages = new HostPages(MEMORY, PAGE, linux, MAPPINGS);
+
+        @AfterEach
+        void close() {
+            pages.close();
+            assertThat(memoryFiles()).isEmpty();
+            assertThat(lines("/proc/self/maps").filter(line -> line.contains("memfd:java.allocator")))
+                    .isEmpty();
+        }
+
+        /** The files of page sources that this process has open. */
+        private static List<Path> memoryFiles() {
+            try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
+                return files.filter(OnLinux::isOfPages).toList();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        private static boolean isOfPages(Path descriptor) {
+            try {
+                return Files.readSymbolicLink(descriptor).toString().contains("memfd:java.allocator");
+            } catch (IOException e) {
+                return false; // the one that lists the others is closed
+            }
+        }
+
+        private static Stream<String> lines(String file) {
+            try {
+                return Files.readAllLines(Path.of(file)).stream();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+
+        /** The bytes of shared memory that are mapped and resident. */
+        private static long residentBytes() {
+            return lines("/proc/self/status")
+                    .filter(line -> line.startsWith("RssShmem:"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) << 10)
+                    .sum();
+        }
+
+        private static long fileBytes() throws IOException {
+            return Files.size(memoryFiles().getFirst());
+        }
+
+        private void fill(long address) {
+            HostHeap.segment(address, PAGE).fill((byte) 1);
+        }
+
+        private boolean isZero(long address) {
+            return HostHeap.segment(address, PAGE)
+                    .elements(ValueLayout.JAVA_LONG)
+                    .allMatch(element -> element.get(ValueLayout.JAVA_LONG, 0) == 0);
+        }
+
+        @Test
+        void aReleasedPageIsNotResident() throws IOException {
+            final long before = residentBytes();
+            final long range = pages.reserve(PAGES * PAGE);
+            final List<Long> created = new ArrayList<>();
+            for (int i = 0; i < PAGES; i++) {
+                created.add(pages.create());
+                pages.map(range + i * PAGE, created.get(i));
+                fill(range + i * PAGE);
+            }
+            assertThat(residentBytes() - before).isBetween(PAGES * PAGE, PAGES * PAGE + (1 << 20));
+            for (int i = 1; i < PAGES; i++) {
+                pages.unmap(range + i * PAGE);
+                pages.release(created.get(i));
+            }
+            assertThat(residentBytes() - before).isBetween(PAGE, 2 * PAGE);
+            assertThat(fileBytes()).isEqualTo(PAGE);
+            pages.unmap(range);
+            pages.release(created.getFirst());
+            assertThat(fileBytes()).isZero();
+        }
+
+        /** A fault for each of the system's pages costs more than the call. */
+        @Test
+        void aUsedPageIsResidentWhereverItIsMapped() {
+            final long range = pages.reserve(2 * PAGES * PAGE);
+            for (int i = 0; i < PAGES; i++) {
+                pages.map(range + i * PAGE, pages.create());
+            }
+            final long unused = residentBytes();
+            for (int i = 0; i < PAGES; i++) {
+                fill(range + i * PAGE);
+            }
+            final long once = residentBytes();
+            for (int i = 0; i < PAGES; i++) {
+                pages.map(range + (PAGES + i) * PAGE, i);
+            }
+            assertThat(once - unused).isGreaterThanOrEqualTo(PAGES * PAGE);
+            assertThat(residentBytes() - once).isGreaterThanOrEqualTo(PAGES * PAGE);
+        }
+
+        /** The system has taken the memory back: nothing of the contents is left. */
+        @Test
+        void aReleasedPageIsAHole() throws IOException {
+            final long range = pages.reserve(2 * PAGE);
+            final long first = pages.create();
+            final long last = pages.create();
+            pages.map(range, first);
+            pages.map(range + PAGE, last);
+            fill(range);
+            fill(range + PAGE);
+            pages.unmap(range);
+            pages.release(first);
+            assertThat(fileBytes()).isEqualTo(2 * PAGE);
+            assertThat(pages.create()).isEqualTo(first);
+            pages.map(range, first);
+            assertThat(isZero(range)).isTrue();
+            assertThat(isZero(range + PAGE)).isFalse();
+        }
+
+        @Test
+        void theLowestReleasedNumberIsReusedAndTheFileEndsWithTheLastPage() throws IOException {
+            for (int page = 0; page < 6; page++) {
+                assertThat(pages.create()).isEqualTo(page);
+            }
+            for (long page : new long[] {4, 1, 3}) {
+                pages.release(page);
+            }
+            assertThat(fileBytes()).isEqualTo(6 * PAGE);
+            assertThat(pages.create()).isEqualTo(1);
+            assertThat(pages.create()).isEqualTo(3);
+            pages.release(3);
+            pages.release(5);
+            assertThat(fileBytes()).isEqualTo(3 * PAGE);
+            assertThat(pages.create()).isEqualTo(3);
+            assertThat(pages).hasToString("4 pages of 262144 bytes and 0 ranges of " + MEMORY);
+        }
+
+        @Test
+        void theLastPageSurvivesAFailureToReleaseIt() {
+            final long page = pages.create();
+            calls.failAt(calls.calls() + 1, false, () -> new Errno(LinuxCalls.ENOMEM));
+            assertThatExceptionOfType(DeviceException.class)
+                    .isThrownBy(() -> pages.release(page))
+                    .withMessage("ftruncate failed with errno 12");
+            final long range = pages.reserve(PAGE);
+            pages.map(range, page);
+            fill(range);
+            pages.unmap(range);
+            pages.release(page);
+        }
+
+        @Test
+        void aSystemWithoutMappingsIsExplained() {
+            final long range = pages.reserve(PAGE);
+            final long page = pages.create();
+            calls.failAt(calls.calls() + 1, false, () -> new Errno(LinuxCalls.ENOMEM));
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> pages.map(range, page))
+                    .withMessageContainingAll(
+                            "mmap failed with errno 12",
+                            "vm.max_map_count is 400",
+                            "sysctl -w vm.max_map_count",
+                            "use larger pages");
+        }
+
+        /** At three quarters of 400: one page, again and again, is as many mappings, and one boundary more. */
+        @Test
+        void theJvmKeepsAQuarterOfTheMappings() {
+            final long range = pages.reserve(2 * MAPPINGS * PAGE);
+            final long page = pages.create();
+            for (int i = 0; i < 299; i++) {
+                pages.map(range + i * PAGE, page);
+            }
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> pages.map(range + 299 * PAGE, page))
+                    .withMessageContainingAll("three quarters", "vm.max_map_count is 400", "use larger pages");
+            pages.unmap(range);
+            pages.unmap(range + 100 * PAGE);
+            pages.unmap(range + 200 * PAGE);
+            pages.map(range + 100 * PAGE, page);
+            pages.unreserve(range, 2 * MAPPINGS * PAGE);
+        }
+
+        @Test
+        void theLimitOfMappingsIsReadAsAWhole() {
+            assertThat(HostPages.mappingsLimit()).isGreaterThan(1000);
+        }
+
+        @Test
+        void neighboursOfTheFileAreOneMapping() {
+            final long range = pages.reserve(2 * MAPPINGS * PAGE);
+            final long before = mappings();
+            for (int i = 0; i < MAPPINGS; i++) {
+                pages.map(range + i * PAGE, pages.create());
+            }
+            assertThat(mappings()).isEqualTo(before + 1);
+        }
+
+        private static long mappings() {
+            return lines("/proc/self/maps")
+                    .filter(line -> line.contains("memfd:java.allocator"))
+                    .count();
+        }
+
+        @Test
+        void aPageIsNotMappedWhereOneIs() {
+            final long range = pages.reserve(PAGE);
+            final long page = pages.create();
+            pages.map(range, page);
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.map(range, page));
+            pages.unmap(range);
+            pages.map(range, page);
+        }
+
+        @Test
+        void aSystemThatRefusesTheFileIsNamed() {
+            calls.failAt(calls.calls() + 3, true, () -> new Errno(EPERM));
+            assertThatExceptionOfType(UnsupportedMemoryException.class)
+                    .isThrownBy(() -> new HostPages(MEMORY, PAGE, linux, MAPPINGS))
+                    .withMessageContainingAll("memfd_create", "errno 1", "arena.policy=best-fit works");
+            calls.stop();
+        }
+
+        @Test
+        void anOlderSystemDoesNotKnowFilesThatAreNeverExecuted() {
+            calls.failAt(calls.calls() + 3, false, () -> new Errno(LinuxCalls.EINVAL));
+            final HostPages other = new HostPages(MEMORY, PAGE, linux, MAPPINGS);
+            other.release(other.create());
+            other.close();
+        }
+
+        @Test
+        void aSourceThatCannotBePreparedLeavesNothing() {
+            final long before = lines("/proc/self/maps").count();
+            calls.failAt(calls.calls() + 4, false, () -> new Errno(LinuxCalls.ENOMEM));
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> new HostPages(MEMORY, PAGE, linux, MAPPINGS));
+            calls.failAt(calls.calls() + 8, false, () -> new Errno(LinuxCalls.ENOMEM));
+            assertThatExceptionOfType(DeviceException.class)
+                    .isThrownBy(() -> new HostPages(MEMORY, PAGE, linux, MAPPINGS));
+            assertThat(memoryFiles()).hasSize(1);
+            assertThat(lines("/proc/self/maps").count()).isLessThan(before + 50);
+        }
+
+        @Test
+        void aPageIsAPowerOfTwoAndNoSmallerThanTheSystemsSize() {
+            for (long size : new long[] {0, -1, 2048, 3 * 4096, Long.MIN_VALUE}) {
+                assertThatIllegalArgumentException()
+                        .isThrownBy(() -> new HostPages(MEMORY, size))
+                        .withMessageContaining("a page of " + size + " bytes");
+            }
+        }
+
+        /** What is mapped replaces what was there, and what is behind the end of the file cannot be touched. */
+        @Test
+        void otherMemoryOfTheProcessIsLeftAlone() {
+            final long range = pages.reserve(2 * PAGE);
+            final long page = pages.create();
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.map(range - PAGE, page));
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.map(range + 2 * PAGE, page));
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.map(range + 4096, page));
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.map(range, page + 1));
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.map(range, -1));
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.unmap(range - PAGE));
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.unreserve(range, PAGE));
+            assertThatIllegalArgumentException().isThrownBy(() -> pages.release(page + 1));
+        }
+
+        @Test
+        void aCloseThatFailsCanBeRepeated() {
+            final long range = pages.reserve(2 * PAGE);
+            pages.map(range, pages.create());
+            pages.reserve(PAGE);
+            fill(range);
+            calls.failAt(calls.calls() + 1, true, () -> new Errno(LinuxCalls.ENOMEM));
+            assertThatExceptionOfType(DeviceException.class)
+                    .isThrownBy(pages::close)
+                    .withMessageContaining("munmap failed");
+            calls.stop();
+            linux.close(memoryFile());
+            pages.close();
+            assertThatExceptionOfType(DeviceException.class).isThrownBy(pages::create);
+        }
+
+        /** The double made the first close fail before the system saw it, which Linux never does. */
+        private int memoryFile() {
+            return Integer.parseInt(memoryFiles().getFirst().getFileName().toString());
+        }
+    }
+}
