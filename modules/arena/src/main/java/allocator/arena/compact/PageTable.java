@@ -28,9 +28,6 @@ final class PageTable implements BackedFit.Backing {
     /** The uses of a page that is about to be released. */
     private static final int LEAVING = Integer.MIN_VALUE;
 
-    /** A stamp for frees of several streams, which no wait for one of them covers. */
-    private static final long SEVERAL = Long.MAX_VALUE;
-
     private static final int LEAST_GROWTH = 16;
 
     private final int shift;
@@ -42,14 +39,8 @@ final class PageTable implements BackedFit.Backing {
     /** By place: 0 if no page is mapped, a page plus one, or its complement while that mapping is to be ended. */
     private int[] pageAt = new int[0];
 
-    /** By place: the stream that freed memory there last and may still use it, {@code null} if none does. */
-    private @Nullable SyncStream[] streams = new @Nullable SyncStream[0];
-
-    /** By place: the sync id of that stream at the free, or {@link #SEVERAL}. */
-    private long[] stamps = new long[0];
-
-    /** By place: {@link #frees} at the last free there. */
-    private long[] freeNumbers = new long[0];
+    /** By place: what was freed there. */
+    private final LastFrees atPlaces = new LastFrees();
 
     /** By page: its number in the source. Of a page that does not exist: -1. */
     private long[] numbers = new long[0];
@@ -64,16 +55,10 @@ final class PageTable implements BackedFit.Backing {
     private int[] mappings = new int[0];
 
     /**
-     * By page: the stream that may still use it through the place that was current before; {@code null} if none does.
-     * Its memory may be elsewhere in the page than what has been used since.
+     * By page: what was freed at places that were current before. That memory may be elsewhere in the page than what
+     * has been used since.
      */
-    private @Nullable SyncStream[] earlier = new @Nullable SyncStream[0];
-
-    /** By page: the sync id of that stream at its last free there. */
-    private long[] earlierStamps = new long[0];
-
-    /** By page: {@link #frees} at that free. */
-    private long[] earlierFrees = new long[0];
+    private final LastFrees earlier = new LastFrees();
 
     /** By page: the {@link #visit} in which it was last found usable. */
     private long[] visits = new long[0];
@@ -124,13 +109,8 @@ final class PageTable implements BackedFit.Backing {
     void ensureRoom(int lastPlace) {
         if (lastPlace >= pageAt.length) {
             final int length = lastPlace + 1 + Math.max(lastPlace >> 2, LEAST_GROWTH);
-            final @Nullable SyncStream[] moreStreams = Arrays.copyOf(streams, length);
-            final long[] moreStamps = Arrays.copyOf(stamps, length);
-            final long[] moreFreeNumbers = Arrays.copyOf(freeNumbers, length);
+            atPlaces.ensureLength(length);
             pageAt = Arrays.copyOf(pageAt, length);
-            freeNumbers = moreFreeNumbers;
-            stamps = moreStamps;
-            streams = moreStreams;
         }
         if (used == numbers.length && pages == used) {
             final int length = used + Math.max(used >> 2, LEAST_GROWTH);
@@ -138,14 +118,9 @@ final class PageTable implements BackedFit.Backing {
             final int[] moreUses = Arrays.copyOf(uses, length);
             final int[] moreMappings = Arrays.copyOf(mappings, length);
             final long[] moreVisits = Arrays.copyOf(visits, length);
-            final @Nullable SyncStream[] moreEarlier = Arrays.copyOf(earlier, length);
-            final long[] moreEarlierStamps = Arrays.copyOf(earlierStamps, length);
-            final long[] moreEarlierFrees = Arrays.copyOf(earlierFrees, length);
+            earlier.ensureLength(length);
             numbers = Arrays.copyOf(numbers, length);
             visits = moreVisits;
-            earlierFrees = moreEarlierFrees;
-            earlierStamps = moreEarlierStamps;
-            earlier = moreEarlier;
             mappings = moreMappings;
             uses = moreUses;
             places = morePlaces;
@@ -170,8 +145,7 @@ final class PageTable implements BackedFit.Backing {
         if (uses[page] != 0 ? !isCurrent || uses[page] == LEAVING : visits[page] == visit) {
             return false;
         }
-        if (!isOrdered(earlier[page], earlierStamps[page], requester)
-                || (!isCurrent && !mayMove(page, current, requester))) {
+        if (!earlier.isBefore(page, requester) || (!isCurrent && !mayMove(page, current, requester))) {
             return false;
         }
         visits[page] = visit;
@@ -179,26 +153,15 @@ final class PageTable implements BackedFit.Backing {
     }
 
     /**
-     * Returns whether a requester may use an idle page through another place. Of the streams that have to be waited for
-     * then, a page remembers one: where there are two, it stays until one of them is done.
+     * Returns whether a requester may use an idle page through another place than its current one. Of the streams that
+     * are to be waited for then, a page remembers one: where there are two, it stays until one of them is done.
      */
     private boolean mayMove(int page, int current, @Nullable SyncStream requester) {
-        final SyncStream before = earlier[page];
-        final SyncStream last = streams[current];
-        return isOrdered(last, stamps[current], requester)
-                && (before == null || last == null || before.id() == last.id());
-    }
-
-    /** Returns whether a requester comes after what a stream, or several, have freed. */
-    private static boolean isOrdered(@Nullable SyncStream stream, long stamp, @Nullable SyncStream requester) {
-        if (stream == null) {
-            return true;
-        }
-        if (stamp == SEVERAL) {
-            return false;
-        }
-        return stream.hasEnded()
-                || (requester != null && (stream.id() == requester.id() || requester.lastWaitedSyncId(stream) > stamp));
+        final SyncStream last = atPlaces.stream(current);
+        final SyncStream before = earlier.stream(page);
+        return (last == null || before == null || last.id() == before.id())
+                && atPlaces.isBefore(current, requester)
+                && earlier.isBefore(page, requester);
     }
 
     @Override
@@ -241,7 +204,7 @@ final class PageTable implements BackedFit.Backing {
     /** Returns whether all work through a place is done, and its page is used elsewhere or by nobody. */
     private boolean canBeUnmapped(int place) {
         final int page = pageAt(place);
-        return streams[place] == null && (places[page] != place || uses[page] == 0) && uses[page] != LEAVING;
+        return atPlaces.isNone(place) && (places[page] != place || uses[page] == 0) && uses[page] != LEAVING;
     }
 
     @Override
@@ -261,51 +224,20 @@ final class PageTable implements BackedFit.Backing {
             if (--uses[page] == 0) {
                 idle++;
             }
-            if (stream != null) {
-                stamps[place] = isNoOther(place, stream) ? stamp : SEVERAL;
-                streams[place] = stream;
-                freeNumbers[place] = frees;
-            }
+            atPlaces.record(place, stream, stamp, frees);
         }
-    }
-
-    /** Returns whether no other stream has freed memory at a place. */
-    private boolean isNoOther(int place, SyncStream stream) {
-        final SyncStream last = streams[place];
-        return last == null || (last.id() == stream.id() && stamps[place] != SEVERAL);
     }
 
     @Override
     public boolean unbind(SyncStream stream) {
-        boolean isCertain = true;
-        for (int place = 0; place < streams.length; place++) {
-            if (streams[place] != null && stamps[place] == SEVERAL) {
-                isCertain = false;
-            } else if (streams[place] != null && isNoOther(place, stream)) {
-                streams[place] = null;
-            }
-        }
-        for (int page = 0; page < used; page++) {
-            final SyncStream before = earlier[page];
-            if (before != null && before.id() == stream.id()) {
-                earlier[page] = null;
-            }
-        }
-        return isCertain;
+        earlier.forget(stream);
+        return atPlaces.forget(stream);
     }
 
     /** Forgets the streams of frees up to one: their work has been waited for. */
     void unbindUpTo(long free) {
-        for (int place = 0; place < streams.length; place++) {
-            if (freeNumbers[place] <= free) {
-                streams[place] = null;
-            }
-        }
-        for (int page = 0; page < used; page++) {
-            if (earlierFrees[page] <= free) {
-                earlier[page] = null;
-            }
-        }
+        atPlaces.forgetUpTo(free);
+        earlier.forgetUpTo(free);
     }
 
     /** Returns how many frees there have been. */
@@ -315,7 +247,7 @@ final class PageTable implements BackedFit.Backing {
 
     @Override
     public void clear() {
-        Arrays.fill(streams, null);
+        atPlaces.clear();
         idle = 0;
         for (int page = 0; page < used; page++) {
             if (numbers[page] >= 0 && uses[page] != LEAVING) {
@@ -340,10 +272,7 @@ final class PageTable implements BackedFit.Backing {
             }
         } else if (!isLive && stream != null) {
             for (int place = first; place <= last; place++) {
-                final long before = streams[place] == null ? 0 : stamps[place];
-                stamps[place] = isNoOther(place, stream) ? Math.max(stamp, before) : SEVERAL;
-                streams[place] = stream;
-                freeNumbers[place] = frees;
+                atPlaces.record(place, stream, stamp, frees);
             }
         }
     }
@@ -355,11 +284,8 @@ final class PageTable implements BackedFit.Backing {
     /** Counts a use of a page through a place. */
     private void use(int page, int place) {
         final int before = places[page];
-        if (before != place && streams[before] != null) {
-            final boolean isKnown = earlier[page] != null; // the same stream, see mayMove
-            earlierStamps[page] = isKnown ? Math.max(earlierStamps[page], stamps[before]) : stamps[before];
-            earlierFrees[page] = isKnown ? Math.max(earlierFrees[page], freeNumbers[before]) : freeNumbers[before];
-            earlier[page] = streams[before];
+        if (before != place) {
+            earlier.record(page, atPlaces, before);
         }
         places[page] = place;
         if (uses[page]++ == 0) {
@@ -468,7 +394,7 @@ final class PageTable implements BackedFit.Backing {
         numbers[page] = number;
         uses[page] = 0;
         mappings[page] = 0;
-        earlier[page] = null;
+        earlier.clear(page);
         places[page] = place;
         pages++;
         idle++;
@@ -487,7 +413,6 @@ final class PageTable implements BackedFit.Backing {
             if (numbers[page] >= 0
                     && uses[page] == 0
                     && (best == NONE || mappings[page] < mappings[best])
-                    && isOrdered(earlier[page], earlierStamps[page], requester)
                     && mayMove(page, places[page], requester)) {
                 best = page;
                 if (mappings[page] <= 1) {
@@ -514,21 +439,8 @@ final class PageTable implements BackedFit.Backing {
      * @return whether these are all; otherwise the owners of the chunks are to be added
      */
     boolean addOwners(Map<Long, SyncStream> owners) {
-        addOwners(streams, owners);
-        addOwners(earlier, owners);
-        boolean areAll = true;
-        for (int place = 0; place < streams.length; place++) {
-            areAll &= streams[place] == null || stamps[place] != SEVERAL;
-        }
-        return areAll;
-    }
-
-    private static void addOwners(@Nullable SyncStream[] streams, Map<Long, SyncStream> owners) {
-        for (final SyncStream stream : streams) {
-            if (stream != null) {
-                owners.put(stream.id(), stream);
-            }
-        }
+        earlier.addTo(owners);
+        return atPlaces.addTo(owners);
     }
 
     /** Marks the idle pages that no stream may still use as leaving, and returns how many there are. */
@@ -545,7 +457,7 @@ final class PageTable implements BackedFit.Backing {
     }
 
     private boolean isReleasable(int page) {
-        return earlier[page] == null && streams[places[page]] == null;
+        return earlier.isNone(page) && atPlaces.isNone(places[page]);
     }
 
     /** Makes all pages leave, whatever uses them: the arena is closed. */
@@ -553,7 +465,6 @@ final class PageTable implements BackedFit.Backing {
         for (int page = 0; page < used; page++) {
             uses[page] = LEAVING;
         }
-        Arrays.fill(streams, null);
         idle = 0;
     }
 
@@ -563,7 +474,7 @@ final class PageTable implements BackedFit.Backing {
             return pageAt[place] < 0;
         }
         final int page = pageOf(place);
-        return uses[page] == LEAVING || (places[page] != place && streams[place] == null);
+        return uses[page] == LEAVING || (places[page] != place && atPlaces.isNone(place));
     }
 
     /** Returns how many places there may be mappings at. */
@@ -617,8 +528,8 @@ final class PageTable implements BackedFit.Backing {
     /** Returns the bytes of Java heap that the tables take. */
     long bookkeepingBytes() {
         return HeapSize.ofInts(pageAt.length)
-                + HeapSize.ofReferences(streams.length)
-                + 2 * HeapSize.ofLongs(stamps.length)
+                + atPlaces.bookkeepingBytes()
+                + earlier.bookkeepingBytes()
                 + 2 * HeapSize.ofLongs(numbers.length)
                 + 3 * HeapSize.ofInts(places.length);
     }
