@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
+import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** Random programs on an arena, beside a model of every granule of every page. */
@@ -29,9 +33,30 @@ class CompactArenaModelTest {
     void noGranuleIsUsedTwiceOrTooEarly() {
         for (int seed = 0; seed < PROGRAMS; seed++) {
             final int each = seed;
-            assertThatCode(() -> new Program(each).run()).as("seed %d", seed).doesNotThrowAnyException();
+            assertThatCode(() -> new Program(each, false).run())
+                    .as("seed %d", seed)
+                    .doesNotThrowAnyException();
         }
     }
+
+    @Test
+    void nothingIsLostWhateverFails() {
+        for (int seed = 0; seed < PROGRAMS; seed++) {
+            final int each = seed;
+            assertThatCode(() -> new Program(each, true).run())
+                    .as("seed %d", seed)
+                    .doesNotThrowAnyException();
+        }
+    }
+
+    private static final List<Supplier<Throwable>> FAILURES = List.of(
+            () -> new DeviceException("planned", null),
+            () -> new OutOfMemoryException(
+                    "planned", Shortage.ofDevice(FakeDevice.INFO, 1, OutOfMemoryException.UNKNOWN)),
+            () -> new IllegalStateException("planned"),
+            () -> new AssertionError("planned"),
+            () -> new OutOfMemoryError("planned"),
+            () -> new StackOverflowError("planned"));
 
     private record Block(long address, int byteSize, SyncStream stream) {}
 
@@ -56,7 +81,10 @@ class CompactArenaModelTest {
         private final Map<Long, Block[]> users = new HashMap<>();
         private final int largest;
 
-        Program(long seed) {
+        private final boolean isFaulty;
+
+        Program(long seed, boolean isFaulty) {
+            this.isFaulty = isFaulty;
             random = new Random(seed);
             maxPages = 1L + random.nextInt(40);
             final boolean isLimited = random.nextBoolean();
@@ -72,7 +100,11 @@ class CompactArenaModelTest {
 
         void run() {
             for (int i = 0; i < STEPS; i++) {
+                if (isFaulty && random.nextInt(4) == 0) {
+                    plan();
+                }
                 step();
+                pages.stopFailing();
                 arena.checkConsistency();
                 checkStats();
             }
@@ -85,6 +117,25 @@ class CompactArenaModelTest {
             arena.close();
             assertThat(pages.mappings()).isZero();
             assertThat(pages.ranges()).isZero();
+        }
+
+        private void plan() {
+            final int call = 1 + random.nextInt(6);
+            final Supplier<Throwable> failure = FAILURES.get(random.nextInt(FAILURES.size()));
+            pages.failuresTakeEffect(random.nextBoolean());
+            if (random.nextBoolean()) {
+                pages.failAt(call, failure);
+            } else {
+                pages.failFrom(call, failure);
+            }
+        }
+
+        /** Requires that a failure is one that was planned. */
+        private void requirePlanned(Throwable thrown, long failuresBefore) {
+            if (pages.failures() == failuresBefore) {
+                throw new AssertionError("nothing was to fail", thrown);
+            }
+            streams.forEach(this::forgetIfFlushed);
         }
 
         private void step() {
@@ -136,10 +187,15 @@ class CompactArenaModelTest {
         private void alloc() {
             final int byteSize = 1 + random.nextInt(largest);
             final SyncStream stream = streams.isEmpty() || random.nextInt(4) == 0 ? null : stream();
+            final long failures = pages.failures();
             final long address;
             try {
                 address = stream == null ? arena.alloc(byteSize) : arena.allocOnStream(byteSize, stream);
-            } catch (OutOfMemoryException e) {
+            } catch (Throwable e) {
+                if (!(e instanceof OutOfMemoryException) || pages.failures() > failures) {
+                    requirePlanned(e, failures);
+                    return;
+                }
                 final int used = pagesInUse();
                 assertThat(maxPages - used)
                         .as("%d of %d pages are in use, %s, %s", used, maxPages, e, e.getCause())
@@ -202,9 +258,18 @@ class CompactArenaModelTest {
         }
 
         private void shrink() {
-            final ShrinkReport report = arena.shrink();
+            final long failures = pages.failures();
+            final ShrinkReport report;
+            try {
+                report = arena.shrink();
+            } catch (Throwable e) {
+                requirePlanned(e, failures);
+                return;
+            }
             streams.forEach(this::forgetIfFlushed);
-            assertThat(pages.livePages()).as("pages after a shrink").isEqualTo(pagesInUse());
+            if (pages.failures() == failures) {
+                assertThat(pages.livePages()).as("pages after a shrink").isEqualTo(pagesInUse());
+            }
             assertThat(report.bytesHeld()).isEqualTo((long) pages.livePages() * PAGE);
             final Set<Long> left = new HashSet<>();
             blocks.forEach(block -> forEachGranule(block, (page, granule) -> left.add(page)));
