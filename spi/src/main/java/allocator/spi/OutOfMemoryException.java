@@ -62,7 +62,7 @@ public final class OutOfMemoryException extends AllocatorException {
         private String describe() {
             final StringBuilder text = new StringBuilder();
             text.append(memory).append(": cannot allocate ").append(ByteSizes.describe(requested));
-            if (rounded != requested) {
+            if (rounded != requested && rounded != UNKNOWN) {
                 text.append(", rounded to ").append(ByteSizes.describe(rounded));
             }
             String separator = ": ";

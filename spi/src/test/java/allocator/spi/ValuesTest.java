@@ -129,6 +129,12 @@ class ValuesTest {
         assertThat(e.dump()).isEqualTo("dump");
     }
 
+    @Test
+    void exhaustionLeavesOutARoundedSizeThatIsNotKnown() {
+        assertThat(new OutOfMemoryException("No chunk", new Shortage(DEVICE, 100, -1, 4096, -1, -1, -1, -1)))
+                .hasMessage("No chunk [Cuda (gpu:0): cannot allocate 100 bytes: limit 4.0 KiB (4,096 bytes)]");
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
