@@ -65,7 +65,8 @@ public final class EpDevice {
     }
 
     /**
-     * Returns memory for data that is written once and then only read. It is never shared among sessions.
+     * Returns memory for data that is written once and then only read. The runtime shares no allocator of it among
+     * sessions: each creates one, for which a provider may return an instance that it shares (O-06).
      *
      * @return the slot's info, or empty
      */

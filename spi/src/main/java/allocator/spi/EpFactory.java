@@ -66,7 +66,8 @@ public interface EpFactory extends AutoCloseable {
      * {@code createAllocator} rejects any other key (O-02). A key with the name of one of ONNX Runtime's arena
      * settings, such as {@code arena.initial_chunk_size_bytes}, means what it means there (O-07).
      *
-     * @return the keys; empty if there are none
+     * @return the keys, the same or equal ones in name, default, accepted values and description on every call (F-02);
+     *     empty if there are none
      */
     default List<OptionKey<?>> optionKeys() {
         return List.of();
@@ -127,7 +128,7 @@ public interface EpFactory extends AutoCloseable {
      * @param info one of the infos of {@link #discoverDevices}
      * @return a new stream
      * @throws UnsupportedMemoryException if there are no streams for {@code info}
-     * @throws DeviceException if the driver fails
+     * @throws DeviceException if the driver fails, or the device can have no further stream
      * @throws AllocatorClosedException if this factory is closed
      */
     default SyncStream createSyncStream(MemoryInfo info) {

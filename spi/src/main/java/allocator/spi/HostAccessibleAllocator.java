@@ -12,7 +12,8 @@ public interface HostAccessibleAllocator extends Allocator {
      *
      * @param address the address of a block of this allocator, or {@code 0}
      * @param byteSize size in bytes, at most the size that was requested
-     * @return a segment of exactly {@code byteSize} bytes; an empty one if {@code address} is {@code 0}
+     * @return a segment of exactly {@code byteSize} bytes that begins at {@code address} (H-02); an empty one if
+     *     {@code address} is {@code 0}
      * @throws AllocatorClosedException if this allocator is closed (L-02)
      * @throws InvalidSizeException if {@code byteSize} is negative, or not zero for the empty allocation
      */

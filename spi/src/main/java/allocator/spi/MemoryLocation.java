@@ -8,7 +8,8 @@ import java.util.Objects;
  *
  * @param deviceType kind of the device
  * @param vendorId PCI vendor of the device, {@code 0} for any
- * @param deviceOrdinal number of the device among those of its kind and vendor, from 0
+ * @param deviceOrdinal number of the device among those of its kind and vendor, from 0; one that cannot be used leaves
+ *     a gap (F-03)
  * @param memoryType kind of the memory
  */
 public record MemoryLocation(DeviceType deviceType, int vendorId, int deviceOrdinal, MemoryType memoryType)

@@ -10,8 +10,9 @@ public interface ShrinkableAllocator extends Allocator {
      * May block on the device while memory is returned.
      *
      * @implSpec The bytes reported as released were returned, and {@link AllocatorStats#bytesHeld} fell by them (K-02).
-     *     An arena returns each region without a live block, and may hold its first region (K-02). Memory that the
-     *     device may still be using is not returned before the work is complete (K-03).
+     *     An arena returns each region without a live block, and may hold its first region; an allocator that is none
+     *     may keep free memory (K-02). Memory that the device may still be using is not returned before the work is
+     *     complete (K-03).
      * @return what was released and what is still held
      * @throws DeviceException if the driver fails; the statistics report what is still held
      * @throws AllocatorClosedException if this allocator is closed

@@ -166,7 +166,7 @@ public abstract class SyncStream implements AutoCloseable {
 
     /**
      * Waits on the host until all work submitted so far is complete. Blocks. An interrupt of the thread does not end
-     * the wait, unless it ends with an exception (T-04); the same holds for the other methods that wait.
+     * the wait, unless it ends with a {@code DeviceException} (T-04); the same holds for the other methods that wait.
      *
      * @throws DeviceException if the driver fails or the work did
      * @throws StreamCaptureException if this stream is being captured into a graph (T-10)

@@ -6,8 +6,8 @@ import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
-import allocator.spi.AllocatorException;
 import allocator.spi.DataTransfer;
+import allocator.spi.DeviceException;
 import allocator.spi.MemoryRange;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
@@ -92,7 +92,7 @@ public abstract class StreamWaitRules extends Chapter {
         try {
             wait.accept(stream);
             return true;
-        } catch (AllocatorException ended) {
+        } catch (DeviceException ended) {
             Thread.interrupted();
             if (!stream.hasEnded()) {
                 stream.flush();
