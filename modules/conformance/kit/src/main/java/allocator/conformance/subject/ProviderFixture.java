@@ -7,7 +7,9 @@ import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -24,12 +26,19 @@ public final class ProviderFixture {
     /** The shortest time limit of a cleanup after others hung. */
     private static final Duration SHORTEST_CLEANUP = Duration.ofMillis(100);
 
+    /** How long the kit looks whether free memory goes back by itself: in a quick run, and in a full one. */
+    private static final Duration GLANCE = Duration.ofMillis(60);
+
+    private static final Duration LOOK = Duration.ofSeconds(1);
+
     private final Supplier<EpFactory> factories;
     private final Function<EpFactory, Optional<DeviceProbe>> probes;
     private final UnaryOperator<ConformanceSettings> settings;
     private final AtomicInteger hangs = new AtomicInteger();
     private final AtomicInteger hangsOfCleanup = new AtomicInteger();
     private final CleanupFindings cleanup = CleanupFindings.CURRENT.orElse(new CleanupFindings());
+    private final Map<MemoryInfo, Optional<String>> obstacles = new HashMap<>();
+    private final Map<MemoryInfo, Boolean> restless = new HashMap<>();
     private @Nullable DeviceDiscovery discovery;
     private @Nullable Throwable discoveryFailure;
 
@@ -146,6 +155,48 @@ public final class ProviderFixture {
             cleanupHung();
         } catch (Throwable _) {
             // Reported by the tests of F-09.
+        }
+    }
+
+    /**
+     * Returns why the kit cannot test a memory: it has less room than the kit needs. Tries it once, with a time limit.
+     */
+    public synchronized Optional<String> obstacle(MemoryInfo memory, ConformanceSettings settings) {
+        return obstacles.computeIfAbsent(
+                memory,
+                info -> tryOut("room of " + info, settings, Optional.empty(), made -> Room.obstacle(made, info)));
+    }
+
+    /** Returns whether free memory goes back by itself. Looks for it once. */
+    synchronized boolean isRestless(MemoryInfo memory, ConformanceSettings settings) {
+        return restless.computeIfAbsent(
+                memory,
+                info -> tryOut(
+                        "waiting for " + info,
+                        settings,
+                        false,
+                        made -> Restlessness.isSeen(made, info, settings.quick() ? GLANCE : LOOK)));
+    }
+
+    /** What is tried with a new factory. */
+    private interface Trial<T> {
+        T of(EpFactory factory) throws Exception;
+    }
+
+    /** Tries something with a new factory; returns {@code otherwise} if that fails, which the tests report. */
+    private <T> T tryOut(String what, ConformanceSettings settings, T otherwise, Trial<T> trial) {
+        final AtomicReference<EpFactory> opened = new AtomicReference<>();
+        try {
+            return Watchdog.call(what, settings.timeLimit().dividedBy(10), () -> {
+                final EpFactory factory = factories.get();
+                opened.set(factory);
+                factory.discoverDevices();
+                return trial.of(factory);
+            });
+        } catch (Throwable _) {
+            return otherwise;
+        } finally {
+            closeQuietly(opened.get(), settings);
         }
     }
 

@@ -36,6 +36,25 @@ public final class StatisticsCheck {
         return Optional.empty();
     }
 
+    /** Returns whether statistics differ at most by free memory that went back to the device. */
+    static boolean isSameButForReturns(AllocatorStats before, AllocatorStats now) {
+        return withoutFree(before).equals(withoutFree(now))
+                && now.bytesHeld() <= before.bytesHeld()
+                && now.freeBytes() <= before.freeBytes()
+                && now.numArenaExtensions() <= before.numArenaExtensions()
+                && now.numArenaShrinkages() >= before.numArenaShrinkages();
+    }
+
+    /** Returns the counters that free memory does not show in. */
+    private static AllocatorStats withoutFree(AllocatorStats stats) {
+        return new AllocatorStats.Builder()
+                .limit(stats.limit())
+                .inUse(stats.bytesInUse(), stats.requestedBytesInUse(), stats.peakBytesInUse())
+                .held(0, stats.peakBytesHeld())
+                .calls(stats.numAllocs(), stats.numReserves(), stats.numFailedAllocs(), stats.maxAllocSize())
+                .build();
+    }
+
     /**
      * Returns a description of the first counter that fell between two snapshots although it never does, or empty:
      * peaks, and counts of calls (S-01, S-02).

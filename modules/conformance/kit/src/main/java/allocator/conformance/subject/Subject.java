@@ -44,9 +44,6 @@ public final class Subject {
     /** The key for the size up to which an arena doubles its regions. */
     public static final String LARGEST_REGION = "arena.max_power_of_two_extend_bytes";
 
-    /** The free memory that the kit expects of each device, and of an allocator without options, in bytes. */
-    private static final long SMALLEST_DEVICE = 256L << 20;
-
     private final ProviderFixture fixture;
     private final ConformanceSettings settings;
     private final @Nullable MemoryInfo memory;
@@ -69,9 +66,11 @@ public final class Subject {
         this.memory = memory;
     }
 
-    /** Creates the factory and its probe. */
+    /** Creates the factory and its probe. May be called again after {@link #close}. */
     public void open() {
         opened = System.nanoTime();
+        references.clear();
+        streams.clear();
         final EpFactory made = fixture.newFactory();
         factory = made;
         probe = fixture.probe(made).orElse(null);
@@ -83,6 +82,25 @@ public final class Subject {
     /** Abandons everything that was created, because a hanging thread may still use it. */
     public void abandon() {
         abandoned = true;
+    }
+
+    /**
+     * Returns whether free memory goes back by itself, so that what is held may change between two calls. For use where
+     * that would explain a failure: it takes a while.
+     */
+    public boolean isRestless() {
+        return memory != null && fixture.isRestless(memory, settings);
+    }
+
+    /** Returns whether statistics are the same, apart from free memory that went back by itself. */
+    public boolean isSame(AllocatorStats before, AllocatorStats now) {
+        return now.withoutCounters().equals(before.withoutCounters())
+                || (StatisticsCheck.isSameButForReturns(before, now) && isRestless());
+    }
+
+    /** Returns whether so much went back, or more where free memory goes back by itself. */
+    public boolean isReturned(long expected, long returned) {
+        return returned == expected || (returned > expected && isRestless());
     }
 
     /** Releases everything that was created, closes the factory, and returns the faults found on the way. */
@@ -124,7 +142,7 @@ public final class Subject {
      * they would not fit the smallest device that the kit expects.
      */
     public int mostLive(int wanted) {
-        return (int) Math.max(1, Math.min(wanted, SMALLEST_DEVICE / 2 / memory().byteAlignment()));
+        return (int) Math.max(1, Math.min(wanted, Room.EXPECTED / 2 / memory().byteAlignment()));
     }
 
     /** Returns whether a test may repeat itself further: a device may be so slow that all repetitions take too long. */
@@ -156,6 +174,14 @@ public final class Subject {
         return factory().discoverDevices().devices().stream()
                 .map(EpDevice::memoryInfos)
                 .flatMap(List::stream)
+                .toList();
+    }
+
+    /** Returns the listed memories other than the subject's that have the room that the kit needs. */
+    public List<MemoryInfo> othersWithRoom() {
+        return memories().stream()
+                .filter(info -> !info.equals(memory()))
+                .filter(info -> fixture.obstacle(info, settings).isEmpty())
                 .toList();
     }
 
@@ -206,9 +232,9 @@ public final class Subject {
         if (probe == null
                 && location.memoryType() == MemoryType.HOST_ACCESSIBLE
                 && location.deviceType() != DeviceType.CPU) {
-            return byteSize <= SMALLEST_DEVICE / 2;
+            return byteSize <= Room.EXPECTED / 2;
         }
-        return byteSize <= SMALLEST_DEVICE / 2 || ProcessMemory.available() / 3 > byteSize;
+        return byteSize <= Room.EXPECTED / 2 || ProcessMemory.available() / 3 > byteSize;
     }
 
     /** Returns a further factory of the provider, which the caller closes. */

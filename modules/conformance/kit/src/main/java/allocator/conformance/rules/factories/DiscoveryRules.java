@@ -174,11 +174,11 @@ public abstract class DiscoveryRules extends Chapter {
         for (final MemoryInfo info : others) {
             final Allocator other = subject.create(info, Map.of());
             final long address = other.alloc(1000);
-            final boolean isUntouched = !counts || own.stats().withoutCounters().equals(before.withoutCounters());
+            final boolean isUntouched = !counts || subject.isSame(before, own.stats());
             other.free(address);
             subject.release(other);
             Expect.that(
-                    isUntouched && (!counts || own.stats().withoutCounters().equals(before.withoutCounters())),
+                    isUntouched && (!counts || subject.isSame(before, own.stats())),
                     "using %s changed the statistics of %s from %s to %s",
                     info,
                     subject.memory(),

@@ -157,7 +157,7 @@ public abstract class DeviceRules extends Chapter {
 
     @ConformanceTest
     void required_F10_aFullDeviceLeavesOthersTheirMemory(Subject subject) {
-        final List<MemoryInfo> others = subject.memories().stream()
+        final List<MemoryInfo> others = subject.othersWithRoom().stream()
                 .filter(info -> info.location().deviceOrdinal()
                                 != subject.memory().location().deviceOrdinal()
                         || info.location().deviceType()

@@ -260,9 +260,8 @@ public abstract class StreamStampRules extends Chapter {
     void required_T04_aRunEndsInEachMemoryOfTheDevice(Subject subject) {
         subject.streamAware(subject.allocator());
         int others = 0;
-        for (final MemoryInfo info : subject.memories()) {
-            if (!info.equals(subject.memory())
-                    && isSameDevice(info, subject.memory())
+        for (final MemoryInfo info : subject.othersWithRoom()) {
+            if (isSameDevice(info, subject.memory())
                     && subject.create(info, Map.of()) instanceof StreamAwareAllocator allocator
                     && !allocator.isOrderedByDevice()
                     && allocator.spiLevel() >= SpiLevel.STATISTICS) {
