@@ -1,7 +1,6 @@
 package allocator.arena.compact;
 
 import allocator.arena.chunk.BackedFit;
-import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
@@ -14,15 +13,11 @@ import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
-import allocator.spi.DoubleFreeException;
-import allocator.spi.ForeignAddressException;
-import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
-import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.util.Objects;
@@ -50,6 +45,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>All methods are safe for use by several threads.
  */
+// One class, since its methods share the protocol of the lock.
 public final class CompactArena {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
 
@@ -75,8 +71,8 @@ public final class CompactArena {
     final HeldLimit heldLimit;
     final Counters counters;
     final PageGrowth growth;
+    final CompactReport report;
     private final PageReturns returns;
-    private long failedRequests;
 
     /** The range, {@code null} until the first request. */
     @Nullable
@@ -104,6 +100,7 @@ public final class CompactArena {
         counters = new Counters(heldLimit);
         growth = new PageGrowth(this);
         returns = new PageReturns(this);
+        report = new CompactReport(this);
     }
 
     /**
@@ -234,7 +231,7 @@ public final class CompactArena {
                 ? Region.NO_CHUNK
                 : placement.liveChunk(range, address);
         if (range == null || chunk == Region.NO_CHUNK) {
-            throw invalidFree(range, address);
+            throw report.invalidFree(address);
         }
         final long granules = placement.granules(range, chunk);
         final long requested = placement.requested(chunk);
@@ -243,24 +240,6 @@ public final class CompactArena {
         counters.freed(Granules.toBytes(granules), requested);
         assert passesSampledCheck();
         placement.step = Placement.WHOLE;
-    }
-
-    private InvalidFreeException invalidFree(@Nullable Region range, long address) {
-        if (range == null || placement.regions().find(address) == null) {
-            return new ForeignAddressException(address, "it was never allocated here: " + info);
-        }
-        final int chunk = placement.chunkContaining(range, address);
-        final long start = placement.address(range, chunk);
-        if (placement.isLive(chunk)) {
-            return new InteriorAddressException(
-                    address,
-                    "it lies " + (address - start) + " bytes inside a live allocation of "
-                            + Granules.toBytes(placement.granules(range, chunk)) + " bytes at 0x"
-                            + Long.toHexString(start) + " of " + info);
-        }
-        return Granules.isWhole(address - range.base())
-                ? new DoubleFreeException(address, "it was freed already; it lies in free memory of " + info)
-                : new ForeignAddressException(address, "it was never allocated; it lies in free memory of " + info);
     }
 
     /** Begins work under the lock: checks that the arena is open, and repairs what an operation has left half done. */
@@ -363,8 +342,7 @@ public final class CompactArena {
      * @throws AllocatorClosedException if the arena is closed
      */
     public AllocatorStats stats() {
-        return locked(() -> counters.toStats(
-                new Limit(config.maxMem()).toStats(), Math.multiplyExact(table.idle(), pageBytes), failedRequests));
+        return locked(report::stats);
     }
 
     /**
@@ -402,29 +380,6 @@ public final class CompactArena {
         }
     }
 
-    /** Returns the exception for a request that fails, and counts it. Takes the lock. */
-    OutOfMemoryException outOfMemory(long byteSize, OutOfMemoryException cause) {
-        final Shortage shortage = locked(() -> {
-            failedRequests++;
-            return new Shortage(
-                    info,
-                    byteSize,
-                    Granules.roundUp(byteSize),
-                    new Limit(config.maxMem()).toStats(),
-                    counters.inUse(),
-                    counters.held(),
-                    Math.multiplyExact(table.idle(), pageBytes),
-                    cause == null
-                            ? OutOfMemoryException.UNKNOWN
-                            : cause.shortage().deviceFree());
-        });
-        return new OutOfMemoryException(
-                "Failed to back an allocation of " + byteSize + " bytes with pages of " + pageBytes + " bytes",
-                shortage,
-                "",
-                cause);
-    }
-
     /**
      * Returns the Java heap that the arena's own tables take.
      *
@@ -441,28 +396,15 @@ public final class CompactArena {
      */
     public void checkConsistency() {
         locked(() -> {
-            requireConsistent();
+            report.requireConsistent();
             return true;
         });
-    }
-
-    private void requireConsistent() {
-        final ConsistencyCheck check = ConsistencyCheck.of(placement);
-        final PageGrowth.Unfinished unfinished = growth.unfinished();
-        final long inUse = counters.inUse();
-        ConsistencyCheck.expect(inUse == check.inUseBytes() - unfinished.bytes(), "bytes in use", inUse);
-        ConsistencyCheck.expect(
-                counters.requested() == check.requestedBytes() - unfinished.requested(),
-                "requested bytes",
-                counters.requested());
-        ConsistencyCheck.expect(counters.held() == table.pages() * pageBytes, "bytes held", counters.held());
-        table.check();
     }
 
     /** Checks a small arena at every mutation, and a large one rarely. Under the lock. */
     boolean passesSampledCheck() {
         if (--untilCheck < 0) {
-            requireConsistent();
+            report.requireConsistent();
             final int count = placement.chunkCount();
             untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
         }

@@ -64,13 +64,13 @@ final class PageGrowth {
         } catch (OutOfMemoryException e) {
             // Pages that streams may still use come last: they have to be waited for.
             if (!arena.awaitOwners()) {
-                throw arena.outOfMemory(byteSize, e);
+                throw arena.report.outOfMemory(byteSize, e);
             }
         }
         try {
             return allocateOnce(byteSize, stream);
         } catch (OutOfMemoryException e) {
-            throw arena.outOfMemory(byteSize, e);
+            throw arena.report.outOfMemory(byteSize, e);
         }
     }
 

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Guarded by the arena's lock. Changes are plain stores, so that they do not fail once they have begun; room is made
  * before.
  */
+// One class, since its columns are one table, whose entries change together.
 final class PageTable implements BackedFit.Backing {
     /** No page. */
     static final int NONE = -1;
