@@ -36,7 +36,7 @@ class LauncherTest {
                                 SubjectType.JEMALLOC,
                                 library,
                                 folder.resolve("output"),
-                                List.of("jemalloc", "replay", "1", "1", "0", "1", "1", "0")));
+                                List.of("jemalloc", "replay", "1", "1", "1", "0", "1", "1", "0")));
         assertTrue(String.valueOf(e.getMessage()).contains(library.toString()), e::getMessage);
     }
 }

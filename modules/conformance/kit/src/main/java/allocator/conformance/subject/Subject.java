@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * creates, so that all of them are released afterwards. A request for a capability that the provider lacks skips the
  * test, with the reason.
  */
+// One class, since every test asks one object for what it needs of the provider.
 public final class Subject {
     /** The key that limits an arena. An allocator that has it is also tested at its limit. */
     public static final String LIMIT = "arena.max_mem";
