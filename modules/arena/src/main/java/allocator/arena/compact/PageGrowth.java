@@ -154,6 +154,7 @@ final class PageGrowth {
         final long address =
                 isImpossible ? NO_ADDRESS : arena.placement.takeUnbacked(Granules.floor(bytes), byteSize, stream);
         if (address == NO_ADDRESS) {
+            isBeginning = false;
             throw new OutOfMemoryException(
                     "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
                             + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "

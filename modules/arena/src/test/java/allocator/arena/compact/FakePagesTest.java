@@ -63,7 +63,7 @@ class FakePagesTest extends PageSourceFaultsContract {
         return Subject.of(new FakePages(PAGE, most));
     }
 
-    /** The double throws what it is told to, so only what the contract of the calls allows is injected. */
+    /** The double throws whatever a test plans, so only what the contract of the calls allows is injected. */
     @Override
     protected Map<String, Supplier<Throwable>> failures() {
         return Map.of(
