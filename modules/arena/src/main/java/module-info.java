@@ -13,5 +13,5 @@ module java.allocator.arena {
 
     exports allocator.arena;
     exports allocator.arena.bump;
-    exports allocator.arena.compact;
+    exports allocator.arena.page;
 }

@@ -77,7 +77,7 @@ final class ArenaClose {
         CloseReport prepare(Map<Long, SyncStream> owners) {
             if (lane.isClosed()) {
                 sizes.ensureRoom(lane.returns.unreturned().count());
-                return new CloseReport(0, 0, lane.returns.heldBytes());
+                return new CloseReport(0, 0, lane.counters.held());
             }
             lane.begin();
             lane.placement.mergeCached();
@@ -86,6 +86,7 @@ final class ArenaClose {
                 live += region.chunksInUse();
                 lane.placement.addOwners(region, owners);
             }
+            lane.supply.addOwners(owners);
             lane.placement.step = Placement.WHOLE;
             final int count = lane.regions.count() + reserves().count();
             lane.returns.ensureRoom(count);
@@ -96,10 +97,7 @@ final class ArenaClose {
         /** Enters all memory held as unreturned, and closes the lane. Under the lane's lock, since {@link #prepare}. */
         void leave() {
             if (!lane.isClosed()) {
-                for (int i = 0; i < lane.regions.count(); i++) {
-                    final Region region = lane.regions.at(i);
-                    lane.returns.leaves(region.base(), region.byteSize());
-                }
+                lane.supply.leave();
                 lane.returns.unreturned().putAll(reserves());
                 lane.markClosed();
             }
@@ -108,6 +106,7 @@ final class ArenaClose {
 
         void giveBack() {
             sizes.forEach((address, byteSize) -> failures.add(lane.returns.giveBack(address, false)));
+            lane.supply.giveBack(failures);
         }
 
         private LiveSizes reserves() {

@@ -24,6 +24,7 @@ import java.util.Objects;
  * @param maxLanes the most lanes; {@code 1} for no division, {@code 0} for one more than there are processors
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
+ * @param compact what configures {@link PlacementPolicy#COMPACT} alone
  */
 public record ArenaConfig(
         ExtendStrategy extendStrategy,
@@ -35,7 +36,8 @@ public record ArenaConfig(
         PlacementPolicy placementPolicy,
         long maxKeptBytes,
         int maxLanes,
-        boolean keepFirstRegion) {
+        boolean keepFirstRegion,
+        CompactConfig compact) {
 
     /** ONNX Runtime's defaults. */
     public static final ArenaConfig DEFAULT = from(AllocatorOptions.EMPTY);
@@ -49,6 +51,7 @@ public record ArenaConfig(
     public ArenaConfig {
         Objects.requireNonNull(extendStrategy, "extendStrategy");
         Objects.requireNonNull(placementPolicy, "placementPolicy");
+        Objects.requireNonNull(compact, "compact");
         initialChunkBytes = rounded("initialChunkBytes", initialChunkBytes);
         maxDeadBytesPerChunk = rounded("maxDeadBytesPerChunk", maxDeadBytesPerChunk);
         initialGrowthChunkBytes = rounded("initialGrowthChunkBytes", initialGrowthChunkBytes);
@@ -56,6 +59,45 @@ public record ArenaConfig(
         requireNotNegative("maxMem", maxMem);
         requireNotNegative("maxKeptBytes", maxKeptBytes);
         requireNotNegative("maxLanes", maxLanes);
+    }
+
+    /**
+     * Creates a configuration with {@link CompactConfig#DEFAULT}.
+     *
+     * @param extendStrategy see {@link #extendStrategy}
+     * @param initialChunkBytes see {@link #initialChunkBytes}
+     * @param maxDeadBytesPerChunk see {@link #maxDeadBytesPerChunk}
+     * @param initialGrowthChunkBytes see {@link #initialGrowthChunkBytes}
+     * @param maxPowerOfTwoExtendBytes see {@link #maxPowerOfTwoExtendBytes}
+     * @param maxMem see {@link #maxMem}
+     * @param placementPolicy see {@link #placementPolicy}
+     * @param maxKeptBytes see {@link #maxKeptBytes}
+     * @param maxLanes see {@link #maxLanes}
+     * @param keepFirstRegion see {@link #keepFirstRegion}
+     */
+    public ArenaConfig(
+            ExtendStrategy extendStrategy,
+            long initialChunkBytes,
+            long maxDeadBytesPerChunk,
+            long initialGrowthChunkBytes,
+            long maxPowerOfTwoExtendBytes,
+            long maxMem,
+            PlacementPolicy placementPolicy,
+            long maxKeptBytes,
+            int maxLanes,
+            boolean keepFirstRegion) {
+        this(
+                extendStrategy,
+                initialChunkBytes,
+                maxDeadBytesPerChunk,
+                initialGrowthChunkBytes,
+                maxPowerOfTwoExtendBytes,
+                maxMem,
+                placementPolicy,
+                maxKeptBytes,
+                maxLanes,
+                keepFirstRegion,
+                CompactConfig.DEFAULT);
     }
 
     private static void requireNotNegative(String name, long value) {
@@ -90,7 +132,8 @@ public record ArenaConfig(
                 options.get(ArenaOptions.POLICY),
                 options.get(ArenaOptions.MAX_KEPT_BYTES),
                 options.get(ArenaOptions.MAX_LANES),
-                options.get(ArenaOptions.KEEP_FIRST_REGION));
+                options.get(ArenaOptions.KEEP_FIRST_REGION),
+                CompactConfig.from(options));
     }
 
     /** Returns this configuration with another placement policy. */
@@ -105,7 +148,8 @@ public record ArenaConfig(
                 policy,
                 maxKeptBytes,
                 maxLanes,
-                keepFirstRegion);
+                keepFirstRegion,
+                compact);
     }
 
     /**
@@ -125,7 +169,8 @@ public record ArenaConfig(
                 placementPolicy,
                 maxKeptBytes,
                 maxLanes,
-                keep);
+                keep,
+                compact);
     }
 
     /** Returns what {@link #maxMem} allows. */

@@ -47,10 +47,20 @@ public final class ArenaOptions {
     public static final OptionKey<PlacementPolicy> POLICY = OptionKey.choice(
             "arena.policy",
             PlacementPolicy.BEST_FIT,
-            Map.of("best-fit", PlacementPolicy.BEST_FIT, "quick-fit", PlacementPolicy.QUICK_FIT),
-            "which free memory serves a request: the best fit, as in ONNX Runtime (best-fit), or first what "
-                    + "was freed in that"
-                    + " size (quick-fit)");
+            Map.of(
+                    "best-fit", PlacementPolicy.BEST_FIT,
+                    "quick-fit", PlacementPolicy.QUICK_FIT,
+                    "compact", PlacementPolicy.COMPACT),
+            "which free memory serves a request: the best fit, as in ONNX Runtime (best-fit), first what was "
+                    + "freed in that size (quick-fit), or the best fit on pages that are mapped where they are "
+                    + "needed (compact)");
+
+    /** {@code arena.slack_percent}; not an option of ONNX Runtime. */
+    public static final OptionKey<Integer> SLACK_PERCENT = OptionKey.count(
+            "arena.slack_percent",
+            4,
+            "by how many percent compact may hold more than has been in use at once, before it maps idle pages "
+                    + "elsewhere");
 
     /** {@code arena.max_kept_bytes}; not an option of ONNX Runtime. */
     public static final OptionKey<Long> MAX_KEPT_BYTES = OptionKey.bytes(
@@ -83,7 +93,11 @@ public final class ArenaOptions {
             POLICY,
             MAX_KEPT_BYTES,
             MAX_LANES,
-            KEEP_FIRST_REGION);
+            KEEP_FIRST_REGION,
+            SLACK_PERCENT);
+
+    /** What only regions use. */
+    private static final Set<String> OF_REGIONS = Set.of(EXTEND_STRATEGY.name(), MAX_DEAD_BYTES_PER_CHUNK.name());
 
     /** What only doubling uses. */
     private static final Set<String> OF_DOUBLING = Set.of(
@@ -109,10 +123,11 @@ public final class ArenaOptions {
     }
 
     /**
-     * Returns the keys that have an effect in a best-fit arena with given settings, for
-     * {@link AllocatorOptions#resolve}: without {@link #MAX_KEPT_BYTES} unless {@link #POLICY} is quick-fit, and
-     * without the keys of doubling, {@link #KEEP_FIRST_REGION} among them, where {@link #EXTEND_STRATEGY} does not
-     * double. A setting that has no effect is not among the effective options.
+     * Returns the keys that have an effect in an arena with given settings, for {@link AllocatorOptions#resolve}:
+     * without {@link #MAX_KEPT_BYTES} unless {@link #POLICY} is quick-fit, without {@link #SLACK_PERCENT} unless it is
+     * compact, and without the keys of regions where it is; without the keys of doubling, {@link #KEEP_FIRST_REGION}
+     * among them, where {@link #EXTEND_STRATEGY} does not double. A setting that has no effect is not among the
+     * effective options.
      *
      * @param keys the keys that a provider has; those that are not of this class are kept
      * @param requested the requested options
@@ -121,9 +136,12 @@ public final class ArenaOptions {
      */
     public static List<OptionKey<?>> applicable(Collection<? extends OptionKey<?>> keys, AllocatorOptions requested) {
         final boolean caches = requested.get(POLICY) == PlacementPolicy.QUICK_FIT;
-        final boolean doubles = requested.get(EXTEND_STRATEGY) == ExtendStrategy.POWER_OF_TWO;
+        final boolean hasPages = requested.get(POLICY) == PlacementPolicy.COMPACT;
+        final boolean doubles = !hasPages && requested.get(EXTEND_STRATEGY) == ExtendStrategy.POWER_OF_TWO;
         return keys.stream()
                 .filter(key -> caches || !key.equals(MAX_KEPT_BYTES))
+                .filter(key -> hasPages || !key.equals(SLACK_PERCENT))
+                .filter(key -> !hasPages || !OF_REGIONS.contains(key.name()))
                 .filter(key -> doubles || !OF_DOUBLING.contains(key.name()))
                 .<OptionKey<?>>map(key -> key)
                 .toList();

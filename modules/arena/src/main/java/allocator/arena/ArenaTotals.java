@@ -63,11 +63,26 @@ final class ArenaTotals {
                         sum(each, AllocatorStats::numFailedAllocs),
                         max(each, AllocatorStats::maxAllocSize))
                 .regions(sum(each, AllocatorStats::numArenaExtensions), sum(each, AllocatorStats::numArenaShrinkages))
+                .counters(sumOfCounters(each))
                 .build();
     }
 
     private static long sum(List<AllocatorStats> each, ToLongFunction<AllocatorStats> counter) {
         return each.stream().mapToLong(counter).sum();
+    }
+
+    /** Adds up the counters that every lane has, in the same order. */
+    private static List<AllocatorStats.Counter> sumOfCounters(List<AllocatorStats> each) {
+        final List<AllocatorStats.Counter> sums =
+                new ArrayList<>(each.getFirst().counters());
+        for (final AllocatorStats stats : each.subList(1, each.size())) {
+            for (int i = 0; i < sums.size(); i++) {
+                final AllocatorStats.Counter sum = sums.get(i);
+                final long value = sum.value() + stats.counters().get(i).value();
+                sums.set(i, new AllocatorStats.Counter(sum.name(), value, sum.unit(), sum.isMonotone()));
+            }
+        }
+        return sums;
     }
 
     private static long max(List<AllocatorStats> each, ToLongFunction<AllocatorStats> counter) {

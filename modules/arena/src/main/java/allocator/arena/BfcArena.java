@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.chunk.Granules;
+import allocator.arena.page.PageSource;
 import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
@@ -60,9 +61,31 @@ public final class BfcArena {
      *     it
      * @param config the configuration
      * @throws IllegalArgumentException if the upstream memory's alignment is greater than
-     *     {@link OptionKey#SIZE_GRANULARITY}, the arena's own alignment
+     *     {@link OptionKey#SIZE_GRANULARITY}, the arena's own alignment, or the policy needs pages
      */
     public BfcArena(Allocator upstream, ArenaConfig config) {
+        this(upstream, null, config);
+    }
+
+    /**
+     * Creates an arena on pages that holds no memory and has no addresses yet.
+     *
+     * @param upstream provides reserves
+     * @param pages provides the memory of everything else; this arena calls it from one thread at a time and does not
+     *     close it
+     * @param config the configuration, with {@link PlacementPolicy#COMPACT}
+     * @return the arena
+     * @throws IllegalArgumentException if the policy is another one, the upstream memory's alignment is greater than
+     *     {@link OptionKey#SIZE_GRANULARITY}, or the pages are of other memory than the upstream allocator's
+     */
+    public static BfcArena onPages(Allocator upstream, PageSource pages, ArenaConfig config) {
+        if (!pages.info().equals(upstream.info())) {
+            throw new IllegalArgumentException("the pages are of " + pages.info() + ", reserves of " + upstream.info());
+        }
+        return new BfcArena(upstream, pages, config);
+    }
+
+    private BfcArena(Allocator upstream, @Nullable PageSource pages, ArenaConfig config) {
         Objects.requireNonNull(upstream, "upstream");
         this.config = Objects.requireNonNull(config, "config");
         info = upstream.info();
@@ -70,7 +93,11 @@ public final class BfcArena {
             throw new IllegalArgumentException("an arena aligns to " + Granules.BYTES + " bytes, but " + info
                     + " requires " + info.byteAlignment());
         }
-        lanes = new Lanes(upstream, config);
+        if ((config.placementPolicy() == PlacementPolicy.COMPACT) != (pages != null)) {
+            throw new IllegalArgumentException("the placement policy is " + config.placementPolicy()
+                    + ": COMPACT needs pages, and no other has them");
+        }
+        lanes = new Lanes(upstream, pages, config);
         choice = lanes.choice;
         totals = new ArenaTotals(lanes);
         relief = new PressureRelief(lanes, totals, info);

@@ -1,11 +1,14 @@
 package allocator.arena;
 
+import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Regions;
 import allocator.arena.chunk.Repair;
+import allocator.arena.compact.PageTable;
+import allocator.arena.page.PageSource;
 import allocator.arena.upstream.Counters;
 import allocator.arena.upstream.UpstreamReturns;
 import allocator.provider.support.BriefLock;
@@ -20,11 +23,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lane: regions, their chunks and one lock. A {@link BfcArena} has one or more.
+ * A lane: chunks, the memory that they lie in, and one lock. A {@link BfcArena} has one or more.
  *
  * <p>A {@link Placement} decides which free chunk serves a request. This class is the path of every allocation and
- * free; {@link LaneGrowth} adds regions, {@link LaneReserves} allocates outside them, {@link LaneShrink} returns
- * memory, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
+ * free; a {@link LaneSupply} takes memory for chunks from the device and returns it, {@link LaneReserves} allocates
+ * outside them, {@link LaneReport} describes. The methods of {@link BfcArena} document what those of a lane promise.
  *
  * <p><b>Locks.</b> {@link #lock} guards all state and is never held while the upstream allocator or a stream is called.
  * {@link Lanes#deviceLock}, taken first, admits one thread at a time to take memory from the device or to return it. A
@@ -54,8 +57,7 @@ final class Lane {
     final Counters counters;
     final UpstreamReturns returns;
     final LaneReserves reserves;
-    final LaneGrowth growth;
-    private final LaneShrink shrink;
+    final LaneSupply supply;
     private final LaneReport report;
 
     /** The requester of the latest allocation. */
@@ -70,13 +72,18 @@ final class Lane {
         this.config = config;
         upstream = lanes.upstream;
         info = upstream.info();
-        placement = config.placementPolicy().newPlacement(config);
+        final PageSource pages = lanes.pages;
+        final PageTable table = pages == null
+                ? null
+                : new PageTable(pages.pageBytes(), config.compact().slackPercent() / 100.0);
+        placement = table == null ? config.placementPolicy().newPlacement(config) : new BackedFit(table);
         regions = placement.regions();
         counters = new Counters(lanes.heldLimit);
         returns = new UpstreamReturns(upstream, lock, counters, base -> lanes.leaving(this, base));
         reserves = new LaneReserves(this, lanes);
-        growth = new LaneGrowth(this, lanes);
-        shrink = new LaneShrink(this, lanes);
+        supply = pages == null || table == null
+                ? new RegionSupply(this, lanes)
+                : new PageSupply(this, lanes, pages, table, (BackedFit) placement);
         report = new LaneReport(this);
     }
 
@@ -121,7 +128,7 @@ final class Lane {
         if (isContended) {
             contended(requester);
         }
-        return address == NO_ADDRESS ? growth.takeFromNewRegion(byteSize, stream) : address;
+        return address == NO_ADDRESS ? supply.allocate(byteSize, stream) : address;
     }
 
     /** Returns {@link Placement#NO_ADDRESS} for size 0, and throws what any other size that is not valid deserves. */
@@ -225,7 +232,7 @@ final class Lane {
     }
 
     private void repair() {
-        final Repair.Live live = placement.repair();
+        final Repair.Live live = supply.repair();
         final long reserved = reserves.sizes().totalBytes();
         counters.recount(live.inUse() + reserved, live.requested() + reserved);
         placement.step = Placement.WHOLE;
@@ -284,9 +291,19 @@ final class Lane {
         }
     }
 
-    /** Returns what shrinks and closes this lane. */
-    LaneShrink shrink() {
-        return shrink;
+    /** Gives back Java heap, unless there is too little to do so: the tables stay as large as they are then. */
+    void compact() {
+        try {
+            locked(() -> {
+                placement.compact();
+                reserves.sizes().ensureRoom();
+                returns.ensureRoom(0);
+                assert passesSampledCheck();
+                return null;
+            });
+        } catch (OutOfMemoryError e) {
+            // The next shrink tries again.
+        }
     }
 
     /** Returns what describes this lane. */
@@ -326,14 +343,15 @@ final class Lane {
         final ConsistencyCheck check = ConsistencyCheck.of(placement);
         final long reserved = reserves.sizes().totalBytes();
         final long inUse = counters.inUse();
-        ConsistencyCheck.expect(inUse == check.inUseBytes() + reserved, "bytes in use", inUse);
+        final Repair.Live unfinished = supply.unfinished();
+        ConsistencyCheck.expect(inUse == check.inUseBytes() - unfinished.inUse() + reserved, "bytes in use", inUse);
         final long requested = counters.requested();
-        ConsistencyCheck.expect(requested == check.requestedBytes() + reserved, "requested bytes", requested);
-        final long held = counters.held();
         ConsistencyCheck.expect(
-                held == check.regionBytes() + reserved + returns.heldBytes(),
-                "bytes held, in regions " + check.regionBytes(),
-                held);
+                requested == check.requestedBytes() - unfinished.requested() + reserved, "requested bytes", requested);
+        final long held = counters.held();
+        final long supplied = supply.heldBytes(check);
+        ConsistencyCheck.expect(
+                held == supplied + reserved + returns.heldBytes(), "bytes held, for chunks " + supplied, held);
     }
 
     /**

@@ -34,7 +34,7 @@ final class LaneReport {
     AllocatorStats stats() {
         placement.mergeCached();
         final AllocatorStats stats =
-                counters.toStats(limit(), Granules.toBytes(placement.largest()), lane.failedRequests());
+                counters.toStats(limit(), lane.supply.largestFree(), lane.failedRequests(), lane.supply.ownCounters());
         placement.step = Placement.WHOLE;
         return stats;
     }
@@ -50,7 +50,7 @@ final class LaneReport {
                 lane.info,
                 lane.config,
                 stats(),
-                lane.growth.nextRegionBytes(),
+                lane.supply.nextRegionBytes(),
                 lane.regions.toList().stream().map(this::snapshot).toList(),
                 spans(lane.reserves.sizes()),
                 spans(lane.returns.unreturned()));
@@ -101,7 +101,10 @@ final class LaneReport {
     long bookkeepingBytes() {
         lane.lock.lock();
         try {
-            return placement.bookkeepingBytes() + lane.reserves.sizes().heapBytes() + lane.returns.heapBytes();
+            return placement.bookkeepingBytes()
+                    + lane.supply.bookkeepingBytes()
+                    + lane.reserves.sizes().heapBytes()
+                    + lane.returns.heapBytes();
         } finally {
             lane.lock.unlock();
         }
@@ -132,6 +135,14 @@ final class LaneReport {
         }
     }
 
+    /** Returns the exception for a request that there are too few pages for. Takes the lane's lock. */
+    OutOfMemoryException pagesFailed(
+            long byteSize, long rounded, @Nullable SyncStream stream, OutOfMemoryException cause) {
+        StackReserve.touch();
+        return lane.locked(
+                () -> outOfMemory(String.valueOf(cause.getMessage()), byteSize, rounded, stream, false, cause));
+    }
+
     private static String deviceFailed(long rounded) {
         return "Failed to allocate memory for requested buffer of size " + rounded;
     }
@@ -143,7 +154,7 @@ final class LaneReport {
             @Nullable SyncStream stream,
             boolean isReserve,
             @Nullable OutOfMemoryException cause) {
-        final long largest = isReserve ? 0 : Granules.toBytes(placement.largestFor(stream));
+        final long largest = isReserve ? 0 : lane.supply.largestFree(stream);
         final Shortage shortage = new Shortage(
                 lane.info,
                 byteSize,

@@ -90,7 +90,7 @@ final class LaneReserves {
         }
         lane.returns.ensureRoom(1);
         sizes.remove(address);
-        lane.counters.freed(byteSize, byteSize);
+        lane.counters.reserveFreed(byteSize);
         lane.returns.leaves(address, byteSize);
         return true;
     }

@@ -30,10 +30,12 @@ final class LaneShrink {
 
     private final Lane lane;
     private final Lanes lanes;
+    private final LaneGrowth growth;
 
-    LaneShrink(Lane lane, Lanes lanes) {
+    LaneShrink(Lane lane, Lanes lanes, LaneGrowth growth) {
         this.lane = lane;
         this.lanes = lanes;
+        this.growth = growth;
     }
 
     /**
@@ -71,7 +73,7 @@ final class LaneShrink {
                 failures.add(failure);
                 released += failure == null ? region.byteSize() : 0;
             }
-            compact();
+            lane.compact();
             failures.throwIfAny();
             return report(released, detached.size());
         } finally {
@@ -115,7 +117,7 @@ final class LaneShrink {
             lane.counters.detached();
             lane.returns.leaves(region.base(), region.byteSize());
         }
-        lane.growth.restart();
+        growth.restart();
         assert lane.passesSampledCheck();
         return detached;
     }
@@ -127,21 +129,6 @@ final class LaneShrink {
         final Map<Long, SyncStream> owners = new LinkedHashMap<>();
         lane.placement.addOwners(region, owners);
         return owners.keySet().stream().anyMatch(streams::containsKey);
-    }
-
-    /** Gives back Java heap, unless there is too little to do so: the tables stay as large as they are then. */
-    private void compact() {
-        try {
-            lane.locked(() -> {
-                lane.placement.compact();
-                lane.reserves.sizes().ensureRoom();
-                lane.returns.ensureRoom(0);
-                assert lane.passesSampledCheck();
-                return null;
-            });
-        } catch (OutOfMemoryError e) {
-            // The next shrink tries again.
-        }
     }
 
     private ShrinkReport report(long released, int regionsReleased) {
@@ -157,20 +144,16 @@ final class LaneShrink {
         for (final Region region : lane.regions.toList()) {
             (region.chunksInUse() > 0 ? inUse : keeps(region) ? first : busy).add(region.byteSize());
         }
-        final Part reserves = new Part("reserves, each until it is freed");
-        reserves.bytes = lane.reserves.sizes().totalBytes();
-        final Part unreturned = new Part("memory that the device failed to take back; the next shrink tries again");
-        unreturned.bytes = lane.returns.heldBytes();
+        final StayingMemory staying = new StayingMemory();
+        Stream.of(inUse, first, busy).forEach(part -> staying.add(part.bytes, part.regions, part.reason));
+        staying.addOutside(lane);
         return new ShrinkReport(
                 released,
                 regionsReleased,
                 lane.counters.held(),
                 inUse.regions,
                 first.regions + busy.regions,
-                Stream.of(inUse, first, busy, reserves, unreturned)
-                        .filter(part -> part.bytes > 0)
-                        .map(part -> new ShrinkReport.Held(part.bytes, part.regions, part.reason))
-                        .toList());
+                staying.parts());
     }
 
     /** Memory that stays for one reason. */

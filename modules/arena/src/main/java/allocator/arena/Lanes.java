@@ -1,5 +1,6 @@
 package allocator.arena;
 
+import allocator.arena.page.PageSource;
 import allocator.arena.upstream.HeldLimit;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
@@ -24,6 +25,10 @@ final class Lanes {
     final ReentrantLock shrinkLock = new ReentrantLock();
 
     final Allocator upstream;
+
+    /** Provides the memory of chunks; {@code null} where regions of the upstream allocator do. */
+    final @Nullable PageSource pages;
+
     final HeldLimit heldLimit;
     final Lane main;
     final LaneChoice choice;
@@ -35,8 +40,9 @@ final class Lanes {
     /** The regions of all lanes but the main one. Written under the device lock. */
     private volatile LaneRegions regions = LaneRegions.NONE;
 
-    Lanes(Allocator upstream, ArenaConfig config) {
+    Lanes(Allocator upstream, @Nullable PageSource pages, ArenaConfig config) {
         this.upstream = upstream;
+        this.pages = pages;
         this.config = config;
         heldLimit = new HeldLimit(config.limit().available(0));
         main = new Lane(this, 0, config);
@@ -81,7 +87,7 @@ final class Lanes {
         deviceLock.lock();
     }
 
-    private void requireOutsideDevice() {
+    void requireOutsideDevice() {
         if (isInDevice()) {
             throw new IllegalStateException("the arena of " + main.info + " is in a call to its upstream allocator or "
                     + "to a stream, which may use and free what the arena holds, but not make it take more, "
@@ -136,7 +142,7 @@ final class Lanes {
         final Failures failures = new Failures();
         for (final Lane lane : all) {
             failures.run(() -> {
-                sum[0] = sum[0].plus(lane.shrink().shrink());
+                sum[0] = sum[0].plus(lane.supply.shrink());
             });
         }
         failures.throwIfAny();

@@ -17,13 +17,19 @@ public enum PlacementPolicy {
      * next request of its size, and merges with its neighbours before the arena would have to grow. Sizes are rounded
      * up by at most an eighth. Faster than best fit; placement differs from ONNX Runtime's.
      */
-    QUICK_FIT;
+    QUICK_FIT,
+    /**
+     * The best fit on pages: chunks lie in one range of addresses, and pages of physical memory are mapped where chunks
+     * are in use. Free memory in pieces serves a large request, as its pages are mapped side by side. Holds little more
+     * than what lives; needs a {@link allocator.arena.page.PageSource}.
+     */
+    COMPACT;
 
-    /** Creates the placement of a lane. */
+    /** Creates the placement of a lane with regions. */
     Placement newPlacement(ArenaConfig config) {
         final long maxDeadGranules = Granules.ceil(config.maxDeadBytesPerChunk());
         return switch (this) {
-            case BEST_FIT -> new BestFit(maxDeadGranules);
+            case BEST_FIT, COMPACT -> new BestFit(maxDeadGranules);
             case QUICK_FIT -> new QuickFit(maxDeadGranules, Granules.ceil(config.maxKeptBytes()));
         };
     }

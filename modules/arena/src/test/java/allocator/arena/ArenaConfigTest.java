@@ -109,10 +109,14 @@ class ArenaConfigTest {
     @Test
     void aKeyWithoutEffectDoesNotApply() {
         assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.EMPTY))
-                .hasSize(ArenaOptions.KEYS.size() - 1)
-                .doesNotContain(ArenaOptions.MAX_KEPT_BYTES);
+                .hasSize(ArenaOptions.KEYS.size() - 2)
+                .doesNotContain(ArenaOptions.MAX_KEPT_BYTES, ArenaOptions.SLACK_PERCENT);
         assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.policy", "quick-fit"))))
-                .containsExactlyElementsOf(ArenaOptions.KEYS);
+                .hasSize(ArenaOptions.KEYS.size() - 1)
+                .doesNotContain(ArenaOptions.SLACK_PERCENT);
+        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.policy", "compact"))))
+                .containsExactly(
+                        ArenaOptions.MAX_MEM, ArenaOptions.POLICY, ArenaOptions.MAX_LANES, ArenaOptions.SLACK_PERCENT);
         assertThat(ArenaOptions.applicable(
                         ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.extend_strategy", "kSameAsRequested"))))
                 .containsExactly(

@@ -43,6 +43,7 @@ interface ArenaSubject {
     enum Kind {
         BEST_FIT,
         QUICK_FIT,
+        COMPACT,
         BUMP;
 
         /** Opens one over a device. */
@@ -50,6 +51,7 @@ interface ArenaSubject {
             return switch (this) {
                 case BEST_FIT -> new Bfc(upstream, PlacementPolicy.BEST_FIT);
                 case QUICK_FIT -> new Bfc(upstream, PlacementPolicy.QUICK_FIT);
+                case COMPACT -> new Bfc(upstream, PlacementPolicy.COMPACT);
                 case BUMP -> new Bump(upstream);
             };
         }
@@ -57,7 +59,7 @@ interface ArenaSubject {
 
     record Bfc(BfcArena arena) implements ArenaSubject {
         Bfc(Allocator upstream, PlacementPolicy policy) {
-            this(new BfcArena(
+            this(AllocatedPages.arena(
                     upstream,
                     new ArenaConfig(
                             ExtendStrategy.POWER_OF_TWO, 1 << 16, 1 << 16, 1 << 20, 1 << 20, 0, policy, 0, 1, false)));

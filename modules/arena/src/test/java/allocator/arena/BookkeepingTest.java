@@ -98,7 +98,7 @@ class BookkeepingTest {
     @ParameterizedTest
     @EnumSource(PlacementPolicy.class)
     void aShrinkGivesBackTheTables(PlacementPolicy policy) {
-        final BfcArena arena = new BfcArena(
+        final BfcArena arena = AllocatedPages.arena(
                 new FakeDevice(),
                 new ArenaConfig(ExtendStrategy.POWER_OF_TWO, 1 << 30, 1 << 20, 4096, 1 << 30, 0, policy, 0, 0, true));
         arena.free(arena.alloc(1));

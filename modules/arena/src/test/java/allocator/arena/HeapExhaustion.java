@@ -20,19 +20,23 @@ final class HeapExhaustion {
 
     public static void main(String[] args) {
         final PlacementPolicy policy = PlacementPolicy.valueOf(args[0]);
-        final BfcArena arena = new BfcArena(
+        final BfcArena arena = AllocatedPages.arena(
                 new FakeDevice(),
                 new ArenaConfig(
                         ExtendStrategy.POWER_OF_TWO, REGION, REGION, REGION, 1 << 20, 0, policy, REGION, 0, false));
         switch (policy) {
-            case BEST_FIT -> freeWithoutHeap(arena);
+            case BEST_FIT, COMPACT -> freeWithoutHeap(arena);
             case QUICK_FIT -> mergeWithoutHeap(arena);
         }
         arena.shrink();
         if (arena.stats().bytesHeld() != 0) {
             throw new AssertionError(arena.stats());
         }
-        closeWithoutHeap(policy);
+        if (policy == PlacementPolicy.COMPACT) {
+            arena.close();
+        } else {
+            closeWithoutHeap(policy);
+        }
     }
 
     /** The first lane has little to return and would close; the second needs room for each of its regions. */

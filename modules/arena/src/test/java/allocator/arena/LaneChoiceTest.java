@@ -146,7 +146,7 @@ class LaneChoiceTest {
     @Test
     void contentionCountsWithinASecondOnly() {
         final AtomicLong now = new AtomicLong();
-        final Lanes lanes = new Lanes(device, ArenaConfig.DEFAULT);
+        final Lanes lanes = new Lanes(device, null, ArenaConfig.DEFAULT);
         final LaneChoice choice = new LaneChoice(lanes, 0, now::get);
         for (int contention = 1; contention <= 10 * LaneChoice.CONTENTIONS; contention++) {
             choice.contended(lanes.main, 1);

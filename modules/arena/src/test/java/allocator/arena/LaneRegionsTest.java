@@ -6,7 +6,7 @@ import allocator.testkit.FakeDevice;
 import org.junit.jupiter.api.Test;
 
 class LaneRegionsTest {
-    private final Lanes lanes = new Lanes(new FakeDevice(), ArenaConfig.DEFAULT);
+    private final Lanes lanes = new Lanes(new FakeDevice(), null, ArenaConfig.DEFAULT);
     private final Lane main = lanes.main;
     private final Lane low = lanes.add();
     private final Lane high = lanes.add();

@@ -10,6 +10,8 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
 import allocator.testkit.FakeDevice;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -24,6 +26,12 @@ import org.junit.jupiter.params.provider.EnumSource;
  * arena by the next shrink (A-07).
  */
 class SharedUpstreamTest {
+    /** For each allocator that takes all of its memory from its upstream allocator, and no pages from a source. */
+    @ParameterizedTest
+    @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "COMPACT")
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface OnEachKind {}
+
     private static final long REGION = 1 << 16;
 
     /** An allocator that hands freed memory out again, the latest first. Every request has the same size. */
@@ -179,8 +187,7 @@ class SharedUpstreamTest {
             super(new Retryable());
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void keepsTheRegionThatItHasHandedOutToAnotherArena(ArenaSubject.Kind kind) {
             open(kind);
             final long address = loseRegion();
@@ -190,8 +197,7 @@ class SharedUpstreamTest {
             expectUntouched(address);
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void keepsTheReserveThatItHasHandedOutToAnotherArena(ArenaSubject.Kind kind) {
             open(kind);
             final long address = loseReserve();
@@ -201,8 +207,7 @@ class SharedUpstreamTest {
             expectUntouched(address);
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void keepsWhatItHasHandedOutWhenTheOtherArenaIsClosed(ArenaSubject.Kind kind) {
             open(kind);
             final long address = loseRegion();
@@ -213,8 +218,7 @@ class SharedUpstreamTest {
             assertThat(upstream.heldBytes()).isZero();
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void returnsMemoryAtTheNextShrinkOrClose(ArenaSubject.Kind kind) {
             open(kind);
             loseRegion();
@@ -230,8 +234,7 @@ class SharedUpstreamTest {
             assertThat(upstream.heldBytes()).isZero();
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void isTriedAgainUntilItsDeviceWorks(ArenaSubject.Kind kind) {
             open(kind);
             loseReserve();
@@ -258,8 +261,7 @@ class SharedUpstreamTest {
             super(new Upstream());
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void keepsTheRegionThatItHasHandedOutToAnotherArena(ArenaSubject.Kind kind) {
             open(kind);
             final long address = loseRegion();
@@ -269,8 +271,7 @@ class SharedUpstreamTest {
             expectUntouched(address);
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void keepsTheReserveThatItHasHandedOutToAnotherArena(ArenaSubject.Kind kind) {
             open(kind);
             final long address = loseReserve();
@@ -282,8 +283,7 @@ class SharedUpstreamTest {
             assertThat(upstream.isLive(address)).isTrue();
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void freesABlockAgainOfWhichAFreeHadNoEffect(ArenaSubject.Kind kind) {
             open(kind);
             final long address = first().reserve(REGION);
@@ -296,8 +296,7 @@ class SharedUpstreamTest {
             assertThat(upstream.liveBytes()).isZero();
         }
 
-        @ParameterizedTest
-        @EnumSource
+        @OnEachKind
         void isNotCalledAgainIfTheSecondFreeHadItsEffect(ArenaSubject.Kind kind) {
             open(kind);
             final long address = first().reserve(REGION);

@@ -3,10 +3,15 @@ package allocator.arena.compact;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
+import allocator.arena.chunk.Repair;
+import allocator.arena.page.PageSource;
 import allocator.provider.support.StackReserve;
+import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorStats.Unit;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,14 +23,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class PageGrowth {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
-    private static final Unfinished NOTHING = new Unfinished(0, 0);
 
-    private final CompactArena arena;
+    /** How many times as long as the memory that may be held the range of addresses is. */
+    private static final int RANGE_FACTOR = 8;
+
+    /** The least length of the range, in pages. */
+    private static final int LEAST_RANGE = 4096;
+
+    /** The most places: more make no table. */
+    private static final int MOST_PLACES = Integer.MAX_VALUE / 2;
+
+    private static final Repair.Live NOTHING = new Repair.Live(0, 0);
+
+    private final LanePages arena;
     private final PageTable table;
     private final PageSource source;
 
-    /** What is being backed. Guarded by the arena's lock. */
-    private Unfinished unfinished = NOTHING;
+    /** A chunk that is taken and not counted yet, as not all of it is backed. Guarded by the lane's lock. */
+    private Repair.Live unfinished = NOTHING;
 
     /** Whether a chunk is being taken to be backed. */
     private boolean isBeginning;
@@ -36,41 +51,33 @@ final class PageGrowth {
     private long peakMapped;
     private long peakPhysical;
 
-    /**
-     * A chunk that is taken and not counted yet, as not all of it is backed.
-     *
-     * @param bytes its size
-     * @param requested the bytes that its caller requested
-     */
-    record Unfinished(long bytes, long requested) {}
-
-    PageGrowth(CompactArena arena) {
+    PageGrowth(LanePages arena) {
         this.arena = arena;
         table = arena.table;
         source = arena.source;
     }
 
     /** Returns what is taken and not counted. Under the arena's lock. */
-    Unfinished unfinished() {
+    Repair.Live unfinished() {
         return unfinished;
     }
 
     /** Allocates with calls of the device. */
     long allocate(long byteSize, @Nullable SyncStream stream) {
         StackReserve.touch();
-        arena.requireOutsideDevice();
+        arena.lane.requireOutsideDevice();
         try {
             return allocateOnce(byteSize, stream);
         } catch (OutOfMemoryException e) {
             // Pages that streams may still use come last: they have to be waited for.
             if (!arena.awaitOwners()) {
-                throw arena.report.outOfMemory(byteSize, e);
+                throw arena.lane.failure(byteSize, stream, e);
             }
         }
         try {
             return allocateOnce(byteSize, stream);
         } catch (OutOfMemoryException e) {
-            throw arena.report.outOfMemory(byteSize, e);
+            throw arena.lane.failure(byteSize, stream, e);
         }
     }
 
@@ -79,13 +86,13 @@ final class PageGrowth {
         try {
             final long free = arena.locked(() -> {
                 arena.placement.unbindEnded();
-                return arena.tryTake(byteSize, stream);
+                return arena.lane.tryTake(byteSize, stream);
             });
             if (free != NO_ADDRESS) {
                 return free;
             }
-            final Region range = ensureRange();
-            final long address = arena.locked(() -> begin(byteSize, stream));
+            final Region range = ensureRange(byteSize);
+            final long address = arena.locked(() -> begin(range, byteSize, stream));
             boolean isBacked = false;
             try {
                 final long bytes = Granules.roundUp(byteSize);
@@ -116,17 +123,39 @@ final class PageGrowth {
     }
 
     /** Reserves the range of addresses, unless there is one. Under the device lock. */
-    private Region ensureRange() {
+    private Region ensureRange(long byteSize) {
         final Region known = arena.locked(() -> arena.region);
         if (known != null) {
             return known;
         }
-        final long byteSize = arena.config.addressBytes();
+        long rangeBytes = rangeBytes();
+        while (true) {
+            try {
+                return reserveRange(rangeBytes);
+            } catch (OutOfMemoryException e) {
+                rangeBytes = (rangeBytes >> 1) & -arena.pageBytes;
+                if (rangeBytes < LEAST_RANGE * arena.pageBytes || rangeBytes / 2 < byteSize) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** Returns how long the range should be: so long that free addresses are never in short supply. */
+    private long rangeBytes() {
+        final long most = Math.min(Region.MAX_BYTES, (long) MOST_PLACES * arena.pageBytes);
+        final long memory = Math.min(arena.heldLimit.limit(), source.memoryBytes());
+        final long wanted = Math.min(memory, most / RANGE_FACTOR) * RANGE_FACTOR;
+        return Math.max(wanted & -arena.pageBytes, LEAST_RANGE * arena.pageBytes);
+    }
+
+    private Region reserveRange(long byteSize) {
         final Region range = arena.placement.newRegion(Granules.floor(byteSize));
         final long base = source.reserve(byteSize);
         boolean isAttached = false;
         try {
             range.setBase(base);
+            arena.lane.entered(base, byteSize);
             arena.locked(() -> {
                 arena.placement.prepareRegion(Granules.floor(byteSize));
                 arena.placement.attach(range);
@@ -137,6 +166,7 @@ final class PageGrowth {
             isAttached = true;
         } finally {
             if (!isAttached) {
+                arena.lane.leaving(base);
                 source.unreserve(base, byteSize);
             }
         }
@@ -144,11 +174,11 @@ final class PageGrowth {
     }
 
     /** Takes the chunk that lacks the fewest pages. Under both locks. */
-    private long begin(long byteSize, @Nullable SyncStream stream) {
+    private long begin(Region range, long byteSize, @Nullable SyncStream stream) {
         final long bytes = Granules.roundUp(byteSize);
         // At both ends it may share a page with others.
         final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
-        final boolean isImpossible = bytes > arena.config.addressBytes() || leastNeeded > arena.heldLimit.available();
+        final boolean isImpossible = bytes > range.byteSize() || leastNeeded > arena.heldLimit.available();
         final BitSet claimed = new BitSet(isImpossible ? 0 : (int) (bytes / arena.pageBytes) + 2);
         isBeginning = true;
         final long address =
@@ -161,7 +191,7 @@ final class PageGrowth {
                             + bytes,
                     OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
         }
-        unfinished = new Unfinished(bytes, byteSize);
+        unfinished = new Repair.Live(bytes, byteSize);
         table.ensureRoom(table.place(address + bytes - 1));
         table.beginGrowth(address, bytes, stream, claimed);
         isBeginning = false;
@@ -214,7 +244,7 @@ final class PageGrowth {
     private Next plan(int place, @Nullable SyncStream stream, boolean isDeviceFull) {
         table.ensureRoom(place);
         final boolean mayCreate = !isDeviceFull && arena.pageBytes <= arena.heldLimit.available();
-        final boolean creates = mayCreate && table.isWithinSlack(arena.counters.peakInUse(unfinished.bytes()));
+        final boolean creates = mayCreate && table.isWithinSlack(arena.counters.peakInChunks(unfinished.inUse()));
         final int page = creates ? PageTable.NONE : table.findIdle(stream);
         if (page == PageTable.NONE && !mayCreate) {
             throw new OutOfMemoryException(
@@ -292,17 +322,17 @@ final class PageGrowth {
         });
     }
 
-    /** Returns the counters. Under the arena's lock. */
-    PageStats stats() {
+    /** Returns the counters. Under the lane's lock. */
+    List<AllocatorStats.Counter> statistics() {
         final long pageBytes = arena.pageBytes;
-        return new PageStats(
-                table.pages() * pageBytes,
-                table.idle() * pageBytes,
-                table.mapped() * pageBytes,
-                peakPhysical * pageBytes,
-                peakMapped * pageBytes,
-                maps,
-                unmaps,
-                nanos);
+        return List.of(
+                LanePages.counter("PhysicalBytes", table.pages() * pageBytes, Unit.BYTES, false),
+                LanePages.counter("IdleBytes", table.idle() * pageBytes, Unit.BYTES, false),
+                LanePages.counter("MappedBytes", table.mapped() * pageBytes, Unit.BYTES, false),
+                LanePages.counter("PeakPhysicalBytes", peakPhysical * pageBytes, Unit.BYTES, true),
+                LanePages.counter("PeakMappedBytes", peakMapped * pageBytes, Unit.BYTES, true),
+                LanePages.counter("NumPageMaps", maps, Unit.COUNT, true),
+                LanePages.counter("NumPageUnmaps", unmaps, Unit.COUNT, true),
+                LanePages.counter("PageNanoseconds", nanos, Unit.NANOSECONDS, true));
     }
 }

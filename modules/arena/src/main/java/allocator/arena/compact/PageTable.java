@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * before.
  */
 // One class, since its columns are one table, whose entries change together.
-final class PageTable implements BackedFit.Backing {
+public final class PageTable implements BackedFit.Backing {
     /** No page. */
     static final int NONE = -1;
 
@@ -87,7 +87,13 @@ final class PageTable implements BackedFit.Backing {
     /** Its places, counted from its first one, whose pages count as used. */
     private BitSet claimed = new BitSet();
 
-    PageTable(long pageBytes, double slack) {
+    /**
+     * Creates a table without pages.
+     *
+     * @param pageBytes the size of a page
+     * @param slack the part by which the pages may exceed what has been in use at once, before idle ones are moved
+     */
+    public PageTable(long pageBytes, double slack) {
         shift = Long.numberOfTrailingZeros(pageBytes);
         this.slack = slack;
     }

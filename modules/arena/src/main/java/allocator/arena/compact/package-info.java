@@ -1,11 +1,7 @@
 /**
- * An arena that holds little more than what lives: chunks in one range of addresses, of which only the parts in use are
- * backed by pages of physical memory.
+ * The pages of one lane: which are mapped where, which are idle, and how a request gets those that it lacks.
  *
- * <p>A <em>page</em> is physical memory without an address, of a fixed size. It is mapped at one or several addresses,
- * and used through one of them at a time. So a large request is served by the free pages between live chunks, wherever
- * they are: they are mapped a second time, side by side.
- *
- * <p>The null policy and the conventions of {@code allocator.spi} apply.
+ * <p>{@link allocator.arena.compact.LanePages} is the entry. It depends on the chunks, the upstream memory and the
+ * contract of pages, and knows of the lane only {@link allocator.arena.compact.PagedLane}. Not exported.
  */
 package allocator.arena.compact;

@@ -1,6 +1,7 @@
 package allocator.arena.upstream;
 
 import allocator.spi.AllocatorStats;
+import java.util.List;
 
 /**
  * The counters of a lane, with ONNX Runtime's meaning.
@@ -22,8 +23,20 @@ public final class Counters {
     private long inUse;
     private long requested;
     private long held;
-    private long peakInUse;
     private long peakHeld;
+
+    /** The most bytes in use since a reserve was last made or freed. */
+    private long peakInUse;
+
+    /** The most bytes in use before. */
+    private long earlierPeakInUse;
+
+    /** The most bytes in use in chunks, before a reserve was last made or freed. */
+    private long earlierPeakInChunks;
+
+    /** The bytes of all reserves. */
+    private long reservedBytes;
+
     private long maxAllocSize;
     private long reserves;
     private long extensions;
@@ -49,9 +62,9 @@ public final class Counters {
         return held;
     }
 
-    /** Returns the most bytes that have been in use, as if {@code more} were in use as well. */
-    public long peakInUse(long more) {
-        return Math.max(peakInUse, inUse + more);
+    /** Returns the most bytes that have been in use in chunks, as if {@code more} were in use as well. */
+    public long peakInChunks(long more) {
+        return Math.max(earlierPeakInChunks, Math.max(peakInUse, inUse + more) - reservedBytes);
     }
 
     /** Counts the bytes of an allocation. */
@@ -76,10 +89,25 @@ public final class Counters {
 
     /** Counts a reserve. */
     public void reserved(long byteSize) {
+        beforeReserves(byteSize);
         hold(byteSize);
         allocated(byteSize, byteSize);
         allocs++;
         reserves++;
+    }
+
+    /** Counts the free of a reserve. */
+    public void reserveFreed(long byteSize) {
+        beforeReserves(-byteSize);
+        freed(byteSize, byteSize);
+        peakInUse = inUse;
+    }
+
+    private void beforeReserves(long more) {
+        earlierPeakInUse = Math.max(earlierPeakInUse, peakInUse);
+        earlierPeakInChunks = Math.max(earlierPeakInChunks, peakInUse - reservedBytes);
+        peakInUse = inUse;
+        reservedBytes += more;
     }
 
     /** Counts a new region. */
@@ -112,15 +140,16 @@ public final class Counters {
         heldLimit.giveBack(byteSize);
     }
 
-    /** Returns the counters as statistics; {@code failed} requests are counted elsewhere. */
-    public AllocatorStats toStats(long limit, long largestFreeChunk, long failed) {
+    /** Returns the counters as statistics; {@code failed} requests and {@code others} are counted elsewhere. */
+    public AllocatorStats toStats(long limit, long largestFreeChunk, long failed, List<AllocatorStats.Counter> others) {
         return new AllocatorStats.Builder()
                 .limit(limit)
-                .inUse(inUse, requested, peakInUse)
+                .inUse(inUse, requested, Math.max(peakInUse, earlierPeakInUse))
                 .held(held, peakHeld)
                 .free(held - inUse, largestFreeChunk)
                 .calls(allocs, reserves, failed, maxAllocSize)
                 .regions(extensions, shrinkages)
+                .counters(others)
                 .build();
     }
 }

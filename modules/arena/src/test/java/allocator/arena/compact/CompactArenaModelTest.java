@@ -3,6 +3,9 @@ package allocator.arena.compact;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
+import allocator.arena.ArenaConfig;
+import allocator.arena.BfcArena;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
@@ -73,7 +76,7 @@ class CompactArenaModelTest {
     private static final class Program {
         private final Random random;
         private final FakePages pages;
-        private final CompactArena arena;
+        private final BfcArena arena;
         private final long maxPages;
         private final List<FakeStream> streams = new ArrayList<>();
         private final List<Block> blocks = new ArrayList<>();
@@ -89,9 +92,15 @@ class CompactArenaModelTest {
             maxPages = 1L + random.nextInt(40);
             final boolean isLimited = random.nextBoolean();
             pages = new FakePages(PAGE, isLimited ? 1000 : maxPages);
-            final double[] slacks = {0, 0.04, 0.5};
-            arena = new CompactArena(
-                    pages, new CompactConfig(isLimited ? maxPages * PAGE : 0, slacks[random.nextInt(3)], 1L << 24));
+            final int[] slacks = {0, 4, 50};
+            final Map<String, String> options = Map.of(
+                    "arena.policy",
+                    "compact",
+                    "arena.max_mem",
+                    Long.toString(isLimited ? maxPages * PAGE : 0),
+                    "arena.slack_percent",
+                    Integer.toString(slacks[random.nextInt(3)]));
+            arena = BfcArena.onPages(new FakeDevice(), pages, ArenaConfig.from(AllocatorOptions.of(options)));
             for (int i = random.nextInt(4); i > 0; i--) {
                 streams.add(new FakeStream(pages.info()));
             }

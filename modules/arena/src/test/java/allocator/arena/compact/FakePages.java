@@ -1,11 +1,10 @@
 package allocator.arena.compact;
 
-import allocator.spi.DeviceType;
+import allocator.arena.page.PageSource;
 import allocator.spi.MemoryInfo;
-import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
-import allocator.testkit.FakeMemory;
+import allocator.testkit.FakeDevice;
 import allocator.testkit.FaultyCalls;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -21,14 +20,14 @@ import java.util.stream.Collectors;
  *
  * <p>The number of a released page is reused, the lowest first; an address never is.
  */
-final class FakePages implements PageSource {
+public final class FakePages implements PageSource {
     private static final long FIRST_ADDRESS = 1L << 40;
     private static final long END_OF_ADDRESSES = 1L << 47;
 
     /** What the contents of a page are before anything is written. */
     private static final byte UNDEFINED = (byte) 0xDB;
 
-    private final MemoryInfo info = FakeMemory.memory("Fake", DeviceType.GPU, 0, MemoryType.DEFAULT);
+    private final MemoryInfo info = FakeDevice.INFO;
     private final long pageBytes;
     private final long maxPages;
     private final FaultyCalls faults;
@@ -70,7 +69,7 @@ final class FakePages implements PageSource {
      * @param pageBytes the size of a page
      * @param maxPages how many pages may exist at once
      */
-    FakePages(long pageBytes, long maxPages) {
+    public FakePages(long pageBytes, long maxPages) {
         this(pageBytes, maxPages, new FaultyCalls());
     }
 
@@ -194,6 +193,11 @@ final class FakePages implements PageSource {
     @Override
     public long pageBytes() {
         return pageBytes;
+    }
+
+    @Override
+    public long memoryBytes() {
+        return maxPages * pageBytes;
     }
 
     @Override

@@ -5,7 +5,7 @@ import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
 
 /**
- * The calls of a page source: references to the methods of an {@code allocator.arena.compact.PageSource}, which this
+ * The calls of a page source: references to the methods of an {@code allocator.arena.page.PageSource}, which this
  * module does not see.
  *
  * @param pageBytes {@code PageSource.pageBytes}

@@ -1,6 +1,6 @@
 package allocator.cpu.reference;
 
-import allocator.arena.compact.PageSource;
+import allocator.arena.page.PageSource;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -9,12 +9,14 @@ import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.UnsupportedMemoryException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * Pages of the host's memory, on Linux. They are the parts of one file that is memory and has no name: page {@code n}
@@ -31,6 +33,11 @@ import java.util.List;
 final class HostPages implements PageSource {
     /** A compromise between the calls for a large block and the waste of a small one. */
     static final long DEFAULT_PAGE_BYTES = 256 << 10;
+
+    private static final Path MEMORY = Path.of("/proc/meminfo");
+
+    /** Where the system does not say how much memory it has. */
+    private static final long MOST_MEMORY = 1L << 40;
 
     private static final Path MAPPINGS_LIMIT = Path.of("/proc/sys/vm/max_map_count");
 
@@ -189,6 +196,19 @@ final class HostPages implements PageSource {
     @Override
     public long pageBytes() {
         return pageBytes;
+    }
+
+    /** {@inheritDoc} Where the system does not say, 1 TiB. */
+    @Override
+    public long memoryBytes() {
+        try (Stream<String> lines = Files.lines(MEMORY, StandardCharsets.US_ASCII)) {
+            return lines.filter(line -> line.startsWith("MemTotal:"))
+                    .mapToLong(line -> Long.parseLong(line.replaceAll("[^0-9]", "")) << 10)
+                    .findFirst()
+                    .orElse(MOST_MEMORY);
+        } catch (IOException | UncheckedIOException | NumberFormatException e) {
+            return MOST_MEMORY;
+        }
     }
 
     @Override

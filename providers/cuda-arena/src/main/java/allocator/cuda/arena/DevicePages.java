@@ -1,6 +1,6 @@
 package allocator.cuda.arena;
 
-import allocator.arena.compact.PageSource;
+import allocator.arena.page.PageSource;
 import allocator.cuda.driver.CudaAddressRanges;
 import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaResult;
@@ -121,6 +121,15 @@ final class DevicePages implements PageSource {
     @Override
     public long pageBytes() {
         return pageBytes;
+    }
+
+    @Override
+    public long memoryBytes() {
+        try {
+            return device.driver().memory().memGetInfo(device.ordinal()).totalByteSize();
+        } catch (CudaException e) {
+            throw deviceException(e);
+        }
     }
 
     @Override

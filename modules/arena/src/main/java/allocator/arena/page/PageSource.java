@@ -1,4 +1,4 @@
-package allocator.arena.compact;
+package allocator.arena.page;
 
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -32,6 +32,15 @@ public interface PageSource {
      * @return bytes, a power of two, at least 4096; the same at each call
      */
     long pageBytes();
+
+    /**
+     * Returns how much memory there is in all, in use or not. The ranges that an arena reserves are a few times as
+     * long.
+     *
+     * @return bytes, at least {@link #pageBytes}
+     * @throws DeviceException if the device or the system fails
+     */
+    long memoryBytes();
 
     /**
      * Reserves a range of addresses. Takes no memory of the device.

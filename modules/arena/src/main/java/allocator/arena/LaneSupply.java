@@ -1,0 +1,58 @@
+package allocator.arena;
+
+import allocator.arena.chunk.ConsistencyCheck;
+import allocator.arena.chunk.Repair;
+import allocator.provider.support.Failures;
+import allocator.spi.AllocatorStats;
+import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the chunks of a lane get memory: {@link RegionSupply regions} of the upstream allocator, or {@link PageSupply
+ * pages} that are mapped where chunks are in use.
+ */
+interface LaneSupply {
+    /** Takes a chunk that has become free, or else takes memory and a chunk of it. Without the lane's lock. */
+    long allocate(long byteSize, @Nullable SyncStream stream);
+
+    /** Returns memory in which nothing is live, and reports what was returned and what stays. */
+    ShrinkReport shrink();
+
+    /** Repairs the placement and what follows from it. Returns what is live and counted. Under the lane's lock. */
+    Repair.Live repair();
+
+    /** Returns what is taken from the placement and not counted yet. Under the lane's lock. */
+    Repair.Live unfinished();
+
+    /** Compares the tables with one another, and returns the bytes held for chunks. Under the lane's lock. */
+    long heldBytes(ConsistencyCheck check);
+
+    /** Returns the size that doubling plans next, in bytes; 0 where nothing doubles. Under the lane's lock. */
+    long nextRegionBytes();
+
+    /** Returns the largest request that free memory may serve, whatever its stream, in bytes. Under the lane's lock. */
+    long largestFree();
+
+    /**
+     * Returns the largest request of a stream, {@code null} for none, that free memory serves. Under the lane's lock.
+     */
+    long largestFree(@Nullable SyncStream stream);
+
+    /** Returns the counters that only this kind of memory has. Under the lane's lock. */
+    List<AllocatorStats.Counter> ownCounters();
+
+    /** Returns the Java heap that its tables take, in bytes, beside those of the placement. Under the lane's lock. */
+    long bookkeepingBytes();
+
+    /** Adds the streams that may still use what they freed, beside the owners of chunks. Under the lane's lock. */
+    void addOwners(Map<Long, SyncStream> owners);
+
+    /** Lets all memory leave, as the lane is closed; room was made. Stores only. Under the lane's lock. */
+    void leave();
+
+    /** Returns what left and is not among the lane's returns. A second call tries again. Under the device lock. */
+    void giveBack(Failures failures);
+}

@@ -1,0 +1,214 @@
+package allocator.arena;
+
+import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.ConsistencyCheck;
+import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Repair;
+import allocator.arena.compact.LanePages;
+import allocator.arena.compact.PageTable;
+import allocator.arena.compact.PagedLane;
+import allocator.arena.page.PageSource;
+import allocator.arena.upstream.Counters;
+import allocator.arena.upstream.HeldLimit;
+import allocator.provider.support.BriefLock;
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
+import allocator.spi.AllocatorStats;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Pages that are mapped where chunks are in use: {@link LanePages}, connected to its lane. */
+final class PageSupply implements LaneSupply {
+    private static final Logger LOG = System.getLogger(BfcArena.class.getName());
+
+    private final Lane lane;
+    private final Lanes lanes;
+    private final LanePages pages;
+
+    /**
+     * @param source provides the pages
+     * @param table the table of the lane's pages
+     * @param placement the lane's placement, backed by {@code table}
+     */
+    PageSupply(Lane lane, Lanes lanes, PageSource source, PageTable table, BackedFit placement) {
+        this.lane = lane;
+        this.lanes = lanes;
+        pages = new LanePages(new Served(), source, table, placement);
+    }
+
+    @Override
+    public long allocate(long byteSize, @Nullable SyncStream stream) {
+        StackReserve.touch();
+        return pages.allocate(byteSize, stream);
+    }
+
+    @Override
+    public ShrinkReport shrink() {
+        StackReserve.touch();
+        if (lanes.isInDevice()) {
+            return report(0, 0);
+        }
+        lanes.shrinkLock.lock();
+        try {
+            pages.awaitOwners();
+            return releaseIdle();
+        } finally {
+            lanes.shrinkLock.unlock();
+        }
+    }
+
+    private ShrinkReport releaseIdle() {
+        lanes.deviceLock.lock();
+        try {
+            final long returnedAgain = lane.returns.tryAgain();
+            final long before = lane.locked(pages::heldBytes);
+            final Failures failures = new Failures();
+            final int released = pages.releaseIdle(failures);
+            lane.compact();
+            failures.throwIfAny();
+            return report(returnedAgain + before - lane.locked(pages::heldBytes), released);
+        } finally {
+            lanes.deviceLock.unlock();
+        }
+    }
+
+    private ShrinkReport report(long released, int pagesReleased) {
+        final ShrinkReport report = lane.locked(() -> reportNow(released, pagesReleased));
+        LOG.log(Level.DEBUG, "{0}: {1}", lane.info, report);
+        return report;
+    }
+
+    private ShrinkReport reportNow(long released, int pagesReleased) {
+        final StayingMemory staying = new StayingMemory();
+        staying.add(pages.heldBytes() - pages.idleBytes(), pages.pagesInUse(), "pages with live blocks");
+        staying.add(
+                pages.idleBytes(),
+                pages.idlePages(),
+                "pages that were used during the shrink, or that a stream may still use");
+        staying.addOutside(lane);
+        return new ShrinkReport(
+                released, pagesReleased, lane.counters.held(), pages.pagesInUse(), pages.idlePages(), staying.parts());
+    }
+
+    @Override
+    public Repair.Live repair() {
+        return pages.repair();
+    }
+
+    @Override
+    public Repair.Live unfinished() {
+        return pages.unfinished();
+    }
+
+    @Override
+    public long heldBytes(ConsistencyCheck check) {
+        pages.check();
+        return pages.heldBytes();
+    }
+
+    @Override
+    public long nextRegionBytes() {
+        return 0;
+    }
+
+    @Override
+    public long largestFree() {
+        return pages.idleBytes();
+    }
+
+    @Override
+    public long largestFree(@Nullable SyncStream stream) {
+        return pages.idleBytes();
+    }
+
+    @Override
+    public List<AllocatorStats.Counter> ownCounters() {
+        return pages.statistics();
+    }
+
+    @Override
+    public long bookkeepingBytes() {
+        return pages.bookkeepingBytes();
+    }
+
+    @Override
+    public void addOwners(Map<Long, SyncStream> owners) {
+        pages.addOwners(owners);
+    }
+
+    @Override
+    public void leave() {
+        pages.leaveAll();
+    }
+
+    @Override
+    public void giveBack(Failures failures) {
+        pages.giveBack(failures);
+    }
+
+    /** The lane, as its pages see it. */
+    private final class Served implements PagedLane {
+        @Override
+        public BriefLock lock() {
+            return lane.lock;
+        }
+
+        @Override
+        public ReentrantLock deviceLock() {
+            return lanes.deviceLock;
+        }
+
+        @Override
+        public ReentrantLock shrinkLock() {
+            return lanes.shrinkLock;
+        }
+
+        @Override
+        public Counters counters() {
+            return lane.counters;
+        }
+
+        @Override
+        public HeldLimit heldLimit() {
+            return lanes.heldLimit;
+        }
+
+        @Override
+        public <T extends @Nullable Object> T locked(Supplier<T> work) {
+            return lane.locked(work);
+        }
+
+        @Override
+        public long tryTake(long byteSize, @Nullable SyncStream stream) {
+            return lane.tryTake(byteSize, stream);
+        }
+
+        @Override
+        public void requireOutsideDevice() {
+            lanes.requireOutsideDevice();
+        }
+
+        @Override
+        public void entered(long base, long byteSize) {
+            lanes.entered(lanes.roomFor(lane), base, byteSize);
+        }
+
+        @Override
+        public void leaving(long base) {
+            lanes.leaving(lane, base);
+        }
+
+        @Override
+        public OutOfMemoryException failure(long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause) {
+            return lane.report().pagesFailed(byteSize, Granules.roundUp(byteSize), stream, cause);
+        }
+    }
+}

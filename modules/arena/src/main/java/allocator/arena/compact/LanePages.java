@@ -1,0 +1,205 @@
+package allocator.arena.compact;
+
+import allocator.arena.chunk.BackedFit;
+import allocator.arena.chunk.ConsistencyCheck;
+import allocator.arena.chunk.Region;
+import allocator.arena.chunk.Repair;
+import allocator.arena.page.PageSource;
+import allocator.arena.upstream.Counters;
+import allocator.arena.upstream.HeldLimit;
+import allocator.provider.support.BriefLock;
+import allocator.provider.support.Failures;
+import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorStats.Unit;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The memory of a lane as pages. The lane's chunks lie in one range of addresses, much longer than the memory held;
+ * pages are mapped where chunks are in use, and mapped elsewhere once they are idle.
+ *
+ * <p>A request takes the smallest free chunk that fits and whose pages are mapped and idle, or in use for its
+ * neighbours: {@link BackedFit} does so without a call of the device. Where there is none, {@link PageGrowth} takes the
+ * free chunk that lacks the fewest pages. They are created as long as the lane holds less than what has been in use at
+ * once, and a part of it, the <em>slack</em>, more; then idle pages from elsewhere are mapped there. So a request fails
+ * only if the limit or the device has fewer pages than it needs, idle ones included.
+ *
+ * <p><b>Streams.</b> Memory freed on a stream may be used by that stream, and by others that have waited for it. The
+ * same holds for a page that is mapped elsewhere.
+ *
+ * <p>The lane's lock guards all tables, and is never held during a call of the device or of a stream that may block.
+ */
+public final class LanePages {
+    final PagedLane lane;
+    final PageSource source;
+    final MemoryInfo info;
+    final long pageBytes;
+    final ReentrantLock deviceLock;
+    final ReentrantLock shrinkLock;
+    final BriefLock lock;
+    final PageTable table;
+    final BackedFit placement;
+    final HeldLimit heldLimit;
+    final Counters counters;
+    final PageGrowth growth;
+    private final PageReturns returns;
+
+    /** The range, {@code null} until the first request. Guarded by the lock. */
+    @Nullable
+    Region region;
+
+    /**
+     * Creates the memory of a lane, without pages and addresses.
+     *
+     * @param lane the lane
+     * @param source provides pages; called under the device lock alone
+     * @param table the table of the lane's pages
+     * @param placement the lane's placement, backed by {@code table}
+     */
+    public LanePages(PagedLane lane, PageSource source, PageTable table, BackedFit placement) {
+        this.lane = lane;
+        this.source = source;
+        this.table = table;
+        this.placement = placement;
+        info = source.info();
+        pageBytes = source.pageBytes();
+        deviceLock = lane.deviceLock();
+        shrinkLock = lane.shrinkLock();
+        lock = lane.lock();
+        heldLimit = lane.heldLimit();
+        counters = lane.counters();
+        growth = new PageGrowth(this);
+        returns = new PageReturns(this);
+    }
+
+    <T extends @Nullable Object> T locked(Supplier<T> work) {
+        return lane.locked(work);
+    }
+
+    /** Returns whether the calling thread is in a call by the arena to its device or to a stream. */
+    boolean isInDevice() {
+        return deviceLock.isHeldByCurrentThread() || shrinkLock.isHeldByCurrentThread();
+    }
+
+    /**
+     * Allocates with calls of the device, unless a chunk has become free.
+     *
+     * @param byteSize size in bytes, above zero
+     * @param stream the stream that requests it, {@code null} for none
+     * @return the address
+     * @throws OutOfMemoryException if there are too few pages
+     */
+    public long allocate(long byteSize, @Nullable SyncStream stream) {
+        return growth.allocate(byteSize, stream);
+    }
+
+    /**
+     * Repairs the placement and all that follows from it, after an operation failed half way. Under the lock.
+     *
+     * @return what is live, without a chunk that is still being backed
+     */
+    public Repair.Live repair() {
+        growth.cancel();
+        final Repair.Live live = placement.repair();
+        placement.recount();
+        final Repair.Live unfinished = growth.unfinished();
+        return new Repair.Live(live.inUse() - unfinished.inUse(), live.requested() - unfinished.requested());
+    }
+
+    /** Returns the chunk that is being backed: it is taken, and not counted yet. Under the lock. */
+    public Repair.Live unfinished() {
+        return growth.unfinished();
+    }
+
+    /** Compares the tables with one another. Under the lock. */
+    public void check() {
+        table.check();
+        ConsistencyCheck.expect(heldBytes() >= 0, "bytes of pages", heldBytes());
+    }
+
+    /** Returns the bytes of all pages. Under the lock. */
+    public long heldBytes() {
+        return table.pages() * pageBytes;
+    }
+
+    /** Returns the bytes of the pages that no live chunk touches. Under the lock. */
+    public long idleBytes() {
+        return table.idle() * pageBytes;
+    }
+
+    /** Returns how many pages hold live chunks. Under the lock. */
+    public int pagesInUse() {
+        return table.pages() - table.idle();
+    }
+
+    /** Returns how many pages no live chunk touches. Under the lock. */
+    public int idlePages() {
+        return table.idle();
+    }
+
+    /** Returns the counters of pages. Under the lock. */
+    public List<AllocatorStats.Counter> statistics() {
+        return growth.statistics();
+    }
+
+    /** Returns the Java heap that the tables take, in bytes. Under the lock. */
+    public long bookkeepingBytes() {
+        return table.bookkeepingBytes();
+    }
+
+    /** Adds the streams that may still use what they freed. Under the lock. */
+    public void addOwners(Map<Long, SyncStream> owners) {
+        table.addOwners(owners);
+    }
+
+    /**
+     * Waits for the streams that may still use free memory, and forgets what they freed before. Without a lock that an
+     * allocation takes.
+     *
+     * @return whether there are any, and all their work is done
+     */
+    public boolean awaitOwners() {
+        shrinkLock.lock();
+        try {
+            return returns.awaitOwners();
+        } finally {
+            shrinkLock.unlock();
+        }
+    }
+
+    /**
+     * Releases the idle pages that no stream may still use. Under the device lock.
+     *
+     * @param failures takes what is thrown; a page that could not be released stays
+     * @return the number of released pages
+     */
+    public int releaseIdle(Failures failures) {
+        return returns.releaseIdle(failures);
+    }
+
+    /** Makes all pages leave, as the lane is closed. Stores only. Under the lock. */
+    public void leaveAll() {
+        table.leaveAll();
+    }
+
+    /**
+     * Releases all pages and the range, after {@link #leaveAll}. A second call tries again what failed. Under the
+     * device lock.
+     *
+     * @param failures takes what is thrown
+     */
+    public void giveBack(Failures failures) {
+        returns.giveBack(failures);
+    }
+
+    /** Creates a counter. */
+    static AllocatorStats.Counter counter(String name, long value, Unit unit, boolean isMonotone) {
+        return new AllocatorStats.Counter(name, value, unit, isMonotone);
+    }
+}

@@ -1,0 +1,51 @@
+package allocator.arena.compact;
+
+import allocator.arena.upstream.Counters;
+import allocator.arena.upstream.HeldLimit;
+import allocator.provider.support.BriefLock;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** What pages need of the lane that they serve, and of what it shares with others. */
+public interface PagedLane {
+    /** Returns the lock that guards the lane, its placement and its pages. */
+    BriefLock lock();
+
+    /** Returns the lock that is held while the device is called, taken before {@link #lock}. */
+    ReentrantLock deviceLock();
+
+    /** Returns the lock that is held while a shrink waits for streams, taken before {@link #deviceLock}. */
+    ReentrantLock shrinkLock();
+
+    /** Returns the lane's counters. */
+    Counters counters();
+
+    /** Returns what all lanes hold together, and may hold. */
+    HeldLimit heldLimit();
+
+    /** Runs work under the lock, after what an operation has left half done is repaired. */
+    <T extends @Nullable Object> T locked(Supplier<T> work);
+
+    /** Takes a free chunk that is backed and counts it; returns 0 if there is none. Within {@link #locked}. */
+    long tryTake(long byteSize, @Nullable SyncStream stream);
+
+    /**
+     * Throws if the thread is in a call by the arena to its device or to a stream: such a call may use and free what
+     * the arena holds, but not make it take more.
+     *
+     * @throws IllegalStateException if it is
+     */
+    void requireOutsideDevice();
+
+    /** Records that addresses belong to this lane, before one of them is handed out. Under the device lock. */
+    void entered(long base, long byteSize);
+
+    /** Forgets these addresses. Under the device lock. */
+    void leaving(long base);
+
+    /** Returns the exception for a request that the limit and the device have too few pages for. Takes the lock. */
+    OutOfMemoryException failure(long byteSize, @Nullable SyncStream stream, OutOfMemoryException cause);
+}

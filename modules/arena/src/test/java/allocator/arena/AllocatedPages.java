@@ -1,0 +1,99 @@
+package allocator.arena;
+
+import allocator.arena.page.PageSource;
+import allocator.provider.support.RetryableReturns;
+import allocator.spi.Allocator;
+import allocator.spi.DeviceException;
+import allocator.spi.MemoryInfo;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Pages that are allocations of an upstream allocator, so that what this one fails to take or return, pages fail to. An
+ * address is a number, which no memory is mapped at.
+ */
+final class AllocatedPages implements PageSource {
+    private static final long PAGE_BYTES = 1 << 16;
+    private static final long MEMORY_BYTES = 1L << 32;
+    private static final long FIRST_ADDRESS = 1L << 40;
+
+    private final Allocator upstream;
+    private final Map<Long, Long> mapped = new HashMap<>();
+    private final Set<Long> dead = new HashSet<>();
+    private long next = FIRST_ADDRESS;
+
+    private AllocatedPages(Allocator upstream) {
+        this.upstream = upstream;
+    }
+
+    /** Returns an arena over an upstream allocator, on such pages if the policy needs them. */
+    static BfcArena arena(Allocator upstream, ArenaConfig config) {
+        return config.placementPolicy() == PlacementPolicy.COMPACT
+                ? BfcArena.onPages(upstream, new AllocatedPages(upstream), config)
+                : new BfcArena(upstream, config);
+    }
+
+    @Override
+    public MemoryInfo info() {
+        return upstream.info();
+    }
+
+    @Override
+    public long pageBytes() {
+        return PAGE_BYTES;
+    }
+
+    @Override
+    public long memoryBytes() {
+        return MEMORY_BYTES;
+    }
+
+    @Override
+    public long reserve(long byteSize) {
+        final long address = next;
+        next += byteSize;
+        return address;
+    }
+
+    @Override
+    public void unreserve(long address, long byteSize) {}
+
+    @Override
+    public long create() {
+        return upstream.alloc(PAGE_BYTES);
+    }
+
+    /** {@inheritDoc} A block whose free failed is dead, and returned as such the next time. */
+    @Override
+    public void release(long page) {
+        if (dead.contains(page)) {
+            ((RetryableReturns) upstream).returnAgain(page);
+            dead.remove(page);
+            return;
+        }
+        dead.add(page);
+        boolean isDead = false;
+        try {
+            upstream.free(page);
+        } catch (DeviceException e) {
+            isDead = true;
+            throw e;
+        } finally {
+            if (!isDead) {
+                dead.remove(page);
+            }
+        }
+    }
+
+    @Override
+    public void map(long address, long page) {
+        mapped.put(address, page);
+    }
+
+    @Override
+    public void unmap(long address) {
+        mapped.remove(address);
+    }
+}
