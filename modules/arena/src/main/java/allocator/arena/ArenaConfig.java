@@ -136,8 +136,13 @@ public record ArenaConfig(
                 CompactConfig.from(options));
     }
 
-    /** Returns this configuration with another placement policy. */
-    ArenaConfig withPlacementPolicy(PlacementPolicy policy) {
+    /**
+     * Returns this configuration with another placement policy.
+     *
+     * @param policy the policy
+     * @return the configuration
+     */
+    public ArenaConfig withPlacementPolicy(PlacementPolicy policy) {
         return new ArenaConfig(
                 extendStrategy,
                 initialChunkBytes,

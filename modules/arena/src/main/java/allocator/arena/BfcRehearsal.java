@@ -4,7 +4,6 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.Rehearsal;
 import allocator.provider.support.InvalidFrees;
-import allocator.spi.Allocator;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
@@ -21,20 +20,31 @@ import java.util.Objects;
 final class BfcRehearsal {
     // One for each policy: a policy that no arena has is not even loaded, so that the compiler knows of one only.
     private static final Rehearsal OF_BEST_FIT =
-            new Rehearsal(upstream -> rehearse(upstream, PlacementPolicy.BEST_FIT));
+            new Rehearsal(upstream -> rehearse(new BfcArena(upstream, configOf(PlacementPolicy.BEST_FIT))));
 
     private static final Rehearsal OF_QUICK_FIT =
-            new Rehearsal(upstream -> rehearse(upstream, PlacementPolicy.QUICK_FIT));
+            new Rehearsal(upstream -> rehearse(new BfcArena(upstream, configOf(PlacementPolicy.QUICK_FIT))));
+
+    private static final Rehearsal OF_COMPACT = new Rehearsal(upstream -> rehearse(
+            BfcArena.onPages(upstream, new RehearsalPages(upstream.info()), configOf(PlacementPolicy.COMPACT))));
 
     private BfcRehearsal() {}
 
     /** Rehearses what an arena with a policy does, unless that has been done. */
     static void ensure(PlacementPolicy policy) {
-        (policy == PlacementPolicy.QUICK_FIT ? OF_QUICK_FIT : OF_BEST_FIT).ensure();
+        final Rehearsal rehearsal = switch (policy) {
+            case BEST_FIT -> OF_BEST_FIT;
+            case QUICK_FIT -> OF_QUICK_FIT;
+            case COMPACT -> OF_COMPACT;
+        };
+        rehearsal.ensure();
     }
 
-    private static void rehearse(Allocator upstream, PlacementPolicy policy) {
-        final BfcArena arena = new BfcArena(upstream, ArenaConfig.DEFAULT.withPlacementPolicy(policy));
+    private static ArenaConfig configOf(PlacementPolicy policy) {
+        return ArenaConfig.DEFAULT.withPlacementPolicy(policy);
+    }
+
+    private static void rehearse(BfcArena arena) {
         final Lane lane = arena.lanes.main;
         final long block = arena.alloc(1);
         final long large = arena.alloc(1 << 16);
@@ -42,7 +52,7 @@ final class BfcRehearsal {
         createFailures(arena, lane, block);
         arena.free(large);
         Rehearsal.create(() -> diagnose(lane, large));
-        lane.locked(lane.placement::repair);
+        lane.locked(lane.supply::repair);
         arena.free(block);
         arena.free(reserve);
         arena.free(arena.alloc(0));

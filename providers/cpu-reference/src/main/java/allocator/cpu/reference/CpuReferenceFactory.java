@@ -141,7 +141,7 @@ public final class CpuReferenceFactory implements EpFactory {
         final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY, heap);
         return switch (options.get(BumpOptions.KIND)) {
             case BFC ->
-                new CpuBfcArena(
+                CpuBfcArena.of(
                         upstream,
                         ArenaConfig.from(options),
                         options.resolve(ArenaOptions.applicable(BFC_KEYS, options)));

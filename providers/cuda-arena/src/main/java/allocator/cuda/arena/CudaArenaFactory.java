@@ -2,6 +2,7 @@ package allocator.cuda.arena;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
+import allocator.arena.PlacementPolicy;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDrivers;
 import allocator.cuda.memory.CudaDevice;
@@ -87,8 +88,7 @@ public final class CudaArenaFactory extends CudaEpFactory {
             return sharedUnlessExclusive(
                     options,
                     Shared.PINNED_ARENA,
-                    () -> new PinnedArena(
-                            device, config, options.resolve(ArenaOptions.applicable(PINNED_KEYS, options))));
+                    () -> new PinnedArena(device, withoutPages(config), ofPinned(options)));
         }
         if (options.get(USE_CUDA_MEMPOOL) && device.info().hasMemoryPools()) {
             return sharedUnlessExclusive(
@@ -96,7 +96,26 @@ public final class CudaArenaFactory extends CudaEpFactory {
                     Shared.POOL,
                     () -> DriverPool.create(device, PoolSettings.from(options), options.resolve(POOL_KEYS)));
         }
-        return sharedUnlessExclusive(options, Shared.ARENA, () -> new DeviceArena(device, config, inForce(options)));
+        return sharedUnlessExclusive(
+                options,
+                Shared.ARENA,
+                () -> new DeviceArena(device, config, PeerAccess.ordinals(options), inForce(options)));
+    }
+
+    /** Pinned memory is not mapped page by page: the best fit serves it where pages are asked for. */
+    private static ArenaConfig withoutPages(ArenaConfig config) {
+        return config.placementPolicy() == PlacementPolicy.COMPACT
+                ? config.withPlacementPolicy(PlacementPolicy.BEST_FIT)
+                : config;
+    }
+
+    /** The settings of an arena of pinned memory. */
+    private static AllocatorOptions ofPinned(AllocatorOptions options) {
+        final String policy = ArenaOptions.POLICY.name();
+        final AllocatorOptions served = options.get(ArenaOptions.POLICY) == PlacementPolicy.COMPACT
+                ? options.with(policy, "best-fit", options.origin(policy))
+                : options;
+        return served.resolve(ArenaOptions.applicable(PINNED_KEYS, served));
     }
 
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */

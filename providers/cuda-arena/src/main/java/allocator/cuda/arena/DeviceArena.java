@@ -2,6 +2,7 @@ package allocator.cuda.arena;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
+import allocator.arena.PlacementPolicy;
 import allocator.arena.StreamArenaAllocator;
 import allocator.cuda.memory.CudaAllocator;
 import allocator.cuda.memory.CudaDevice;
@@ -9,6 +10,7 @@ import allocator.cuda.memory.CudaSyncStream;
 import allocator.cuda.memory.DeviceMemory;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.SyncStream;
+import java.util.List;
 
 /** The arena of a device's memory. */
 final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
@@ -16,13 +18,26 @@ final class DeviceArena extends StreamArenaAllocator implements CudaAllocator {
     private final DeviceMemory upstream;
     private volatile boolean isClosed;
 
-    DeviceArena(CudaDevice device, ArenaConfig config, AllocatorOptions effectiveOptions) {
-        this(device, new DeviceMemory(device, device.defaultMemory()), config, effectiveOptions);
+    /**
+     * Creates the arena, on pages if the policy needs them.
+     *
+     * @param peers ordinals of other devices that get access to pages; to other memory they have it already
+     */
+    DeviceArena(CudaDevice device, ArenaConfig config, List<Integer> peers, AllocatorOptions effectiveOptions) {
+        this(device, new DeviceMemory(device, device.defaultMemory()), config, peers, effectiveOptions);
     }
 
     private DeviceArena(
-            CudaDevice device, DeviceMemory upstream, ArenaConfig config, AllocatorOptions effectiveOptions) {
-        super(new BfcArena(upstream, config), effectiveOptions);
+            CudaDevice device,
+            DeviceMemory upstream,
+            ArenaConfig config,
+            List<Integer> peers,
+            AllocatorOptions effectiveOptions) {
+        super(
+                config.placementPolicy() == PlacementPolicy.COMPACT
+                        ? BfcArena.onPages(upstream, new DevicePages(device, upstream.info(), 0, peers), config)
+                        : new BfcArena(upstream, config),
+                effectiveOptions);
         this.device = device;
         this.upstream = upstream;
     }

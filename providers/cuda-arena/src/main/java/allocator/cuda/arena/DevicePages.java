@@ -15,9 +15,11 @@ import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
- * Pages of a device's memory: physical memory of the driver, which its own device alone has access to.
+ * Pages of a device's memory: physical memory of the driver. Its own device has access to what is mapped, and the peers
+ * that were named.
  *
  * <p>The number of a page is the driver's handle, which is an address of this process and so not negative. Which
  * addresses have a mapping is recorded here, as the driver fails where it unmaps nothing.
@@ -26,6 +28,10 @@ final class DevicePages implements PageSource {
     private final CudaDevice device;
     private final MemoryInfo info;
     private final CudaAddressRanges driver;
+
+    /** The ordinals of the devices that get access to each mapping: its own first, then peers. */
+    private final List<Integer> accessors;
+
     private final long granularity;
     private final long pageBytes;
 
@@ -65,12 +71,16 @@ final class DevicePages implements PageSource {
      * @param info the memory to serve
      * @param pageBytes the size of a page, a power of two and a multiple of the driver's granularity; {@code 0} for the
      *     granularity
+     * @param peers the ordinals of other devices that get access, which have a context
      * @throws UnsupportedMemoryException if the device has no address ranges
      * @throws IllegalArgumentException if no page can have that size
      * @throws DeviceException if the driver fails
      */
-    DevicePages(CudaDevice device, MemoryInfo info, long pageBytes) {
+    DevicePages(CudaDevice device, MemoryInfo info, long pageBytes, List<Integer> peers) {
         this.device = device;
+        accessors = Stream.concat(Stream.of(device.ordinal()), peers.stream())
+                .distinct()
+                .toList();
         this.info = info;
         driver = device.driver().addressRanges();
         granularity = granularity(device);
@@ -223,7 +233,9 @@ final class DevicePages implements PageSource {
         final int index = index(range, address);
         range.mapped.set(index);
         try {
-            driver.memSetAccess(device.ordinal(), address, pageBytes, MemoryAccess.READ_WRITE);
+            for (int i = 0; i < accessors.size(); i++) { // an iterator takes Java heap, which may have ended
+                driver.memSetAccess(accessors.get(i), address, pageBytes, MemoryAccess.READ_WRITE);
+            }
         } catch (CudaException e) {
             throw unmapAgain(range, address, e)
                     ? failure(e, "The device has no room for another mapping", pageBytes)

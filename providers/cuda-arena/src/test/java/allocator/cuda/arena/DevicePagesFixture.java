@@ -58,7 +58,7 @@ final class DevicePagesFixture implements PageSubject {
                 factory.discoverDevices().devices().getFirst().defaultMemory().orElseThrow();
         allocator = factory.createAllocator(memory, AllocatorOptions.of(Map.of()));
         try {
-            pages = new DevicePages(factory.device, memory, pageBytes);
+            pages = new DevicePages(factory.device, memory, pageBytes, List.of());
         } catch (Throwable e) {
             closeFactory(factory, allocator);
             throw e;

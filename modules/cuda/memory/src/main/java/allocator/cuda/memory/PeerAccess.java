@@ -28,7 +28,7 @@ public final class PeerAccess {
      * @return ordinals, in the order of the list
      * @throws InvalidOptionException if the value is not accepted
      */
-    static List<Integer> ordinals(AllocatorOptions options) {
+    public static List<Integer> ordinals(AllocatorOptions options) {
         return options.get(KEY).stream()
                 .map(entry -> Integer.parseInt(entry.substring(PREFIX.length())))
                 .toList();
