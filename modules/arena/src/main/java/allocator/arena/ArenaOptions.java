@@ -146,4 +146,19 @@ public final class ArenaOptions {
                 .<OptionKey<?>>map(key -> key)
                 .toList();
     }
+
+    /**
+     * Returns settings for memory that cannot be mapped page by page, or not within the limit: with the best fit where
+     * {@link #POLICY} is compact. The effective options then say so.
+     *
+     * @param requested the requested options
+     * @return settings that need no pages
+     * @throws allocator.spi.InvalidOptionException if the policy is invalid
+     */
+    public static AllocatorOptions withoutPages(AllocatorOptions requested) {
+        return requested.get(POLICY) == PlacementPolicy.COMPACT
+                ? requested.with(
+                        POLICY.name(), POLICY.format(PlacementPolicy.BEST_FIT), requested.origin(POLICY.name()))
+                : requested;
+    }
 }

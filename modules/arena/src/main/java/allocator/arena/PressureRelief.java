@@ -35,7 +35,7 @@ final class PressureRelief {
                 }
             }
         }
-        shrink(byteSize, failure);
+        shrink(byteSize, failure, lanes.count() > 1);
         try {
             return own.allocate(byteSize, stream, requester);
         } catch (AllocatorException e) {
@@ -43,9 +43,12 @@ final class PressureRelief {
         }
     }
 
-    /** Reserves after the main lane failed with {@code failure}. */
+    /**
+     * Reserves after the main lane failed with {@code failure}. Idle pages make room for it. Free regions of a single
+     * lane do not, as in ONNX Runtime.
+     */
     long reserve(long byteSize, OutOfMemoryException failure) {
-        shrink(byteSize, failure);
+        shrink(byteSize, failure, lanes.count() > 1 || lanes.pages != null);
         try {
             return lanes.main.reserve(byteSize);
         } catch (AllocatorException e) {
@@ -53,9 +56,9 @@ final class PressureRelief {
         }
     }
 
-    /** Shrinks all lanes if there are several; otherwise the request has failed. */
-    private void shrink(long byteSize, OutOfMemoryException failure) {
-        if (lanes.count() == 1) {
+    /** Shrinks all lanes if that can help; otherwise the request has failed. */
+    private void shrink(long byteSize, OutOfMemoryException failure, boolean canHelp) {
+        if (!canHelp) {
             lanes.requestFailed();
             throw failure;
         }
@@ -88,7 +91,8 @@ final class PressureRelief {
                 failure.shortage().largestFree(),
                 failure.shortage().deviceFree());
         return new OutOfMemoryException(
-                "No memory, also after " + lanes.count() + " lanes returned their free regions",
+                "No memory, also after " + lanes.count() + (lanes.count() == 1 ? " lane has" : " lanes have")
+                        + " returned what is free",
                 shortage,
                 failure.dump(),
                 failure);

@@ -29,7 +29,7 @@ final class CpuBfcArena extends StreamArenaAllocator implements CpuArena {
         if (config.placementPolicy() != PlacementPolicy.COMPACT) {
             return new CpuBfcArena(upstream, null, new BfcArena(upstream, config), effectiveOptions);
         }
-        final HostPages pages = new HostPages(upstream.info(), HostPages.DEFAULT_PAGE_BYTES);
+        final HostPages pages = new HostPages(upstream.info(), HostPages.pageBytesFor(config.maxMem()));
         try {
             return new CpuBfcArena(upstream, pages, BfcArena.onPages(upstream, pages, config), effectiveOptions);
         } catch (Throwable e) { // the end of the Java heap

@@ -140,11 +140,13 @@ public final class CpuReferenceFactory implements EpFactory {
     private CpuArena newArena(AllocatorOptions options) {
         final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY, heap);
         return switch (options.get(BumpOptions.KIND)) {
-            case BFC ->
-                CpuBfcArena.of(
-                        upstream,
-                        ArenaConfig.from(options),
-                        options.resolve(ArenaOptions.applicable(BFC_KEYS, options)));
+            case BFC -> {
+                final AllocatorOptions served = HostPages.pageBytesFor(options.get(ArenaOptions.MAX_MEM)) == 0
+                        ? ArenaOptions.withoutPages(options)
+                        : options;
+                yield CpuBfcArena.of(
+                        upstream, ArenaConfig.from(served), served.resolve(ArenaOptions.applicable(BFC_KEYS, served)));
+            }
             case BUMP ->
                 new CpuBumpArena(
                         upstream,

@@ -34,6 +34,11 @@ final class HostPages implements PageSource {
     /** A compromise between the calls for a large block and the waste of a small one. */
     static final long DEFAULT_PAGE_BYTES = 256 << 10;
 
+    private static final long LEAST_PAGE_BYTES = 4096;
+
+    /** How many pages a limit has at least, if it has room for so many of the least size. */
+    private static final int LEAST_PAGES = 64;
+
     private static final Path MEMORY = Path.of("/proc/meminfo");
 
     /** Where the system does not say how much memory it has. */
@@ -94,7 +99,7 @@ final class HostPages implements PageSource {
     }
 
     HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, long mappingsLimit) {
-        final long smallest = Math.max(4096, linux.getpagesize());
+        final long smallest = Math.max(LEAST_PAGE_BYTES, linux.getpagesize());
         if (Long.bitCount(pageBytes) != 1 || pageBytes < smallest) {
             throw new IllegalArgumentException(
                     "a page of " + pageBytes + " bytes is no power of two, or smaller than " + smallest + " bytes");
@@ -111,6 +116,23 @@ final class HostPages implements PageSource {
             close();
             throw e;
         }
+    }
+
+    /**
+     * Returns the size of the pages for an arena with a limit.
+     *
+     * @param maxMem bytes; 0 for no limit
+     * @return bytes; 0 if the limit has no room for a page
+     */
+    static long pageBytesFor(long maxMem) {
+        if (maxMem == 0) {
+            return DEFAULT_PAGE_BYTES;
+        }
+        if (maxMem < LEAST_PAGE_BYTES) {
+            return 0;
+        }
+        final long wanted = Long.highestOneBit(Math.max(maxMem / LEAST_PAGES, LEAST_PAGE_BYTES));
+        return Math.min(wanted, DEFAULT_PAGE_BYTES);
     }
 
     /** Finds the calls; throws on other systems than Linux. */

@@ -83,12 +83,8 @@ public final class CudaArenaFactory extends CudaEpFactory {
         if (info.equals(device.readOnlyMemory())) {
             return new Choice(null, () -> new DeviceMemory(device, info));
         }
-        final ArenaConfig config = ArenaConfig.from(options).withKeepFirstRegion(options.get(KEEP_FIRST_REGION));
         if (info.equals(device.pinnedMemory())) {
-            return sharedUnlessExclusive(
-                    options,
-                    Shared.PINNED_ARENA,
-                    () -> new PinnedArena(device, withoutPages(config), ofPinned(options)));
+            return sharedUnlessExclusive(options, Shared.PINNED_ARENA, () -> pinnedArena(device, options));
         }
         if (options.get(USE_CUDA_MEMPOOL) && device.info().hasMemoryPools()) {
             return sharedUnlessExclusive(
@@ -96,26 +92,31 @@ public final class CudaArenaFactory extends CudaEpFactory {
                     Shared.POOL,
                     () -> DriverPool.create(device, PoolSettings.from(options), options.resolve(POOL_KEYS)));
         }
-        return sharedUnlessExclusive(
-                options,
-                Shared.ARENA,
-                () -> new DeviceArena(device, config, PeerAccess.ordinals(options), inForce(options)));
+        return sharedUnlessExclusive(options, Shared.ARENA, () -> arena(device, options));
     }
 
-    /** Pinned memory is not mapped page by page: the best fit serves it where pages are asked for. */
-    private static ArenaConfig withoutPages(ArenaConfig config) {
-        return config.placementPolicy() == PlacementPolicy.COMPACT
-                ? config.withPlacementPolicy(PlacementPolicy.BEST_FIT)
-                : config;
+    private static ArenaConfig config(AllocatorOptions options) {
+        return ArenaConfig.from(options).withKeepFirstRegion(options.get(KEEP_FIRST_REGION));
     }
 
-    /** The settings of an arena of pinned memory. */
-    private static AllocatorOptions ofPinned(AllocatorOptions options) {
-        final String policy = ArenaOptions.POLICY.name();
-        final AllocatorOptions served = options.get(ArenaOptions.POLICY) == PlacementPolicy.COMPACT
-                ? options.with(policy, "best-fit", options.origin(policy))
+    /** Creates an arena of pinned memory, which cannot be mapped by page: on it arena.policy=compact has no effect. */
+    private static PinnedArena pinnedArena(CudaDevice device, AllocatorOptions options) {
+        final AllocatorOptions served = ArenaOptions.withoutPages(options);
+        final List<OptionKey<?>> keys = ArenaOptions.applicable(PINNED_KEYS, served).stream()
+                .filter(key -> served.equals(options) || !key.equals(ArenaOptions.POLICY))
+                .<OptionKey<?>>map(key -> key)
+                .toList();
+        return new PinnedArena(device, config(served), served.resolve(keys));
+    }
+
+    /** Creates an arena, without pages if the limit has no room for one. */
+    private static DeviceArena arena(CudaDevice device, AllocatorOptions options) {
+        final long maxMem = options.get(ArenaOptions.MAX_MEM);
+        final boolean hasPages = options.get(ArenaOptions.POLICY) == PlacementPolicy.COMPACT;
+        final AllocatorOptions served = hasPages && maxMem > 0 && maxMem < DevicePages.granularity(device)
+                ? ArenaOptions.withoutPages(options)
                 : options;
-        return served.resolve(ArenaOptions.applicable(PINNED_KEYS, served));
+        return new DeviceArena(device, config(served), PeerAccess.ordinals(served), inForce(served));
     }
 
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */

@@ -91,7 +91,13 @@ final class DevicePages implements PageSource {
         }
     }
 
-    private static long granularity(CudaDevice device) {
+    /**
+     * Returns the least size of a page of a device.
+     *
+     * @throws UnsupportedMemoryException if the device has no address ranges
+     * @throws DeviceException if the driver fails
+     */
+    static long granularity(CudaDevice device) {
         try {
             return device.driver().addressRanges().memGetAllocationGranularity(device.ordinal());
         } catch (CudaException e) {
