@@ -35,9 +35,10 @@ final class Provider implements AutoCloseable {
         throw new IllegalStateException("no provider is called " + name);
     }
 
-    StreamAwareAllocator allocator() {
-        return (StreamAwareAllocator) factory.createAllocator(
-                memory, AllocatorOptions.EMPTY.with(OptionKey.EXCLUSIVE.name(), "1", "benchmark"));
+    /** Creates an allocator of the caller's own, with options beside the default ones. */
+    StreamAwareAllocator allocator(AllocatorOptions options) {
+        return (StreamAwareAllocator)
+                factory.createAllocator(memory, options.with(OptionKey.EXCLUSIVE.name(), "1", "benchmark"));
     }
 
     void release(Allocator allocator) {

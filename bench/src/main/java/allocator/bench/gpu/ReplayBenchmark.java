@@ -2,7 +2,7 @@ package allocator.bench.gpu;
 
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderDevice;
-import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import allocator.trace.Replay;
@@ -19,36 +19,38 @@ import java.util.Arrays;
  * Replays a trace through one provider: through a session as {@code allocator replay} does, and by calling the provider
  * directly. Memory is not touched.
  *
- * <p>Arguments: results file, provider, trace: a file or the name of a bundled one. Start a JVM for each trace, so that
- * the first replay is the first in its JVM.
+ * <p>Arguments: results file, provider, trace, and the policy of the arena if it is not the default. A trace is a file
+ * or the name of a bundled one. Start a JVM for each trace, so that the first replay is the first in its JVM.
  */
 public final class ReplayBenchmark {
     private static final int WARM_UP_ROUNDS = 200;
     private static final long WARM_UP_NANOS = 1_500_000_000L;
     private static final int ROUNDS = 11;
     private static final long ROUNDS_NANOS = 1_500_000_000L;
+    private static final int SETTLED_ROUNDS = 10;
 
     private final Trace trace;
-    private final long[] addresses;
+    private final Policy policy;
 
-    private ReplayBenchmark(Trace trace) {
+    private ReplayBenchmark(Trace trace, Policy policy) {
         this.trace = trace;
-        addresses = new long[trace.slotCount()];
+        this.policy = policy;
     }
 
     /**
      * Runs the benchmark.
      *
-     * @param args results file, provider, trace
+     * @param args results file, provider, trace, policy
      * @throws Exception if the trace cannot be read
      */
     public static void main(String[] args) throws Exception {
         final Path file = Path.of(args[0]);
-        final String provider = args[1];
+        final Policy policy = Policy.of(args[1], args, 3);
         final Trace trace = load(args[2]);
         final String workload = workload(trace);
-        throughASession(provider, trace, new Results(file, provider), workload);
-        new ReplayBenchmark(trace).directly(provider, new Results(file, provider + " direct"), workload);
+        final ReplayBenchmark benchmark = new ReplayBenchmark(trace, policy);
+        benchmark.throughASession(new Results(file, policy.subject()), workload);
+        benchmark.directly(new Results(file, policy.subject() + " direct"), workload);
     }
 
     /** Reads a file, as {@code allocator replay} does, or a bundled trace if there is no such file. */
@@ -62,15 +64,15 @@ public final class ReplayBenchmark {
         return trace.name().replaceFirst("\\..*", "").replace(',', '_');
     }
 
-    private static void throughASession(String provider, Trace trace, Results results, String workload) {
+    private void throughASession(Results results, String workload) {
         try (Environment environment = Environment.builder().build()) {
             final ProviderDevice device = environment.devices().stream()
-                    .filter(candidate -> candidate.provider().equals(provider))
+                    .filter(candidate -> candidate.provider().equals(policy.provider()))
                     .findFirst()
-                    .orElseThrow(
-                            () -> new IllegalStateException(provider + " has no device: " + environment.providers()));
+                    .orElseThrow(() -> new IllegalStateException(
+                            policy.provider() + " has no device: " + environment.providers()));
             final ReplayResult result =
-                    new Replay(environment, device, AllocatorOptions.EMPTY).measure(trace, (done, step) -> {});
+                    new Replay(environment, device, policy.options()).measure(trace, (done, step) -> {});
             results.add(workload, 1, "ns_per_event_first", result.nsPerEventFirst());
             results.add(workload, 1, "ns_per_event_cold", result.nsPerEventCold());
             results.add(workload, 1, "ns_per_event_warm", result.nsPerEventWarm());
@@ -80,16 +82,17 @@ public final class ReplayBenchmark {
         }
     }
 
-    private void directly(String name, Results results, String workload) {
-        try (Provider provider = Provider.open(name)) {
+    private void directly(Results results, String workload) {
+        try (Provider provider = Provider.open(policy.provider())) {
             final SyncStream[] streams = new SyncStream[trace.streamCount()];
             Arrays.setAll(streams, stream -> provider.stream());
-            warmUp(provider, streams);
-            results.add(workload, 1, "ns_per_event_cold", cold(provider, streams));
-            final StreamAwareAllocator allocator = provider.allocator();
-            pass(allocator, streams);
-            results.add(workload, 1, "ns_per_event_warm", median(() -> pass(allocator, streams)));
-            results.add(workload, 1, "heap_bytes_per_event", heapBytes(allocator, streams));
+            final DirectReplay replay = new DirectReplay(trace, streams);
+            warmUp(provider, replay);
+            results.add(workload, 1, "ns_per_event_cold", median(() -> fresh(provider, replay)));
+            final StreamAwareAllocator allocator = provider.allocator(policy.options());
+            replay.pass(allocator);
+            results.add(workload, 1, "ns_per_event_warm", median(() -> replay.pass(allocator)));
+            settled(allocator, replay, results, workload);
             provider.release(allocator);
             for (SyncStream stream : streams) {
                 stream.close();
@@ -97,57 +100,35 @@ public final class ReplayBenchmark {
         }
     }
 
-    private void warmUp(Provider provider, SyncStream[] streams) {
+    private void warmUp(Provider provider, DirectReplay replay) {
         final long begin = System.nanoTime();
         for (int round = 0; round < WARM_UP_ROUNDS && System.nanoTime() - begin < WARM_UP_NANOS; round++) {
-            final StreamAwareAllocator allocator = provider.allocator();
-            pass(allocator, streams);
-            provider.release(allocator);
+            fresh(provider, replay);
         }
     }
 
-    private double cold(Provider provider, SyncStream[] streams) {
-        return median(() -> {
-            final StreamAwareAllocator allocator = provider.allocator();
-            final long nanos = pass(allocator, streams);
-            provider.release(allocator);
-            return nanos;
-        });
-    }
-
-    /** One replay's time; ends with nothing live and all streams idle and untied, as a run ends. */
-    private long pass(StreamAwareAllocator allocator, SyncStream[] streams) {
-        final long start = System.nanoTime();
-        final int count = trace.eventCount();
-        for (int event = 0; event < count; event++) {
-            final int slot = trace.slot(event);
-            if (trace.isAllocation(event)) {
-                addresses[slot] = allocator.allocOnStream(trace.byteSize(event), streams[trace.stream(event)]);
-            } else {
-                allocator.free(addresses[slot]);
-                addresses[slot] = 0;
-            }
-        }
-        final long nanos = System.nanoTime() - start;
-        for (int slot = 0; slot < addresses.length; slot++) {
-            allocator.free(addresses[slot]);
-            addresses[slot] = 0;
-        }
-        for (SyncStream stream : streams) {
-            stream.onSessionRunEnd();
-        }
+    /** One replay's time with an allocator of its own. */
+    private long fresh(Provider provider, DirectReplay replay) {
+        final StreamAwareAllocator allocator = provider.allocator(policy.options());
+        final long nanos = replay.pass(allocator);
+        provider.release(allocator);
         return nanos;
     }
 
-    /** What a pass takes of the Java heap, per event; the ends of runs are in it, and a few objects of theirs. */
-    private double heapBytes(StreamAwareAllocator allocator, SyncStream[] streams) {
+    /** What further replays take of the Java heap, ends of runs included, and of pages; and the peak after all. */
+    private void settled(StreamAwareAllocator allocator, DirectReplay replay, Results results, String workload) {
         final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        final long before = threads.getCurrentThreadAllocatedBytes();
-        final int passes = 10;
-        for (int i = 0; i < passes; i++) {
-            pass(allocator, streams);
+        final AllocatorStats before = allocator.stats();
+        final long heapBefore = threads.getCurrentThreadAllocatedBytes();
+        for (int round = 0; round < SETTLED_ROUNDS; round++) {
+            replay.pass(allocator);
         }
-        return (threads.getCurrentThreadAllocatedBytes() - before) / (double) passes / trace.eventCount();
+        final long heapBytes = threads.getCurrentThreadAllocatedBytes() - heapBefore;
+        final AllocatorStats after = allocator.stats();
+        final long events = (long) SETTLED_ROUNDS * trace.eventCount();
+        results.add(workload, 1, "heap_bytes_per_event", heapBytes / (double) events);
+        results.add(workload, 1, "peak_held_bytes", (double) after.peakBytesHeld());
+        Pages.add(results, workload, 1, before, after, SETTLED_ROUNDS, events);
     }
 
     private interface Round {

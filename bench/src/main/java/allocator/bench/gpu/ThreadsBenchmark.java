@@ -6,6 +6,7 @@ import allocator.runtime.ProviderDevice;
 import allocator.runtime.RunOptions;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.nio.file.Path;
@@ -52,7 +53,7 @@ public final class ThreadsBenchmark {
     private static void directly(String name, Results results) throws InterruptedException {
         try (Provider provider = Provider.open(name)) {
             for (int threads : THREADS) {
-                final StreamAwareAllocator allocator = provider.allocator();
+                final StreamAwareAllocator allocator = provider.allocator(AllocatorOptions.EMPTY);
                 measure(threads, results, work -> {
                     final SyncStream stream = provider.stream();
                     work.accept((address, byteSize) -> {

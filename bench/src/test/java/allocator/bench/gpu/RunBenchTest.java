@@ -66,9 +66,14 @@ class RunBenchTest {
     }
 
     private List<String> replays() throws IOException {
+        return calls("ReplayBenchmark");
+    }
+
+    /** Returns the arguments of each call of a benchmark. */
+    private List<String> calls(String benchmark) throws IOException {
         return Files.readAllLines(bundle.resolve("calls")).stream()
-                .filter(call -> call.contains("ReplayBenchmark"))
-                .map(call -> call.replaceFirst(".*ReplayBenchmark ", "").replaceFirst(" /\\S*/traces/", " "))
+                .filter(call -> call.contains(benchmark))
+                .map(call -> call.replaceFirst(".*" + benchmark + " ", "").replaceFirst(" /\\S*/traces/", " "))
                 .toList();
     }
 
@@ -79,7 +84,22 @@ class RunBenchTest {
         assertThat(outcome.out()).contains("the table");
         assertThat(replays())
                 .containsExactly(
-                        "results/gpu-c0ffee.csv cuda-arena gpt2.csv", "results/gpu-c0ffee.csv cuda-mempool gpt2.csv");
+                        "results/gpu-c0ffee.csv cuda-arena gpt2.csv",
+                        "results/gpu-c0ffee.csv cuda-arena gpt2.csv quick-fit",
+                        "results/gpu-c0ffee.csv cuda-arena gpt2.csv compact",
+                        "results/gpu-c0ffee.csv cuda-mempool gpt2.csv");
+        assertThat(bundle.resolve("calls")).content().doesNotContain("TwoThreadsBenchmark");
+    }
+
+    @Test
+    void twoThreadsReplayBert() throws Exception {
+        Files.writeString(bundle.resolve("traces/bert.csv.gz"), "");
+        final Outcome outcome = run();
+        assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+        assertThat(calls("TwoThreadsBenchmark"))
+                .containsExactly(
+                        "results/gpu-c0ffee.csv cuda-arena bert.csv",
+                        "results/gpu-c0ffee.csv cuda-arena bert.csv compact");
     }
 
     @Test
@@ -90,6 +110,8 @@ class RunBenchTest {
         assertThat(replays())
                 .containsExactly(
                         "results/gpu-c0ffee-trace.csv cuda-arena my_trace__1_2.csv",
+                        "results/gpu-c0ffee-trace.csv cuda-arena my_trace__1_2.csv quick-fit",
+                        "results/gpu-c0ffee-trace.csv cuda-arena my_trace__1_2.csv compact",
                         "results/gpu-c0ffee-trace.csv cuda-mempool my_trace__1_2.csv");
         assertThat(bundle.resolve("calls")).content().doesNotContain("ThreadsBenchmark");
     }
@@ -100,7 +122,7 @@ class RunBenchTest {
         final Outcome outcome = run();
         assertThat(outcome.exitCode()).isEqualTo(1);
         assertThat(outcome.out()).contains("failed: java allocator.bench.gpu.ReplayBenchmark", "the table");
-        assertThat(outcome.err()).isEqualTo("run-bench: 2 failed\n");
+        assertThat(outcome.err()).isEqualTo("run-bench: 4 failed\n");
     }
 
     @Test

@@ -1,0 +1,36 @@
+package allocator.bench.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class TwoThreadsBenchmarkTest {
+    private static final String SUBJECT = "cpu-reference compact direct";
+
+    @TempDir
+    private Path folder;
+
+    /** The host has the same counters of pages as a device. */
+    @Test
+    void heldIsComparedWithWhatBothThreadsRequestedAtOnce() throws Exception {
+        final Path trace = Files.writeString(folder.resolve("mine.csv"), """
+                op,id,bytes,stream
+                a,0,3000000,0
+                a,1,5000000,1
+                f,0,3000000,0
+                a,2,4000000,0
+                """);
+        final Path results = folder.resolve("results.csv");
+        TwoThreadsBenchmark.main(new String[] {results.toString(), "cpu-reference", trace.toString(), "compact"});
+
+        final Measurements measured = Measurements.read(results);
+        assertThat(measured.requested(SUBJECT, "mine", 2)).isBetween(9_000_000.0, 18_000_000.0);
+        assertThat(measured.heldOverRequested(SUBJECT, "mine", 2)).isBetween(1.0, 2.5);
+        assertThat(measured.value(SUBJECT, "mine", 2, "ns_per_event_warm")).isPositive();
+        assertThat(measured.value(SUBJECT, "mine", 2, "page_calls_settled")).isNotNegative();
+        assertThat(measured.value(SUBJECT, "mine", 2, "peak_mapped_bytes")).isGreaterThanOrEqualTo(9_000_000);
+    }
+}
