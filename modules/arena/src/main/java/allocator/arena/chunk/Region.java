@@ -261,10 +261,24 @@ public final class Region {
         long at = offset;
         int chunk = startingAt(map, at);
         while (chunk == Chunks.NONE) {
-            at = entry(window(at)) == 0 ? (window(at) << WINDOW_SHIFT) - 1 : at - 1;
+            at = entry(window(at)) == 0 ? (filledBefore(window(at)) << WINDOW_SHIFT) + WINDOW_GRANULES - 1 : at - 1;
             chunk = startingAt(map, at);
         }
         return chunk;
+    }
+
+    /** Returns the last window with an entry before one. There is one: a chunk starts at the start of the region. */
+    private long filledBefore(long window) {
+        long before = window - 1;
+        while (entry(before) == 0) {
+            if (before >= MAX_HEAD && pages[page(before)] == null) {
+                before -= (before - MAX_HEAD) & PAGE_MASK;
+            } else if (before < MAX_HEAD) {
+                before = Math.min(before, head.length);
+            }
+            before--;
+        }
+        return before;
     }
 
     /**

@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 final class PageGrowth {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
 
-    /** How many times as long as the memory that may be held the range of addresses is. */
-    private static final int RANGE_FACTOR = 8;
+    /** How many times as long as the memory of the device the range of addresses is. */
+    private static final int RANGE_FACTOR = 2;
 
     /** The least length of the range, in pages. */
     private static final int LEAST_RANGE = 4096;
@@ -144,8 +144,7 @@ final class PageGrowth {
     /** Returns how long the range should be: so long that free addresses are never in short supply. */
     private long rangeBytes() {
         final long most = Math.min(Region.MAX_BYTES, (long) MOST_PLACES * arena.pageBytes);
-        final long memory = Math.min(arena.heldLimit.limit(), source.memoryBytes());
-        final long wanted = Math.min(memory, most / RANGE_FACTOR) * RANGE_FACTOR;
+        final long wanted = Math.min(source.memoryBytes(), most / RANGE_FACTOR) * RANGE_FACTOR;
         return Math.max(wanted & -arena.pageBytes, LEAST_RANGE * arena.pageBytes);
     }
 

@@ -114,4 +114,19 @@ class RegionTest {
         assertThat(region.containing(map, granules - 2)).isEqualTo(first);
         assertThat(region.bookkeepingBytes()).isLessThan(700_000);
     }
+
+    /** The index of a range of addresses is almost empty, and its empty parts are not visited one by one. */
+    @Test
+    void theLastChunkOfAnAlmostEmptyRangeIsFound() {
+        final long granules = 1L << 36;
+        final Region region = region(granules);
+        final int first = enter(region, 0, Chunks.NONE);
+        final int second = enter(region, 1L << 25, first);
+
+        for (long offset = granules - 1; offset > granules / 2; offset -= granules / 128) {
+            assertThat(region.containing(map, offset)).isEqualTo(second);
+        }
+        assertThat(region.containing(map, (1L << 25) - 1)).isEqualTo(first);
+        assertThat(region.containing(map, 1000)).isEqualTo(first);
+    }
 }
