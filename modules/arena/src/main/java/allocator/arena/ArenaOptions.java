@@ -72,9 +72,8 @@ public final class ArenaOptions {
     public static final OptionKey<Integer> MAX_LANES = OptionKey.count(
             "arena.max_lanes",
             0,
-            "the most lanes, each with its own lock, that the arena may divide into when threads contend; 1 "
-                    + "is no division,"
-                    + " 0 is one more than there are processors");
+            "the most lanes, each with its own lock, that the arena may divide into when threads contend; 1 is "
+                    + "no division, 0 is one more than there are processors, with compact 1");
 
     /**
      * {@code arena.keep_first_region}; not an option of ONNX Runtime. On by default, as in ONNX Runtime's core; see
