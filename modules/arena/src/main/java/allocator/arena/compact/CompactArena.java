@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An arena that holds little more than what lives. Its chunks lie in one range of addresses, much longer than the
- * memory that it holds; pages of physical memory are mapped where chunks are in use, and mapped elsewhere once they are
- * idle.
+ * memory that it holds; extents of physical memory are mapped where chunks are in use, and mapped elsewhere once they
+ * are idle.
  *
  * <p>A request takes the smallest free chunk that fits and whose pages are mapped and idle, or in use for its
  * neighbours: without a call of the device. Where there is none, the free chunk is taken that lacks the fewest pages.
@@ -89,16 +89,21 @@ public final class CompactArena {
      * @throws IllegalArgumentException if the limit is below the size of a page, or the range is no multiple of it
      */
     public CompactArena(PageSource source, CompactConfig config) {
+        this(source, config, ExtentSizes.DEFAULT);
+    }
+
+    /** Creates an arena with extents of other sizes. */
+    CompactArena(PageSource source, CompactConfig config, ExtentSizes sizes) {
         this.source = Objects.requireNonNull(source, "source");
         this.config = Objects.requireNonNull(config, "config");
         info = source.info();
         pageBytes = source.pageBytes();
         config.requireFits(pageBytes);
-        table = new PageTable(pageBytes, config.slack());
+        table = new PageTable(pageBytes);
         placement = new BackedFit(table);
         heldLimit = new HeldLimit(new Limit(config.maxMem()).available(0));
         counters = new Counters(heldLimit);
-        growth = new PageGrowth(this);
+        growth = new PageGrowth(this, sizes);
         returns = new PageReturns(this);
         report = new CompactReport(this);
     }
@@ -312,8 +317,8 @@ public final class CompactArena {
     }
 
     /**
-     * Releases every page that holds nothing alive, with live memory around it. Waits first for the streams that may
-     * still use free memory; a page that is used in between stays.
+     * Releases every extent that holds nothing alive, with live memory around it. Waits first for the streams that may
+     * still use free memory; an extent that is used in between stays.
      *
      * @return what was returned and what stays
      * @throws DeviceException if waiting for a stream fails, in which case nothing is returned; or if the device fails
@@ -336,7 +341,7 @@ public final class CompactArena {
     }
 
     /**
-     * Returns the counters at this moment. A page counts as a region.
+     * Returns the counters at this moment. An extent counts as a region.
      *
      * @return the statistics
      * @throws AllocatorClosedException if the arena is closed

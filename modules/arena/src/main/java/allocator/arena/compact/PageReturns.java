@@ -11,34 +11,38 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Releases pages: idle ones at a shrink, all of them at the close. */
+/** Releases extents: idle ones at a shrink, all of them at the close. */
 final class PageReturns {
     private final CompactArena arena;
     private final PageTable table;
+    private final ExtentCalls calls;
 
     PageReturns(CompactArena arena) {
         this.arena = arena;
         table = arena.table;
+        calls = arena.growth.calls();
     }
 
-    /** Releases the idle pages; none if it is called from within a call by the arena to its device or to a stream. */
+    /** Releases the idle extents; none if it is called from within a call by the arena to its device or to a stream. */
     ShrinkReport shrink() {
         StackReserve.touch();
         if (arena.isInDevice()) {
-            return arena.locked(() -> report(0));
+            return arena.locked(() -> report(new Released(0, 0)));
         }
         arena.shrinkLock.lock();
         try {
             awaitOwners();
             arena.deviceLock.lock();
             try {
-                arena.locked(table::leave);
-                final Failures failures = new Failures();
-                final int released = release(failures);
                 arena.locked(() -> {
-                    for (int page = 0; page < table.pageCapacity(); page++) {
-                        table.stay(page);
-                    }
+                    arena.growth.abandonLeft();
+                    table.idleExtents.takeReleasable();
+                    return true;
+                });
+                final Failures failures = new Failures();
+                final Released released = release(failures);
+                arena.locked(() -> {
+                    table.extents.putBackAll();
                     assert arena.passesSampledCheck();
                     return true;
                 });
@@ -60,10 +64,8 @@ final class PageReturns {
     boolean awaitOwners() {
         final Map<Long, SyncStream> owners = new LinkedHashMap<>();
         final long free = arena.locked(() -> {
-            if (!table.addOwners(owners) && arena.region != null) {
-                arena.placement.addOwners(arena.region, owners);
-            }
-            return table.frees();
+            table.addOwners(owners);
+            return table.streams.frees();
         });
         boolean areDone = !owners.isEmpty();
         for (final SyncStream owner : owners.values()) {
@@ -71,80 +73,65 @@ final class PageReturns {
         }
         if (areDone) {
             arena.locked(() -> {
-                table.unbindUpTo(free);
+                table.streams.finishUpTo(free);
                 return true;
             });
         }
         return areDone;
     }
 
-    /** Ends the mappings that are of no use, and releases the pages that leave. Under the device lock. */
-    private int release(Failures failures) {
-        for (int place = 0; place < table.placeCount(); place++) {
-            final int each = place;
-            failures.run(() -> unmap(each));
+    /** What was released. */
+    private record Released(int extents, int pages) {}
+
+    /** Ends the mappings that are of no use, and releases the extents in hand. Under the device lock. */
+    private Released release(Failures failures) {
+        final int extents = table.extents.count();
+        final int pages = table.pages();
+        for (int mapping = beginUnmap(0); mapping != PageTable.NONE; mapping = beginUnmap(mapping + 1)) {
+            final int each = mapping;
+            failures.run(() -> calls.unmap(each));
         }
-        int released = 0;
-        for (int page = table.pageCapacity() - 1; page >= 0; page--) {
-            if (table.isReadyToLeave(page)) {
-                final int each = page;
-                final int before = table.pages();
-                failures.run(() -> release(each));
-                released += before - table.pages();
+        for (int extent = table.extents.capacity() - 1; extent >= 0; extent--) {
+            if (table.extents.isInHand(extent)) {
+                final int each = extent;
+                failures.run(() -> calls.release(each));
             }
         }
-        return released;
+        return new Released(extents - table.extents.count(), pages - table.pages());
     }
 
-    private void unmap(int place) {
-        arena.lock.lock();
-        final boolean isLeaving;
-        try {
-            isLeaving = table.isMappingLeaving(place);
-            if (isLeaving) {
-                table.beginUnmap(place);
-            }
-        } finally {
-            arena.lock.unlock();
-        }
-        if (isLeaving) {
-            arena.growth.unmap(place);
-        }
-    }
-
-    private void release(int page) {
-        arena.source.release(table.number(page));
+    private int beginUnmap(int from) {
         arena.lock.lock();
         try {
-            table.remove(page);
-            arena.counters.detached();
-            arena.counters.shrunk(arena.pageBytes);
+            return table.beginUnmapUseless(from);
         } finally {
             arena.lock.unlock();
         }
     }
 
-    private ShrinkReport report(int released) {
+    private ShrinkReport report(Released released) {
         final long pageBytes = arena.pageBytes;
-        final int idle = table.idle();
-        final int inUse = table.pages() - idle;
+        final long idle = table.idle() * pageBytes;
+        final long inUse = table.pages() * pageBytes - idle;
+        final int idleExtents = table.extents.idleCount();
+        final int usedExtents = table.extents.count() - idleExtents;
         return new ShrinkReport(
-                released * pageBytes,
-                released,
+                released.pages() * pageBytes,
+                released.extents(),
                 table.pages() * pageBytes,
-                inUse,
-                idle,
+                usedExtents,
+                idleExtents,
                 Stream.of(
-                                new ShrinkReport.Held(inUse * pageBytes, inUse, "pages with live blocks"),
+                                new ShrinkReport.Held(inUse, usedExtents, "pages with live blocks"),
                                 new ShrinkReport.Held(
-                                        idle * pageBytes,
                                         idle,
+                                        idleExtents,
                                         "pages that were used during the shrink, or that a stream may still use"))
                         .filter(part -> part.bytes() > 0)
                         .toList());
     }
 
-    /** Closes the arena, unless it is closed, and releases all pages. */
+    /** Closes the arena, unless it is closed, and releases all extents. */
     void close() {
         StackReserve.touch();
         arena.requireOutsideDevice();
@@ -170,9 +157,9 @@ final class PageReturns {
             }
             arena.deviceLock.lock();
             try {
-                table.leaveAll();
+                table.extents.takeAll();
                 release(failures);
-                if (arena.region != null && table.mapped() == 0) {
+                if (arena.region != null && table.mappings.mappedPlaces() == 0) {
                     final long base = arena.region.base();
                     failures.run(() -> {
                         arena.source.unreserve(base, arena.config.addressBytes());

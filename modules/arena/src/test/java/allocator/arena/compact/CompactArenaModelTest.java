@@ -90,8 +90,13 @@ class CompactArenaModelTest {
             final boolean isLimited = random.nextBoolean();
             pages = new FakePages(PAGE, isLimited ? 1000 : maxPages);
             final double[] slacks = {0, 0.04, 0.5};
+            final ExtentSizes[] sizes = {
+                ExtentSizes.DEFAULT, new ExtentSizes(1, 1, 0), new ExtentSizes(4, 1, 0), new ExtentSizes(64, 1, 1)
+            };
             arena = new CompactArena(
-                    pages, new CompactConfig(isLimited ? maxPages * PAGE : 0, slacks[random.nextInt(3)], 1L << 24));
+                    pages,
+                    new CompactConfig(isLimited ? maxPages * PAGE : 0, slacks[random.nextInt(3)], 1L << 24),
+                    sizes[random.nextInt(4)]);
             for (int i = random.nextInt(4); i > 0; i--) {
                 streams.add(new FakeStream(pages.info()));
             }
@@ -271,15 +276,14 @@ class CompactArenaModelTest {
                 assertThat(pages.livePages()).as("pages after a shrink").isEqualTo(pagesInUse());
             }
             assertThat(report.bytesHeld()).isEqualTo((long) pages.livePages() * PAGE);
-            final Set<Long> left = new HashSet<>();
-            blocks.forEach(block -> forEachGranule(block, (page, granule) -> left.add(page)));
-            lastUses.keySet().retainAll(left);
+            lastUses.keySet().retainAll(pages.pages());
         }
 
+        /** Returns how many pages the extents have that hold a live byte. */
         private int pagesInUse() {
             final Set<Long> used = new HashSet<>();
-            blocks.forEach(block -> forEachGranule(block, (page, granule) -> used.add(page)));
-            return used.size();
+            blocks.forEach(block -> forEachGranule(block, (page, granule) -> used.add(pages.extentWith(page))));
+            return used.stream().mapToInt(pages::sizeOf).sum();
         }
 
         private void checkStats() {
