@@ -62,6 +62,20 @@ public final class ArenaOptions {
             "by how many percent compact may hold more than has been in use at once, before it maps idle pages "
                     + "elsewhere");
 
+    /** {@code arena.extent_divisor}; not an option of ONNX Runtime. */
+    public static final OptionKey<Integer> EXTENT_DIVISOR = OptionKey.count(
+            "arena.extent_divisor",
+            48,
+            "compact creates pages in extents of at most this part of what has been in use at once: a greater "
+                    + "number takes more calls of the device and may hold less; 0 is 1");
+
+    /** {@code arena.allocations_per_move}; not an option of ONNX Runtime. */
+    public static final OptionKey<Integer> ALLOCATIONS_PER_MOVE = OptionKey.count(
+            "arena.allocations_per_move",
+            1000,
+            "how many allocations allow compact one move of idle pages; where it moves more often, the slack is "
+                    + "twice as wide; 0 is no bound");
+
     /** {@code arena.max_kept_bytes}; not an option of ONNX Runtime. */
     public static final OptionKey<Long> MAX_KEPT_BYTES = OptionKey.bytes(
             "arena.max_kept_bytes",
@@ -93,7 +107,13 @@ public final class ArenaOptions {
             MAX_KEPT_BYTES,
             MAX_LANES,
             KEEP_FIRST_REGION,
-            SLACK_PERCENT);
+            SLACK_PERCENT,
+            EXTENT_DIVISOR,
+            ALLOCATIONS_PER_MOVE);
+
+    /** What only pages use. */
+    private static final Set<String> OF_PAGES =
+            Set.of(SLACK_PERCENT.name(), EXTENT_DIVISOR.name(), ALLOCATIONS_PER_MOVE.name());
 
     /** What only regions use. */
     private static final Set<String> OF_REGIONS = Set.of(EXTEND_STRATEGY.name(), MAX_DEAD_BYTES_PER_CHUNK.name());
@@ -139,7 +159,7 @@ public final class ArenaOptions {
         final boolean doubles = !hasPages && requested.get(EXTEND_STRATEGY) == ExtendStrategy.POWER_OF_TWO;
         return keys.stream()
                 .filter(key -> caches || !key.equals(MAX_KEPT_BYTES))
-                .filter(key -> hasPages || !key.equals(SLACK_PERCENT))
+                .filter(key -> hasPages || !OF_PAGES.contains(key.name()))
                 .filter(key -> !hasPages || !OF_REGIONS.contains(key.name()))
                 .filter(key -> doubles || !OF_DOUBLING.contains(key.name()))
                 .<OptionKey<?>>map(key -> key)

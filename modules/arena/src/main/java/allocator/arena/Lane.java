@@ -73,9 +73,7 @@ final class Lane {
         upstream = lanes.upstream;
         info = upstream.info();
         final PageSource pages = lanes.pages;
-        final PageTable table = pages == null
-                ? null
-                : new PageTable(pages.pageBytes(), config.compact().slackPercent() / 100.0);
+        final PageTable table = pages == null ? null : new PageTable(pages.pageBytes());
         placement = table == null ? config.placementPolicy().newPlacement(config) : new BackedFit(table);
         regions = placement.regions();
         counters = new Counters(lanes.heldLimit);

@@ -4,6 +4,7 @@ import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Repair;
+import allocator.arena.compact.ExtentSizes;
 import allocator.arena.compact.LanePages;
 import allocator.arena.compact.PageTable;
 import allocator.arena.compact.PagedLane;
@@ -41,7 +42,16 @@ final class PageSupply implements LaneSupply {
     PageSupply(Lane lane, Lanes lanes, PageSource source, PageTable table, BackedFit placement) {
         this.lane = lane;
         this.lanes = lanes;
-        pages = new LanePages(new Served(), source, table, placement);
+        pages = new LanePages(new Served(), source, sizes(lane.config.compact()), table, placement);
+    }
+
+    private static ExtentSizes sizes(CompactConfig config) {
+        return new ExtentSizes(
+                config.slackPercent() / 100.0,
+                config.leastSlackPages(),
+                config.extentDivisor(),
+                config.leastExtentPages(),
+                config.allocationsPerMove());
     }
 
     @Override
@@ -88,14 +98,19 @@ final class PageSupply implements LaneSupply {
 
     private ShrinkReport reportNow(long released, int pagesReleased) {
         final StayingMemory staying = new StayingMemory();
-        staying.add(pages.heldBytes() - pages.idleBytes(), pages.pagesInUse(), "pages with live blocks");
+        staying.add(pages.heldBytes() - pages.idleBytes(), pages.extentsInUse(), "pages with live blocks");
         staying.add(
                 pages.idleBytes(),
-                pages.idlePages(),
+                pages.idleExtents(),
                 "pages that were used during the shrink, or that a stream may still use");
         staying.addOutside(lane);
         return new ShrinkReport(
-                released, pagesReleased, lane.counters.held(), pages.pagesInUse(), pages.idlePages(), staying.parts());
+                released,
+                pagesReleased,
+                lane.counters.held(),
+                pages.extentsInUse(),
+                pages.idleExtents(),
+                staying.parts());
     }
 
     @Override

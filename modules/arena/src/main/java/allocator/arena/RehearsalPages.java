@@ -39,7 +39,7 @@ final class RehearsalPages implements PageSource {
     public void unreserve(long address, long byteSize) {}
 
     @Override
-    public long create() {
+    public long create(int count) {
         return pages++;
     }
 
@@ -51,4 +51,7 @@ final class RehearsalPages implements PageSource {
 
     @Override
     public void unmap(long address) {}
+
+    @Override
+    public void close() {}
 }

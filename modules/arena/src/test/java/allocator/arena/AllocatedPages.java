@@ -61,8 +61,8 @@ final class AllocatedPages implements PageSource {
     public void unreserve(long address, long byteSize) {}
 
     @Override
-    public long create() {
-        return upstream.alloc(PAGE_BYTES);
+    public long create(int pages) {
+        return upstream.alloc(pages * PAGE_BYTES);
     }
 
     /** {@inheritDoc} A block whose free failed is dead, and returned as such the next time. */
@@ -96,4 +96,7 @@ final class AllocatedPages implements PageSource {
     public void unmap(long address) {
         mapped.remove(address);
     }
+
+    @Override
+    public void close() {}
 }

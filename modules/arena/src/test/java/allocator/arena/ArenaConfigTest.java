@@ -109,14 +109,19 @@ class ArenaConfigTest {
     @Test
     void aKeyWithoutEffectDoesNotApply() {
         assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.EMPTY))
-                .hasSize(ArenaOptions.KEYS.size() - 2)
+                .hasSize(ArenaOptions.KEYS.size() - 4)
                 .doesNotContain(ArenaOptions.MAX_KEPT_BYTES, ArenaOptions.SLACK_PERCENT);
         assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.policy", "quick-fit"))))
-                .hasSize(ArenaOptions.KEYS.size() - 1)
+                .hasSize(ArenaOptions.KEYS.size() - 3)
                 .doesNotContain(ArenaOptions.SLACK_PERCENT);
         assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.policy", "compact"))))
                 .containsExactly(
-                        ArenaOptions.MAX_MEM, ArenaOptions.POLICY, ArenaOptions.MAX_LANES, ArenaOptions.SLACK_PERCENT);
+                        ArenaOptions.MAX_MEM,
+                        ArenaOptions.POLICY,
+                        ArenaOptions.MAX_LANES,
+                        ArenaOptions.SLACK_PERCENT,
+                        ArenaOptions.EXTENT_DIVISOR,
+                        ArenaOptions.ALLOCATIONS_PER_MOVE);
         assertThat(ArenaOptions.applicable(
                         ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.extend_strategy", "kSameAsRequested"))))
                 .containsExactly(

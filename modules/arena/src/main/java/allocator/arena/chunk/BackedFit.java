@@ -19,8 +19,8 @@ public final class BackedFit extends BestFit {
     /** How many fits are compared by what they lack. */
     private static final int MOST_COMPARED = 64;
 
-    /** In how many places of a fit a request is considered. */
-    private static final int PLACES = 2;
+    /** At how many addresses in a fit a request is considered. */
+    private static final int MOST_ADDRESSES = 16;
 
     private final Backing backing;
 
@@ -41,6 +41,14 @@ public final class BackedFit extends BestFit {
          * @return pages; 0 if it can be used at once, {@link #IMPOSSIBLE} if it cannot be backed now
          */
         int lacks(long address, long byteSize, @Nullable SyncStream requester);
+
+        /**
+         * Returns where the range might be that was passed to {@link #lacks} last, and that lacks something, to lack
+         * less.
+         *
+         * @return the first address behind all that the range lacks
+         */
+        long behindLacking();
 
         /**
          * Returns the end of what is backed.
@@ -68,7 +76,14 @@ public final class BackedFit extends BestFit {
         void taken(long address, long byteSize);
 
         /**
-         * Ends a use that {@link #taken} has counted. Begun, it does not fail.
+         * Makes room for {@link #freed} by a stream.
+         *
+         * @param stream the stream, {@code null} for none
+         */
+        void prepareFreed(@Nullable SyncStream stream);
+
+        /**
+         * Ends a use that {@link #taken} has counted, after {@link #prepareFreed}. Begun, it does not fail.
          *
          * @param address the first address
          * @param byteSize size in bytes, above zero
@@ -81,9 +96,8 @@ public final class BackedFit extends BestFit {
          * Forgets that a stream may still use what it has freed.
          *
          * @param stream the stream
-         * @return whether this is certain; otherwise {@link BackedFit} has it {@linkplain #recount recounted}
          */
-        boolean unbind(SyncStream stream);
+        void unbind(SyncStream stream);
 
         /** Forgets all uses and all streams, before {@link #recount} of each chunk. */
         void clear();
@@ -167,7 +181,7 @@ public final class BackedFit extends BestFit {
         long bestAddress = NO_ADDRESS;
         int leastLacking = Backing.IMPOSSIBLE;
         long least = SizeOrder.first(granules);
-        for (int compared = 0; compared <= MOST_COMPARED; compared++) {
+        for (int compared = 0; compared <= MOST_COMPARED && leastLacking > 0; compared++) {
             if (compared == MOST_COMPARED) {
                 least = Math.max(least, SizeOrder.first(Math.max(granules, streamSearch.largest())));
             }
@@ -176,15 +190,20 @@ public final class BackedFit extends BestFit {
                 break;
             }
             final long start = foundAddress(found);
-            for (int each = 0; each < PLACES; each++) {
-                final long address = each == 0 ? start : otherPlace(found, start, granules);
-                final int lacking =
-                        each > 0 && address == start ? Backing.IMPOSSIBLE : backing.lacks(address, byteSize, requester);
+            final long last = lastAddress(found, start, granules);
+            long address = start;
+            for (int each = 0; each < MOST_ADDRESSES && leastLacking > 0; each++) {
+                final int lacking = backing.lacks(address, byteSize, requester);
                 if (lacking < leastLacking) {
                     leastLacking = lacking;
                     bestKey = foundKey;
                     bestAddress = address;
                 }
+                final long next = each == MOST_ADDRESSES - 2 ? last : Math.min(backing.behindLacking(), last);
+                if (next == address) {
+                    break;
+                }
+                address = next;
             }
             least = foundKey + 1;
         }
@@ -194,16 +213,15 @@ public final class BackedFit extends BestFit {
     }
 
     /**
-     * Returns where a request may lie in what {@link #find} has found, but at its start: at its end, so that it shares
-     * a page with the next chunk; in the last chunk, where nothing is backed.
+     * Returns the last address in what {@link #find} has found at which a request is considered: that at its end, so
+     * that it shares a page with the next chunk; in the last chunk the first one from which on nothing is backed.
      */
-    private long otherPlace(int found, long start, long granules) {
+    private long lastAddress(int found, long start, long granules) {
         final long last = start + Granules.toBytes(SizeOrder.granules(foundKey) - granules);
-        if (chunks.next(found) != NONE) {
-            return isEndFound ? start : last;
+        if (isEndFound) {
+            return start;
         }
-        final long end = backing.end();
-        return end > start && end <= last ? end : start;
+        return chunks.next(found) == NONE ? Math.min(last, Math.max(start, backing.end())) : last;
     }
 
     /** Takes a part of what {@link #find} has found. */
@@ -253,6 +271,7 @@ public final class BackedFit extends BestFit {
         final long address = address(region, chunk);
         final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
         final long stamp = stream == null ? 0 : stream.syncId();
+        backing.prepareFreed(stream);
         super.free(region, chunk, granules);
         backing.freed(address, Granules.toBytes(granules), stream, stamp);
     }
@@ -272,20 +291,14 @@ public final class BackedFit extends BestFit {
     public void endRun(SyncStream stream) {
         super.endRun(stream);
         step = BEGUN;
-        unbind(stream);
+        backing.unbind(stream);
     }
 
     @Override
     public void releaseStream(SyncStream stream) {
         super.releaseStream(stream);
         step = BEGUN;
-        unbind(stream);
-    }
-
-    private void unbind(SyncStream stream) {
-        if (!backing.unbind(stream)) {
-            recount();
-        }
+        backing.unbind(stream);
     }
 
     /**

@@ -10,12 +10,12 @@ import allocator.arena.upstream.HeldLimit;
 import allocator.provider.support.BriefLock;
 import allocator.provider.support.Failures;
 import allocator.spi.AllocatorStats;
-import allocator.spi.AllocatorStats.Unit;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -59,10 +59,11 @@ public final class LanePages {
      *
      * @param lane the lane
      * @param source provides pages; called under the device lock alone
+     * @param sizes how much is held, and in extents of which sizes
      * @param table the table of the lane's pages
      * @param placement the lane's placement, backed by {@code table}
      */
-    public LanePages(PagedLane lane, PageSource source, PageTable table, BackedFit placement) {
+    public LanePages(PagedLane lane, PageSource source, ExtentSizes sizes, PageTable table, BackedFit placement) {
         this.lane = lane;
         this.source = source;
         this.table = table;
@@ -74,7 +75,7 @@ public final class LanePages {
         lock = lane.lock();
         heldLimit = lane.heldLimit();
         counters = lane.counters();
-        growth = new PageGrowth(this);
+        growth = new PageGrowth(this, sizes);
         returns = new PageReturns(this);
     }
 
@@ -133,14 +134,19 @@ public final class LanePages {
         return table.idle() * pageBytes;
     }
 
-    /** Returns how many pages hold live chunks. Under the lock. */
-    public int pagesInUse() {
-        return table.pages() - table.idle();
+    /** Returns how many extents hold live chunks. Under the lock. */
+    public int extentsInUse() {
+        return table.extents.count() - idleExtents();
     }
 
-    /** Returns how many pages no live chunk touches. Under the lock. */
-    public int idlePages() {
-        return table.idle();
+    /** Returns how many extents no live chunk touches. Under the lock. */
+    public int idleExtents() {
+        return table.extents.idleCount();
+    }
+
+    /** Returns the length of the range, which exists. Under the lock. */
+    long rangeBytes() {
+        return Objects.requireNonNull(region).byteSize();
     }
 
     /** Returns the counters of pages. Under the lock. */
@@ -177,7 +183,7 @@ public final class LanePages {
      * Releases the idle pages that no stream may still use. Under the device lock.
      *
      * @param failures takes what is thrown; a page that could not be released stays
-     * @return the number of released pages
+     * @return the number of released extents
      */
     public int releaseIdle(Failures failures) {
         return returns.releaseIdle(failures);
@@ -185,7 +191,7 @@ public final class LanePages {
 
     /** Makes all pages leave, as the lane is closed. Stores only. Under the lock. */
     public void leaveAll() {
-        table.leaveAll();
+        table.extents.takeAll();
     }
 
     /**
@@ -196,10 +202,5 @@ public final class LanePages {
      */
     public void giveBack(Failures failures) {
         returns.giveBack(failures);
-    }
-
-    /** Creates a counter. */
-    static AllocatorStats.Counter counter(String name, long value, Unit unit, boolean isMonotone) {
-        return new AllocatorStats.Counter(name, value, unit, isMonotone);
     }
 }

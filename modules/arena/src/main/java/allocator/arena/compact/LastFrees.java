@@ -3,141 +3,143 @@ package allocator.arena.compact;
 import allocator.provider.support.HeapSize;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which stream freed memory last, by index of a place or a page, and may still use it. Where several did, the last of
- * them is known. Guarded by the arena's lock.
+ * Which streams have freed memory, by index of a mapping or an extent, and may still use it. The last of them is known
+ * exactly; of the others each as one bit. Guarded by the arena's lock.
  */
 final class LastFrees {
-    /** A stamp for frees of several streams, which no wait for one of them covers. */
-    private static final long SEVERAL = Long.MAX_VALUE;
+    private static final int NONE = FreeingStreams.NONE;
 
-    private @Nullable SyncStream[] streams = new @Nullable SyncStream[0];
+    /** Streams that others than the last one are: which one was the last is done, or unknown. */
+    private static final int OTHERS = -2;
 
-    /** The sync id of the stream at its last free, or {@link #SEVERAL}. */
+    private final FreeingStreams streams;
+
+    /** The stream that freed last, {@link #NONE}, or {@link #OTHERS}. */
+    private int[] last = new int[0];
+
+    /** The sync id of that stream at its last free. */
     private long[] stamps = new long[0];
 
-    /** The number of the last free, in the order of all frees. */
-    private long[] numbers = new long[0];
+    /** The bits of other streams. */
+    private long[] others = new long[0];
+
+    /** The last free, in the order of all frees. */
+    private long[] frees = new long[0];
+
+    LastFrees(FreeingStreams streams) {
+        this.streams = streams;
+    }
 
     /** Makes room for indexes up to {@code length}. */
     void ensureLength(int length) {
-        if (length > streams.length) {
-            final @Nullable SyncStream[] moreStreams = Arrays.copyOf(streams, length);
+        final int before = last.length;
+        if (length > before) {
+            final int[] moreLast = Arrays.copyOf(last, length);
             final long[] moreStamps = Arrays.copyOf(stamps, length);
-            numbers = Arrays.copyOf(numbers, length);
+            final long[] moreOthers = Arrays.copyOf(others, length);
+            frees = Arrays.copyOf(frees, length);
+            Arrays.fill(moreLast, before, length, NONE);
+            others = moreOthers;
             stamps = moreStamps;
-            streams = moreStreams;
+            last = moreLast;
         }
     }
 
-    /** Records a free; any thread that has {@code null} for a stream has waited itself. */
-    void record(int index, @Nullable SyncStream stream, long stamp, long number) {
-        if (stream == null) {
-            return;
-        }
-        final SyncStream last = streams[index];
-        if (last == null) {
-            stamps[index] = stamp;
-        } else if (last.id() != stream.id() || stamps[index] == SEVERAL) {
-            stamps[index] = SEVERAL;
-        } else {
-            stamps[index] = Math.max(stamps[index], stamp);
-        }
-        numbers[index] = number;
-        streams[index] = stream;
+    /** Records a free by the stream of a number, the last one that was counted. */
+    void record(int index, int stream, long stamp) {
+        record(index, stream, stamp, 0, streams.frees());
     }
 
     /** Records here what another table has at an index. */
     void record(int index, LastFrees other, int otherIndex) {
-        record(index, other.streams[otherIndex], other.stamps[otherIndex], other.numbers[otherIndex]);
+        if (!other.isNone(otherIndex)) {
+            record(
+                    index,
+                    other.last[otherIndex],
+                    other.stamps[otherIndex],
+                    other.others[otherIndex],
+                    other.frees[otherIndex]);
+        }
     }
 
-    /**
-     * Returns the stream that may still use what it freed, the last one if there are several; {@code null} for none.
-     */
-    @Nullable
-    SyncStream stream(int index) {
-        return streams[index];
+    private void record(int index, int stream, long stamp, long moreOthers, long free) {
+        final int before = isNone(index) ? NONE : last[index];
+        if (before == NONE) {
+            stamps[index] = stamp;
+            others[index] = moreOthers;
+            frees[index] = free;
+        } else {
+            final long bit = before >= 0 && before != stream ? bit(before) : 0;
+            stamps[index] = before == stream ? Math.max(stamps[index], stamp) : stamp;
+            others[index] |= moreOthers | bit;
+            frees[index] = Math.max(frees[index], free);
+        }
+        last[index] = stream;
+    }
+
+    private static long bit(int stream) {
+        return 1L << (stream % FreeingStreams.BITS);
+    }
+
+    /** Forgets the streams whose work is done. */
+    private void settle(int index) {
+        final int stream = last[index];
+        final long free = frees[index];
+        long left = 0;
+        for (long bits = others[index]; bits != 0; bits &= bits - 1) {
+            if (!streams.areDone(Long.numberOfTrailingZeros(bits), free)) {
+                left |= Long.lowestOneBit(bits);
+            }
+        }
+        others[index] = left;
+        if (stream == OTHERS || streams.isDone(stream, free)) {
+            last[index] = left == 0 ? NONE : OTHERS;
+        }
     }
 
     /** Returns whether no stream may still use what it freed. */
     boolean isNone(int index) {
-        return streams[index] == null;
+        if (last[index] != NONE) {
+            settle(index);
+        }
+        return last[index] == NONE;
     }
 
     /** Returns whether a requester comes after what was freed. */
     boolean isBefore(int index, @Nullable SyncStream requester) {
-        final SyncStream stream = streams[index];
-        if (stream == null) {
+        if (isNone(index)) {
             return true;
         }
-        if (stamps[index] == SEVERAL) {
-            return false;
-        }
-        return stream.hasEnded()
-                || (requester != null
-                        && (stream.id() == requester.id() || requester.lastWaitedSyncId(stream) > stamps[index]));
+        final SyncStream stream = last[index] >= 0 && others[index] == 0 ? streams.stream(last[index]) : null;
+        return stream != null
+                && (stream.hasEnded()
+                        || (requester != null
+                                && (stream.id() == requester.id()
+                                        || requester.lastWaitedSyncId(stream) > stamps[index])));
+    }
+
+    /** Returns whether what was freed here and at an index of another table was freed by one stream at most. */
+    boolean isOneStreamWith(int index, LastFrees other, int otherIndex) {
+        return isNone(index)
+                || other.isNone(otherIndex)
+                || (others[index] == 0 && other.others[otherIndex] == 0 && last[index] == other.last[otherIndex]);
     }
 
     /** Forgets an index. */
     void clear(int index) {
-        streams[index] = null;
+        last[index] = NONE;
     }
 
     /** Forgets everything. */
     void clear() {
-        Arrays.fill(streams, null);
-    }
-
-    /**
-     * Forgets a stream, whose work is done.
-     *
-     * @return whether that is certain; otherwise it may be one of several
-     */
-    boolean forget(SyncStream done) {
-        boolean isCertain = true;
-        for (int i = 0; i < streams.length; i++) {
-            final SyncStream stream = streams[i];
-            if (stream != null && stamps[i] == SEVERAL) {
-                isCertain = false;
-            } else if (stream != null && stream.id() == done.id()) {
-                streams[i] = null;
-            }
-        }
-        return isCertain;
-    }
-
-    /** Forgets all frees up to one, as their work is done. */
-    void forgetUpTo(long number) {
-        for (int i = 0; i < streams.length; i++) {
-            if (numbers[i] <= number) {
-                streams[i] = null;
-            }
-        }
-    }
-
-    /**
-     * Adds the streams.
-     *
-     * @return whether these are all; where several streams freed memory, the last one is added
-     */
-    boolean addTo(Map<Long, SyncStream> owners) {
-        boolean areAll = true;
-        for (int i = 0; i < streams.length; i++) {
-            final SyncStream stream = streams[i];
-            if (stream != null) {
-                owners.put(stream.id(), stream);
-                areAll &= stamps[i] != SEVERAL;
-            }
-        }
-        return areAll;
+        Arrays.fill(last, NONE);
     }
 
     /** Returns the bytes of Java heap that the tables take. */
     long bookkeepingBytes() {
-        return HeapSize.ofReferences(streams.length) + 2 * HeapSize.ofLongs(stamps.length);
+        return HeapSize.ofInts(last.length) + 3 * HeapSize.ofLongs(last.length);
     }
 }

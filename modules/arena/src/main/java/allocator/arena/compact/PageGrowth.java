@@ -4,10 +4,8 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.chunk.Repair;
-import allocator.arena.page.PageSource;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorStats;
-import allocator.spi.AllocatorStats.Unit;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.BitSet;
@@ -15,14 +13,23 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Backs requests for which no backed chunk is free: chooses a chunk, and creates or moves the pages that it lacks.
+ * Backs requests for which no backed chunk is free: chooses a chunk, and creates or moves the extents that it lacks.
  *
- * <p>The chunk is taken first, so that no other thread uses its addresses. Then each of its pages is used, mapped from
- * elsewhere, or created, one after the other; the device is called without the arena's lock. If that fails, the chunk
- * is free again. The pages made for it stay, idle.
+ * <p>The chunk is taken first, so that no other thread uses its addresses. Then its pages are used where they are,
+ * mapped from elsewhere, or created, one extent after the other; the device is called without the arena's lock. If that
+ * fails, the chunk is free again. The extents made for it stay, idle.
  */
 final class PageGrowth {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
+    private static final int NONE = PageTable.NONE;
+    /**
+     * How many times their memory extents may be mapped, before mappings of no use are ended. Fewer would end mappings
+     * that a program needs again when it repeats what it has done.
+     */
+    private static final int MOST_MAPPED = 2;
+
+    /** How many mappings of no use a request ends at most. */
+    private static final int MOST_ENDED = 4;
 
     /** How many times as long as the memory of the device the range of addresses is. */
     private static final int RANGE_FACTOR = 2;
@@ -37,7 +44,8 @@ final class PageGrowth {
 
     private final LanePages arena;
     private final PageTable table;
-    private final PageSource source;
+    private final ExtentCalls calls;
+    private final ExtentChoice choice;
 
     /** A chunk that is taken and not counted yet, as not all of it is backed. Guarded by the lane's lock. */
     private Repair.Live unfinished = NOTHING;
@@ -45,16 +53,11 @@ final class PageGrowth {
     /** Whether a chunk is being taken to be backed. */
     private boolean isBeginning;
 
-    private long maps;
-    private long unmaps;
-    private long nanos;
-    private long peakMapped;
-    private long peakPhysical;
-
-    PageGrowth(LanePages arena) {
+    PageGrowth(LanePages arena, ExtentSizes sizes) {
         this.arena = arena;
         table = arena.table;
-        source = arena.source;
+        calls = new ExtentCalls(arena);
+        choice = new ExtentChoice(arena, sizes);
     }
 
     /** Returns what is taken and not counted. Under the arena's lock. */
@@ -62,58 +65,67 @@ final class PageGrowth {
         return unfinished;
     }
 
+    /** Returns the calls of the source. */
+    ExtentCalls calls() {
+        return calls;
+    }
+
     /** Allocates with calls of the device. */
     long allocate(long byteSize, @Nullable SyncStream stream) {
         StackReserve.touch();
         arena.lane.requireOutsideDevice();
         try {
-            return allocateOnce(byteSize, stream);
+            return allocateOnce(byteSize, stream, false);
         } catch (OutOfMemoryException e) {
-            // Pages that streams may still use come last: they have to be waited for.
+            // Idle extents that reach beyond the chunk may hold what it lacks.
+            return allocateExactly(byteSize, stream);
+        }
+    }
+
+    private long allocateExactly(long byteSize, @Nullable SyncStream stream) {
+        try {
+            return allocateOnce(byteSize, stream, true);
+        } catch (OutOfMemoryException e) {
+            // Extents that streams may still use come last: they have to be waited for.
             if (!arena.awaitOwners()) {
                 throw arena.lane.failure(byteSize, stream, e);
             }
         }
         try {
-            return allocateOnce(byteSize, stream);
+            return allocateOnce(byteSize, stream, true);
         } catch (OutOfMemoryException e) {
             throw arena.lane.failure(byteSize, stream, e);
         }
     }
 
-    private long allocateOnce(long byteSize, @Nullable SyncStream stream) {
+    private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact) {
         arena.deviceLock.lock();
         try {
             final long free = arena.locked(() -> {
+                abandonLeft();
                 arena.placement.unbindEnded();
                 return arena.lane.tryTake(byteSize, stream);
             });
             if (free != NO_ADDRESS) {
                 return free;
             }
+            endUselessMappings();
             final Region range = ensureRange(byteSize);
-            final long address = arena.locked(() -> begin(range, byteSize, stream));
+            final long address = arena.locked(() -> begin(range, byteSize, stream, isExact));
             boolean isBacked = false;
             try {
-                final long bytes = Granules.roundUp(byteSize);
-                final int last = table.place(address + bytes - 1);
-                boolean isDeviceFull = false;
-                int place = nextUnbacked(table.place(address));
-                while (place <= last) {
-                    isDeviceFull = back(place, stream, isDeviceFull);
-                    place = nextUnbacked(place);
-                }
+                back(stream);
                 arena.locked(() -> {
-                    table.endGrowth();
+                    table.growing.end();
                     unfinished = NOTHING;
-                    arena.counters.allocated(bytes, byteSize);
+                    arena.counters.allocated(Granules.roundUp(byteSize), byteSize);
                     arena.counters.allocs++;
                     return true;
                 });
                 isBacked = true;
             } finally {
                 if (!isBacked) {
-                    abandon(range, address, stream);
+                    arena.locked(this::abandonLeft);
                 }
             }
             return address;
@@ -134,7 +146,7 @@ final class PageGrowth {
                 return reserveRange(rangeBytes);
             } catch (OutOfMemoryException e) {
                 rangeBytes = (rangeBytes >> 1) & -arena.pageBytes;
-                if (rangeBytes < LEAST_RANGE * arena.pageBytes || rangeBytes / 2 < byteSize) {
+                if (rangeBytes < byteSize) {
                     throw e;
                 }
             }
@@ -144,13 +156,13 @@ final class PageGrowth {
     /** Returns how long the range should be: so long that free addresses are never in short supply. */
     private long rangeBytes() {
         final long most = Math.min(Region.MAX_BYTES, (long) MOST_PLACES * arena.pageBytes);
-        final long wanted = Math.min(source.memoryBytes(), most / RANGE_FACTOR) * RANGE_FACTOR;
+        final long wanted = Math.min(arena.source.memoryBytes(), most / RANGE_FACTOR) * RANGE_FACTOR;
         return Math.max(wanted & -arena.pageBytes, LEAST_RANGE * arena.pageBytes);
     }
 
     private Region reserveRange(long byteSize) {
         final Region range = arena.placement.newRegion(Granules.floor(byteSize));
-        final long base = source.reserve(byteSize);
+        final long base = arena.source.reserve(byteSize);
         boolean isAttached = false;
         try {
             range.setBase(base);
@@ -166,24 +178,25 @@ final class PageGrowth {
         } finally {
             if (!isAttached) {
                 arena.lane.leaving(base);
-                source.unreserve(base, byteSize);
+                arena.source.unreserve(base, byteSize);
             }
         }
         return range;
     }
 
     /** Takes the chunk that lacks the fewest pages. Under both locks. */
-    private long begin(Region range, long byteSize, @Nullable SyncStream stream) {
+    private long begin(Region range, long byteSize, @Nullable SyncStream stream, boolean isExact) {
         final long bytes = Granules.roundUp(byteSize);
         // At both ends it may share a page with others.
         final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
         final boolean isImpossible = bytes > range.byteSize() || leastNeeded > arena.heldLimit.available();
         final BitSet claimed = new BitSet(isImpossible ? 0 : (int) (bytes / arena.pageBytes) + 2);
+        table.setExact(isExact);
         isBeginning = true;
         final long address =
                 isImpossible ? NO_ADDRESS : arena.placement.takeUnbacked(Granules.floor(bytes), byteSize, stream);
         if (address == NO_ADDRESS) {
-            isBeginning = false;
+            cancel();
             throw new OutOfMemoryException(
                     "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
                             + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "
@@ -193,6 +206,8 @@ final class PageGrowth {
         unfinished = new Repair.Live(bytes, byteSize);
         table.ensureRoom(table.place(address + bytes - 1));
         table.beginGrowth(address, bytes, stream, claimed);
+        table.setExact(false);
+        choice.begin(byteSize);
         isBeginning = false;
         return address;
     }
@@ -202,136 +217,103 @@ final class PageGrowth {
         if (isBeginning) {
             isBeginning = false;
             unfinished = NOTHING;
-            table.endGrowth();
+            table.setExact(false);
+            table.growing.end();
         }
     }
 
-    private int nextUnbacked(int from) {
-        arena.lock.lock();
-        try {
-            return table.nextUnbacked(from);
-        } finally {
-            arena.lock.unlock();
-        }
-    }
-
-    /** Backs the next place; returns whether the device has no memory for another page. */
-    private boolean back(int place, @Nullable SyncStream stream, boolean isDeviceFull) {
-        final Next next = arena.locked(() -> plan(place, stream, isDeviceFull));
-        if (next.isToBeUnmapped) {
-            unmap(place);
-        }
-        int page = next.page;
-        if (page == PageTable.NONE) {
-            try {
-                page = create(place);
-            } catch (OutOfMemoryException e) {
-                final int moved = isDeviceFull ? PageTable.NONE : arena.locked(() -> table.findIdle(stream));
-                if (moved == PageTable.NONE) {
-                    throw e;
+    /** Backs all places of the chunk. */
+    private void back(@Nullable SyncStream stream) {
+        for (int place = nextUnbacked(); place != NONE; place = nextUnbacked()) {
+            final int from = place;
+            int extent = NONE;
+            while (extent == NONE) {
+                final ExtentChoice.Next next = arena.locked(
+                        () -> choice.choose(from, arena.counters.peakInChunks(unfinished.inUse()), stream));
+                if (next.isReleased()) {
+                    calls.release(next.extent());
+                } else {
+                    extent = next.extent() == NONE ? create(next.pages()) : next.extent();
                 }
-                return true; // the next plan moves it
             }
+            endMappingsAt(place, extent);
+            calls.map(place, extent);
         }
-        map(place, page);
-        return isDeviceFull;
     }
 
-    /** What a place needs. */
-    private record Next(boolean isToBeUnmapped, int page) {}
-
-    private Next plan(int place, @Nullable SyncStream stream, boolean isDeviceFull) {
-        table.ensureRoom(place);
-        final boolean mayCreate = !isDeviceFull && arena.pageBytes <= arena.heldLimit.available();
-        final boolean creates = mayCreate && table.isWithinSlack(arena.counters.peakInChunks(unfinished.inUse()));
-        final int page = creates ? PageTable.NONE : table.findIdle(stream);
-        if (page == PageTable.NONE && !mayCreate) {
-            throw new OutOfMemoryException(
-                    "The limit or the device has no memory for another page of " + arena.pageBytes + " bytes",
-                    OutOfMemoryException.Shortage.ofDevice(
-                            arena.info, unfinished.requested(), OutOfMemoryException.UNKNOWN));
-        }
-        return new Next(table.isToBeUnmapped(place), page);
-    }
-
-    /** Ends the mapping at a place. Under the device lock. */
-    void unmap(int place) {
-        final long begin = System.nanoTime();
-        source.unmap(table.address(place));
-        final long took = System.nanoTime() - begin;
+    private int nextUnbacked() {
         arena.lock.lock();
         try {
-            table.endUnmap(place);
-            unmaps++;
-            nanos += took;
+            return table.growing.nextUnclaimed();
         } finally {
             arena.lock.unlock();
         }
     }
 
-    private int create(int place) {
-        final long begin = System.nanoTime();
-        final long number = source.create();
-        final long took = System.nanoTime() - begin;
-        arena.lock.lock();
+    /** Creates an extent in hand; returns {@link #NONE} if the device has no memory for it. */
+    private int create(int pages) {
         try {
-            final int page = table.add(number, place);
-            arena.counters.extended(arena.pageBytes);
-            peakPhysical = Math.max(peakPhysical, table.pages());
-            nanos += took;
-            return page;
-        } finally {
-            arena.lock.unlock();
+            return calls.create(pages);
+        } catch (OutOfMemoryException e) {
+            choice.isTooLarge(pages, e);
+            return NONE;
         }
     }
 
-    private void map(int place, int page) {
-        final long begin = System.nanoTime();
-        boolean isMapped = false;
-        try {
-            source.map(table.address(place), table.number(page));
-            isMapped = true;
-        } finally {
-            final long took = System.nanoTime() - begin;
+    /** Ends the mappings that are in the way of an extent. */
+    private void endMappingsAt(int place, int extent) {
+        while (true) {
+            final int mapping;
             arena.lock.lock();
             try {
-                if (isMapped) {
-                    table.claimMapped(place, page);
-                    maps++;
-                } else {
-                    table.mappingFailed(place, page);
-                }
-                nanos += took;
-                peakMapped = Math.max(peakMapped, table.mapped());
+                mapping = table.mappings.within(place, table.extents.size(extent));
             } finally {
                 arena.lock.unlock();
             }
+            if (mapping == NONE) {
+                return;
+            }
+            calls.unmap(mapping);
         }
     }
 
-    /** Frees the chunk that was to be backed. */
-    private void abandon(Region range, long address, @Nullable SyncStream stream) {
-        arena.locked(() -> {
-            final int chunk = arena.placement.liveChunk(range, address);
-            arena.placement.prepareFree();
-            table.abandonGrowth(stream, stream == null ? 0 : stream.syncId());
-            arena.placement.freeUnbacked(range, chunk, arena.placement.granules(range, chunk));
-            unfinished = NOTHING;
-            return true;
-        });
+    /** Ends a few of the mappings through which nothing is in use, if there are many. */
+    private void endUselessMappings() {
+        for (int i = 0; i < MOST_ENDED; i++) {
+            final int mapping = arena.locked(() -> hasManyMappings() ? table.beginUnmapUseless() : NONE);
+            if (mapping == NONE) {
+                return;
+            }
+            calls.unmap(mapping);
+        }
+    }
+
+    private boolean hasManyMappings() {
+        return table.mappings.mappedPlaces() > (long) MOST_MAPPED * table.pages();
+    }
+
+    /**
+     * Frees a chunk that was to be backed, if there is one: backing it has failed, and perhaps an earlier call of this
+     * method as well. Under both locks.
+     *
+     * @return whether there was one
+     */
+    boolean abandonLeft() {
+        final Region range = arena.region;
+        if (range == null || !table.growing.isActive()) {
+            return false;
+        }
+        final int chunk = arena.placement.liveChunk(range, table.growing.address());
+        arena.placement.prepareFree();
+        table.extents.putBackAll();
+        table.abandonGrowth();
+        arena.placement.freeUnbacked(range, chunk, arena.placement.granules(range, chunk));
+        unfinished = NOTHING;
+        return true;
     }
 
     /** Returns the counters. Under the lane's lock. */
     List<AllocatorStats.Counter> statistics() {
-        final long pageBytes = arena.pageBytes;
-        return List.of(
-                LanePages.counter("PhysicalBytes", table.pages() * pageBytes, Unit.BYTES, false),
-                LanePages.counter("IdleBytes", table.idle() * pageBytes, Unit.BYTES, false),
-                LanePages.counter("MappedBytes", table.mapped() * pageBytes, Unit.BYTES, false),
-                LanePages.counter("PeakPhysicalBytes", peakPhysical * pageBytes, Unit.BYTES, true),
-                LanePages.counter("PeakMappedBytes", peakMapped * pageBytes, Unit.BYTES, true),
-                LanePages.counter("NumPageMaps", maps, Unit.COUNT, true),
-                LanePages.counter("NumPageUnmaps", unmaps, Unit.COUNT, true),
-                LanePages.counter("PageNanoseconds", nanos, Unit.NANOSECONDS, true));
+        return calls.statistics(choice.cap());
     }
 }

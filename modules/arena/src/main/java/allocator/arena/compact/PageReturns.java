@@ -7,24 +7,28 @@ import allocator.spi.SyncStream;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Releases pages: idle ones at a shrink, all of them at the close. */
+/** Releases extents: idle ones at a shrink, all of them at the close. */
 final class PageReturns {
     private final LanePages arena;
     private final PageTable table;
+    private final ExtentCalls calls;
 
     PageReturns(LanePages arena) {
         this.arena = arena;
         table = arena.table;
+        calls = arena.growth.calls();
     }
 
-    /** Releases the idle pages that no stream may still use. Under the device lock. */
+    /** Releases the idle extents that no stream may still use; returns how many. Under the device lock. */
     int releaseIdle(Failures failures) {
-        arena.locked(table::leave);
+        arena.locked(() -> {
+            arena.growth.abandonLeft();
+            table.idleExtents.takeReleasable();
+            return true;
+        });
         final int released = release(failures);
         arena.locked(() -> {
-            for (int page = 0; page < table.pageCapacity(); page++) {
-                table.stay(page);
-            }
+            table.extents.putBackAll();
             return true;
         });
         return released;
@@ -38,10 +42,8 @@ final class PageReturns {
     boolean awaitOwners() {
         final Map<Long, SyncStream> owners = new LinkedHashMap<>();
         final long free = arena.locked(() -> {
-            if (!table.addOwners(owners) && arena.region != null) {
-                arena.placement.addOwners(arena.region, owners);
-            }
-            return table.frees();
+            table.addOwners(owners);
+            return table.streams.frees();
         });
         boolean areDone = !owners.isEmpty();
         for (final SyncStream owner : owners.values()) {
@@ -49,64 +51,45 @@ final class PageReturns {
         }
         if (areDone) {
             arena.locked(() -> {
-                table.unbindUpTo(free);
+                table.streams.finishUpTo(free);
                 return true;
             });
         }
         return areDone;
     }
 
-    /** Ends the mappings that are of no use, and releases the pages that leave. Under the device lock. */
+    /**
+     * Ends the mappings that are of no use, and releases the extents in hand; returns how many. Under the device lock.
+     */
     private int release(Failures failures) {
-        for (int place = 0; place < table.placeCount(); place++) {
-            final int each = place;
-            failures.run(() -> unmap(each));
+        final int extents = table.extents.count();
+        for (int mapping = beginUnmap(0); mapping != PageTable.NONE; mapping = beginUnmap(mapping + 1)) {
+            final int each = mapping;
+            failures.run(() -> calls.unmap(each));
         }
-        int released = 0;
-        for (int page = table.pageCapacity() - 1; page >= 0; page--) {
-            if (table.isReadyToLeave(page)) {
-                final int each = page;
-                final int before = table.pages();
-                failures.run(() -> release(each));
-                released += before - table.pages();
+        for (int extent = table.extents.capacity() - 1; extent >= 0; extent--) {
+            if (table.extents.isInHand(extent)) {
+                final int each = extent;
+                failures.run(() -> calls.release(each));
             }
         }
-        return released;
+        return extents - table.extents.count();
     }
 
-    private void unmap(int place) {
-        arena.lock.lock();
-        final boolean isLeaving;
-        try {
-            isLeaving = table.isMappingLeaving(place);
-            if (isLeaving) {
-                table.beginUnmap(place);
-            }
-        } finally {
-            arena.lock.unlock();
-        }
-        if (isLeaving) {
-            arena.growth.unmap(place);
-        }
-    }
-
-    private void release(int page) {
-        arena.source.release(table.number(page));
+    private int beginUnmap(int from) {
         arena.lock.lock();
         try {
-            table.remove(page);
-            arena.counters.detached();
-            arena.counters.shrunk(arena.pageBytes);
+            return table.beginUnmapUseless(from);
         } finally {
             arena.lock.unlock();
         }
     }
 
-    /** Releases all pages, which leave, and then the range. Under the device lock. */
+    /** Releases all extents, which are in hand, and then the range. Under the device lock. */
     void giveBack(Failures failures) {
         release(failures);
         final Region range = arena.region;
-        if (range != null && table.mapped() == 0) {
+        if (range != null && table.mappings.mappedPlaces() == 0) {
             failures.run(() -> {
                 arena.source.unreserve(range.base(), range.byteSize());
                 arena.lane.leaving(range.base());

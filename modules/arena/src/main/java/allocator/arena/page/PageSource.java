@@ -5,20 +5,29 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 
 /**
- * Pages of physical memory, and addresses at which they are mapped. A provider implements it on the calls of its device
- * or operating system.
+ * Extents of physical memory, and addresses at which they are mapped. A provider implements it on the calls of its
+ * device or operating system.
  *
- * <p>The user reserves a range of addresses, creates pages, and maps them into the range. A page may be mapped at
- * several addresses, all of which show the same bytes. The contents of a page that was created are undefined; they stay
- * as they are while it is unmapped and mapped again.
+ * <p>An <em>extent</em> is one or more pages. It is created, mapped and released as a whole. The user reserves a range
+ * of addresses, creates extents, and maps them into the range. An extent may be mapped at several addresses, all of
+ * which show the same bytes. The contents of an extent that was created are undefined; they stay as they are while it
+ * is unmapped and mapped again.
  *
- * <p>No call is ordered on a stream. The user unmaps an address, or releases a page, only when all work that uses it is
- * done. No call waits for work of the device.
+ * <p>No call is ordered on a stream. The user unmaps an address, or releases an extent, only when all work that uses it
+ * is done. No call waits for work of the device.
  *
- * <p>A call that throws has had no effect, but for {@link #map} and {@link #unmap}. The user makes one call at a time;
- * implementations need not be safe for use by several threads.
+ * <p><b>Failures.</b> A call that throws has had no effect, but for {@link #map} and {@link #unmap}: unless they report
+ * a lack of memory, the extent may be mapped at the address or not, and {@link #unmap} ends that. This holds for an
+ * {@link Error} as well, as the Java heap or the stack may end in any call.
+ *
+ * <p><b>Misuse.</b> An address that is not reserved or not that of a page, an address inside a mapping for the first
+ * one of it, an extent that does not exist, and a mapping where there is one throw {@link IllegalArgumentException},
+ * and nothing changes. Not every implementation notices that an extent is mapped while it is released, or a range while
+ * it is given back.
+ *
+ * <p>The user makes one call at a time; implementations need not be safe for use by several threads.
  */
-public interface PageSource {
+public interface PageSource extends AutoCloseable {
     /**
      * Returns the memory that the pages are of.
      *
@@ -53,7 +62,7 @@ public interface PageSource {
     long reserve(long byteSize);
 
     /**
-     * Gives back a range, at whose addresses no page is mapped.
+     * Gives back a range, at whose addresses nothing is mapped.
      *
      * @param address the address that {@link #reserve} returned
      * @param byteSize the size that was reserved
@@ -62,40 +71,51 @@ public interface PageSource {
     void unreserve(long address, long byteSize);
 
     /**
-     * Creates a page.
+     * Creates an extent.
      *
-     * @return its number, which no other page of this source has until this one is released; not negative
-     * @throws OutOfMemoryException if there is no physical memory
+     * @param pages its size in pages, above zero
+     * @return its number, which no other extent of this source has until this one is released; not negative
+     * @throws OutOfMemoryException if there is not that much physical memory; there may be enough for fewer pages
      * @throws DeviceException if the device or the system fails
      */
-    long create();
+    long create(int pages);
 
     /**
-     * Releases a page that is mapped at no address. Its memory is free when this method returns.
+     * Releases an extent that is mapped at no address. Its memory is free when this method returns.
      *
-     * @param page the page
-     * @throws DeviceException if the device or the system fails; the page still exists, and may be released again
+     * @param extent the number of the extent
+     * @throws DeviceException if the device or the system fails; the extent still exists, and may be released again
      */
-    void release(long page);
+    void release(long extent);
 
     /**
-     * Maps a page at an address at which none is mapped.
+     * Maps an extent at as many pages of addresses as it has, at none of which anything is mapped.
      *
-     * @param address a multiple of {@link #pageBytes} within a reserved range
-     * @param page the page
-     * @throws OutOfMemoryException if the device or the system has no room for another mapping; the page is not mapped
-     *     there
-     * @throws DeviceException if the device or the system fails; the page may be mapped there, which {@link #unmap}
+     * @param address the first address, a multiple of {@link #pageBytes}; all are within one reserved range
+     * @param extent the number of the extent
+     * @throws OutOfMemoryException if the device or the system has no room for another mapping; the extent is not
+     *     mapped there
+     * @throws DeviceException if the device or the system fails; the extent may be mapped there, which {@link #unmap}
      *     ends
      */
-    void map(long address, long page);
+    void map(long address, long extent);
 
     /**
-     * Ends the mapping at an address. Does nothing if no page is mapped there.
+     * Ends a mapping, all of it. Does nothing if nothing is mapped at the address.
      *
-     * @param address a multiple of {@link #pageBytes} within a reserved range
-     * @throws DeviceException if the device or the system fails; the page may still be mapped there, and another call
+     * @param address the address at which an extent was mapped, a multiple of {@link #pageBytes} within a reserved
+     *     range
+     * @throws DeviceException if the device or the system fails; the extent may still be mapped there, and another call
      *     tries again
      */
     void unmap(long address);
+
+    /**
+     * Gives back all that is left: mappings, extents and ranges. A source that is closed provides nothing more. A
+     * second close tries again what failed, and otherwise does nothing.
+     *
+     * @throws DeviceException if the device or the system fails; everything else was given back
+     */
+    @Override
+    void close();
 }

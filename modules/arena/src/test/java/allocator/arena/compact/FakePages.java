@@ -5,12 +5,15 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.testkit.FakeDevice;
+import allocator.testkit.Faults;
 import allocator.testkit.FaultyCalls;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.BitSet;
+import java.util.List;
 import java.util.Map;
-import java.util.PriorityQueue;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -18,45 +21,55 @@ import java.util.stream.Collectors;
  * A page source without a device. It has a limit, fails on demand, and counts. What its user must not do throws
  * {@link AssertionError}. Pages have contents, which take up memory only where they were used.
  *
- * <p>The number of a released page is reused, the lowest first; an address never is.
+ * <p>Pages are numbered, and an extent has the number of its first page. Numbers of released pages are reused, the
+ * lowest ones first; an address never is. One thread may make calls while others read and write.
  */
 public final class FakePages implements PageSource {
     private static final long FIRST_ADDRESS = 1L << 40;
     private static final long END_OF_ADDRESSES = 1L << 47;
 
-    /** What the contents of a page are before anything is written. */
+    /** What the contents of an extent are before anything is written. */
     private static final byte UNDEFINED = (byte) 0xDB;
 
     private final MemoryInfo info = FakeDevice.INFO;
     private final long pageBytes;
     private final long maxPages;
+    private final Consumer<String> calls;
     private final FaultyCalls faults;
 
-    private final Map<Long, Page> pages = new HashMap<>();
-    private final PriorityQueue<Long> releasedNumbers = new PriorityQueue<>();
+    private final TreeMap<Long, Extent> extents = new TreeMap<>();
+    private final BitSet pages = new BitSet();
     private final TreeMap<Long, Long> ranges = new TreeMap<>();
-    private final TreeMap<Long, Page> mapped = new TreeMap<>();
+    private final TreeMap<Long, Extent> mapped = new TreeMap<>();
+    private Consumer<String> hook = Faults.NONE;
     private long nextAddress;
+    private long endOfAddresses = END_OF_ADDRESSES;
     private boolean failuresTakeEffect;
     private long creates;
     private long maps;
     private long unmaps;
 
-    /** A page and how often it is mapped. */
-    private static final class Page {
-        private final long number;
-        private final long byteSize;
+    /** An extent and how often it is mapped. */
+    private static final class Extent {
+        private final int number;
+        private final int size;
+        private final long pageBytes;
         private int mappings;
         private byte[] contents;
 
-        Page(long number, long byteSize) {
+        Extent(int number, int size, long pageBytes) {
             this.number = number;
-            this.byteSize = byteSize;
+            this.size = size;
+            this.pageBytes = pageBytes;
+        }
+
+        long byteSize() {
+            return size * pageBytes;
         }
 
         byte[] contents() {
             if (contents == null) {
-                contents = new byte[Math.toIntExact(byteSize)];
+                contents = new byte[Math.toIntExact(byteSize())];
                 Arrays.fill(contents, UNDEFINED);
             }
             return contents;
@@ -79,6 +92,10 @@ public final class FakePages implements PageSource {
         this.pageBytes = pageBytes;
         this.maxPages = maxPages;
         this.faults = faults;
+        calls = call -> {
+            hook.accept(call);
+            faults.accept(call);
+        };
         nextAddress = Math.max(FIRST_ADDRESS, pageBytes);
     }
 
@@ -86,6 +103,16 @@ public final class FakePages implements PageSource {
         if (!isKept) {
             throw new AssertionError(misuse);
         }
+    }
+
+    /** Sets what is called with the name of each call, before it has any effect. */
+    void before(Consumer<String> hook) {
+        this.hook = hook;
+    }
+
+    /** Leaves so many bytes of addresses to be reserved. */
+    void limitAddresses(long byteSize) {
+        endOfAddresses = nextAddress + byteSize;
     }
 
     /** Makes one call throw; {@code 1} is the next. Replaces an earlier choice. */
@@ -115,10 +142,10 @@ public final class FakePages implements PageSource {
 
     /** Returns how many pages exist. */
     int livePages() {
-        return pages.size();
+        return pages.cardinality();
     }
 
-    /** Returns at how many addresses a page is mapped. */
+    /** Returns how many mappings there are. */
     int mappings() {
         return mapped.size();
     }
@@ -145,40 +172,65 @@ public final class FakePages implements PageSource {
 
     /** Returns the page that is mapped at an address, which need not be the first of it; {@code -1} if none is. */
     long pageAt(long address) {
-        final Page page = mapped.get(address - Math.floorMod(address, pageBytes));
-        return page == null ? -1 : page.number;
+        final Map.Entry<Long, Extent> mapping = mappingAt(address);
+        return mapping == null ? -1 : mapping.getValue().number + (address - mapping.getKey()) / pageBytes;
     }
 
-    /** Returns at how many addresses a page is mapped. */
-    int mappingsOf(long page) {
-        return requirePage(page).mappings;
+    /** Returns the extent to which a page belongs. */
+    long extentWith(long page) {
+        return extents.floorKey(page);
     }
 
-    /** Writes to memory where a page is mapped. */
-    void write(long address, byte[] bytes) {
-        final int offset = requireInside(address, bytes.length);
-        System.arraycopy(bytes, 0, mapped.get(address - offset).contents(), offset, bytes.length);
+    /** Returns how many pages an extent has. */
+    int sizeOf(long extent) {
+        return requireExtent(extent).size;
     }
 
-    /** Reads memory where a page is mapped. */
-    byte[] read(long address, int byteSize) {
-        final int offset = requireInside(address, byteSize);
-        return Arrays.copyOfRange(mapped.get(address - offset).contents(), offset, offset + byteSize);
+    /** Returns the pages that exist. */
+    Set<Long> pages() {
+        return pages.stream().mapToObj(page -> (long) page).collect(Collectors.toSet());
     }
 
-    /** Returns the offset of an address in its page. */
-    private int requireInside(long address, int byteSize) {
-        final long offset = Math.floorMod(address, pageBytes);
-        require(pageAt(address) >= 0, "nothing is mapped at 0x" + Long.toHexString(address));
-        require(byteSize <= pageBytes - offset, byteSize + " bytes reach beyond the page");
-        return Math.toIntExact(offset);
+    private Map.Entry<Long, Extent> mappingAt(long address) {
+        final Map.Entry<Long, Extent> mapping = mapped.floorEntry(address);
+        return mapping == null
+                        || address - mapping.getKey() >= mapping.getValue().byteSize()
+                ? null
+                : mapping;
+    }
+
+    /** Returns at how many addresses an extent is mapped. */
+    int mappingsOf(long extent) {
+        return requireExtent(extent).mappings;
+    }
+
+    /** Writes to memory where an extent is mapped. */
+    synchronized void write(long address, byte[] bytes) {
+        final Map.Entry<Long, Extent> mapping = requireInside(address, bytes.length);
+        System.arraycopy(bytes, 0, mapping.getValue().contents(), (int) (address - mapping.getKey()), bytes.length);
+    }
+
+    /** Reads memory where an extent is mapped. */
+    synchronized byte[] read(long address, int byteSize) {
+        final Map.Entry<Long, Extent> mapping = requireInside(address, byteSize);
+        final int offset = (int) (address - mapping.getKey());
+        return Arrays.copyOfRange(mapping.getValue().contents(), offset, offset + byteSize);
+    }
+
+    private Map.Entry<Long, Extent> requireInside(long address, int byteSize) {
+        final Map.Entry<Long, Extent> mapping = mappingAt(address);
+        require(mapping != null, "nothing is mapped at 0x" + Long.toHexString(address));
+        require(
+                byteSize <= mapping.getKey() + mapping.getValue().byteSize() - address,
+                byteSize + " bytes reach beyond the extent");
+        return mapping;
     }
 
     /** Throws if anything is left. */
     void requireEmpty() {
         require(
                 pages.isEmpty() && mapped.isEmpty() && ranges.isEmpty(),
-                "pages " + pages.keySet() + ", mappings "
+                "pages " + pages + ", mappings "
                         + mapped.entrySet().stream()
                                 .map(entry -> "0x%x: %d".formatted(entry.getKey(), entry.getValue().number))
                                 .collect(Collectors.joining(", ", "[", "]"))
@@ -203,8 +255,8 @@ public final class FakePages implements PageSource {
     @Override
     public long reserve(long byteSize) {
         require(byteSize > 0 && byteSize % pageBytes == 0, "a range of " + byteSize + " bytes");
-        faults.accept("reserve");
-        if (byteSize > END_OF_ADDRESSES - nextAddress) {
+        calls.accept("reserve");
+        if (byteSize > endOfAddresses - nextAddress) {
             throw new OutOfMemoryException(
                     "There are no addresses left", Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
         }
@@ -220,49 +272,58 @@ public final class FakePages implements PageSource {
                 ranges.getOrDefault(address, 0L) == byteSize && byteSize > 0,
                 byteSize + " bytes at 0x" + Long.toHexString(address) + " are not reserved");
         require(mapped.subMap(address, address + byteSize).isEmpty(), "a range with mappings is given back");
-        faults.accept("unreserve");
+        calls.accept("unreserve");
         ranges.remove(address);
     }
 
     @Override
-    public long create() {
-        faults.accept("create");
-        if (pages.size() >= maxPages) {
-            throw new OutOfMemoryException("There are no pages left", Shortage.ofDevice(info, pageBytes, 0));
+    public long create(int size) {
+        require(size > 0, "an extent of " + size + " pages");
+        calls.accept("create");
+        if (size > maxPages - pages.cardinality()) {
+            throw new OutOfMemoryException(
+                    "There are no pages left",
+                    Shortage.ofDevice(info, size * pageBytes, maxPages - pages.cardinality()));
         }
-        final Long reused = releasedNumbers.poll();
-        final long number = reused == null ? pages.size() : reused;
-        pages.put(number, new Page(number, pageBytes));
+        int number = pages.nextClearBit(0);
+        for (int used = pages.nextSetBit(number); used >= 0 && used < number + size; used = pages.nextSetBit(number)) {
+            number = pages.nextClearBit(used);
+        }
+        pages.set(number, number + size);
+        extents.put((long) number, new Extent(number, size, pageBytes));
         creates++;
         return number;
     }
 
-    private Page requirePage(long number) {
-        final Page page = pages.get(number);
-        require(page != null, "there is no page " + number);
-        return page;
+    private Extent requireExtent(long number) {
+        final Extent extent = extents.get(number);
+        require(extent != null, "there is no extent " + number);
+        return extent;
     }
 
     @Override
-    public void release(long page) {
-        require(requirePage(page).mappings == 0, "page " + page + " is released while it is mapped");
-        faults.accept("release");
-        pages.remove(page);
-        releasedNumbers.add(page);
+    public void release(long extent) {
+        final Extent released = requireExtent(extent);
+        require(released.mappings == 0, "extent " + extent + " is released while it is mapped");
+        calls.accept("release");
+        extents.remove(extent);
+        pages.clear(released.number, released.number + released.size);
     }
 
-    private void requireReserved(long address) {
+    private void requireReserved(long address, long byteSize) {
         final Map.Entry<Long, Long> range = ranges.floorEntry(address);
         require(
-                address % pageBytes == 0 && range != null && address - range.getKey() < range.getValue(),
+                address % pageBytes == 0 && range != null && address - range.getKey() <= range.getValue() - byteSize,
                 "0x" + Long.toHexString(address) + " is no address of a page in a reserved range");
     }
 
     @Override
-    public void map(long address, long page) {
-        requireReserved(address);
-        require(!mapped.containsKey(address), "page " + page + " is mapped where another one is");
-        final Page found = requirePage(page);
+    public void map(long address, long extent) {
+        final Extent found = requireExtent(extent);
+        requireReserved(address, found.byteSize());
+        require(
+                mapped.subMap(address, address + found.byteSize()).isEmpty() && mappingAt(address) == null,
+                "extent " + extent + " is mapped where another one is");
         run("map", () -> {
             mapped.put(address, found);
             found.mappings++;
@@ -272,9 +333,11 @@ public final class FakePages implements PageSource {
 
     @Override
     public void unmap(long address) {
-        requireReserved(address);
+        requireReserved(address, pageBytes);
+        final Map.Entry<Long, Extent> mapping = mappingAt(address);
+        require(mapping == null || mapping.getKey() == address, "a part of a mapping is to be ended");
         run("unmap", () -> {
-            final Page unmapped = mapped.remove(address);
+            final Extent unmapped = mapped.remove(address);
             if (unmapped != null) {
                 unmapped.mappings--;
                 unmaps++;
@@ -282,16 +345,31 @@ public final class FakePages implements PageSource {
         });
     }
 
+    @Override
+    public void close() {
+        for (Long address : List.copyOf(mapped.keySet())) {
+            unmap(address);
+        }
+        for (Long extent : List.copyOf(extents.keySet())) {
+            release(extent);
+        }
+        for (Map.Entry<Long, Long> range : Map.copyOf(ranges).entrySet()) {
+            unreserve(range.getKey(), range.getValue());
+        }
+    }
+
     /** Makes a call that may have an effect although it throws. */
     private void run(String name, Runnable effect) {
         try {
-            faults.accept(name);
+            calls.accept(name);
         } catch (Throwable e) {
             if (failuresTakeEffect && !(e instanceof OutOfMemoryException)) {
                 effect.run();
             }
             throw e;
         }
-        effect.run();
+        synchronized (this) {
+            effect.run();
+        }
     }
 }

@@ -34,7 +34,8 @@ class FakePagesTest extends PageSourceFaultsContract {
                             fake::create,
                             fake::release,
                             fake::map,
-                            fake::unmap));
+                            fake::unmap,
+                            fake::close));
         }
 
         @Override
@@ -80,12 +81,12 @@ class FakePagesTest extends PageSourceFaultsContract {
     @Test
     void misuseIsDetected() {
         final long range = pages.reserve(2 * PAGE);
-        final long page = pages.create();
+        final long page = pages.create(1);
         pages.map(range, page);
         assertMisuse(() -> pages.map(range, page), "mapped where another one is");
         assertMisuse(() -> pages.map(range + 1, page), "no address of a page");
         assertMisuse(() -> pages.map(range + 2 * PAGE, page), "no address of a page");
-        assertMisuse(() -> pages.map(range + PAGE, page + 1), "there is no page 1");
+        assertMisuse(() -> pages.map(range + PAGE, page + 1), "there is no extent 1");
         assertMisuse(() -> pages.unmap(range - PAGE), "no address of a page");
         assertMisuse(() -> pages.release(page), "while it is mapped");
         assertMisuse(() -> pages.unreserve(range, 2 * PAGE), "with mappings");
@@ -94,10 +95,21 @@ class FakePagesTest extends PageSourceFaultsContract {
         assertMisuse(() -> pages.reserve(PAGE + 1), "bytes");
         assertMisuse(() -> pages.write(range + PAGE, new byte[1]), "nothing is mapped");
         assertMisuse(() -> pages.read(range + PAGE - 1, 2), "reach beyond");
-        assertMisuse(pages::requireEmpty, "pages [0], mappings [0x10000000000: 0]");
+        assertMisuse(pages::requireEmpty, "pages {0}, mappings [0x10000000000: 0]");
         pages.unmap(range);
+        final long larger = pages.create(2);
+        assertMisuse(() -> pages.create(0), "an extent of 0 pages");
+        assertMisuse(() -> pages.map(range + PAGE, larger), "no address of a page");
+        pages.map(range, larger);
+        assertMisuse(() -> pages.map(range + PAGE, page), "mapped where another one is");
+        assertMisuse(() -> pages.unmap(range + PAGE), "a part of a mapping");
+        pages.unmap(range);
+        pages.map(range + PAGE, page);
+        assertMisuse(() -> pages.map(range, larger), "mapped where another one is");
+        pages.unmap(range + PAGE);
+        pages.release(larger);
         pages.release(page);
-        assertMisuse(() -> pages.release(page), "there is no page 0");
+        assertMisuse(() -> pages.release(page), "there is no extent 0");
         pages.unreserve(range, 2 * PAGE);
         pages.requireEmpty();
     }
@@ -105,8 +117,8 @@ class FakePagesTest extends PageSourceFaultsContract {
     @Test
     void callsAreCounted() {
         final long range = pages.reserve(4 * PAGE);
-        final long first = pages.create();
-        final long second = pages.create();
+        final long first = pages.create(1);
+        final long second = pages.create(1);
         pages.map(range, first);
         pages.map(range + PAGE, first);
         pages.map(range + 2 * PAGE, second);
@@ -126,11 +138,11 @@ class FakePagesTest extends PageSourceFaultsContract {
     @Test
     void aCallFailsOnceOrForGood() {
         pages.failAt(2, () -> new DeviceException("injected", null));
-        pages.create();
-        assertThatExceptionOfType(DeviceException.class).isThrownBy(pages::create);
-        pages.create();
+        pages.create(1);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pages.create(1));
+        pages.create(1);
         pages.failFrom(1, () -> new DeviceException("injected", null));
-        assertThatExceptionOfType(DeviceException.class).isThrownBy(pages::create);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pages.create(1));
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pages.release(0));
         pages.stopFailing();
         pages.release(0);
@@ -141,7 +153,7 @@ class FakePagesTest extends PageSourceFaultsContract {
     @Test
     void aFailingCallMayTakeEffectButNotForLackOfMemory() {
         final long range = pages.reserve(2 * PAGE);
-        final long page = pages.create();
+        final long page = pages.create(1);
         pages.failuresTakeEffect(true);
         pages.failAt(1, () -> new DeviceException("injected", null));
         assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> pages.map(range, page));

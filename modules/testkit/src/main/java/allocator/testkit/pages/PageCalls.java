@@ -1,5 +1,6 @@
 package allocator.testkit.pages;
 
+import java.util.function.IntToLongFunction;
 import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
@@ -15,15 +16,17 @@ import java.util.function.LongUnaryOperator;
  * @param releasing {@code PageSource.release}
  * @param mapping {@code PageSource.map}
  * @param unmapping {@code PageSource.unmap}
+ * @param closing {@code PageSource.close}
  */
 public record PageCalls(
         LongSupplier pageBytes,
         LongUnaryOperator reserving,
         TwoLongs unreserving,
-        LongSupplier creating,
+        IntToLongFunction creating,
         LongConsumer releasing,
         TwoLongs mapping,
-        LongConsumer unmapping) {
+        LongConsumer unmapping,
+        Runnable closing) {
 
     /** A call with two arguments. */
     @FunctionalInterface
@@ -46,18 +49,26 @@ public record PageCalls(
     }
 
     long create() {
-        return creating.getAsLong();
+        return create(1);
     }
 
-    void release(long page) {
-        releasing.accept(page);
+    long create(int size) {
+        return creating.applyAsLong(size);
     }
 
-    void map(long address, long page) {
-        mapping.call(address, page);
+    void release(long extent) {
+        releasing.accept(extent);
+    }
+
+    void map(long address, long extent) {
+        mapping.call(address, extent);
     }
 
     void unmap(long address) {
         unmapping.accept(address);
+    }
+
+    void close() {
+        closing.run();
     }
 }

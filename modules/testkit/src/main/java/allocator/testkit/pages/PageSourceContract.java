@@ -253,39 +253,115 @@ public abstract class PageSourceContract {
         assertFalse(live.isEmpty());
     }
 
-    /** A shuffle of mappings, with several of each page, against a model. */
+    @Test
+    final void anExtentIsMappedAsAWhole() {
+        final int size = 5;
+        final long range = pages().reserve(2 * size * pageBytes());
+        final long extent = pages().create(size);
+        pages().map(range + pageBytes(), extent);
+        for (int page = 0; page < size; page++) {
+            write(range + (1 + page) * pageBytes(), "page " + page);
+            write(range + (2 + page) * pageBytes() - 4, "end" + page);
+        }
+        write(range + 2 * pageBytes() - 2, "across");
+        assertText("across", range + 2 * pageBytes() - 2);
+        pages().unmap(range + pageBytes());
+        final long other = pages().create(1);
+        pages().map(range, other);
+        pages().map(range + size * pageBytes(), extent);
+        for (int page = 1; page < size; page++) {
+            assertText("end" + page, range + (size + 1 + page) * pageBytes() - 4);
+        }
+        assertText("page 0", range + size * pageBytes());
+        assertText("ross", range + (size + 1) * pageBytes());
+        unmapAll(range, range + size * pageBytes());
+        pages().release(extent);
+        pages().release(other);
+        pages().unreserve(range, 2 * size * pageBytes());
+    }
+
+    @Test
+    final void anExtentHasTheSameBytesAtAllItsAddresses() {
+        final long range = pages().reserve(7 * pageBytes());
+        final long extent = pages().create(3);
+        pages().map(range, extent);
+        pages().map(range + 4 * pageBytes(), extent);
+        write(range + 2 * pageBytes() + 8, "first");
+        assertText("first", range + 6 * pageBytes() + 8);
+        write(range + 5 * pageBytes(), "second");
+        pages().unmap(range + 4 * pageBytes());
+        assertText("second", range + pageBytes());
+        pages().unmap(range);
+        pages().release(extent);
+        pages().unreserve(range, 7 * pageBytes());
+    }
+
+    @Test
+    final void closeGivesBackWhatIsLeft() {
+        final long range = pages().reserve(4 * pageBytes());
+        pages().reserve(pageBytes());
+        final long extent = pages().create(2);
+        pages().create(3);
+        pages().map(range, extent);
+        pages().map(range + 2 * pageBytes(), extent);
+        pages().close();
+        pages().close();
+    }
+
+    /** A shuffle of mappings, with several of each extent, against a model. */
     @Test
     final void mappingsFollowAModel() {
         final Random random = new Random(2);
         final int slots = MANY;
         final long range = pages().reserve(slots * pageBytes());
         final long[] created = new long[MANY / 4];
+        final int[] sizes = new int[created.length];
         for (int i = 0; i < created.length; i++) {
-            created[i] = pages().create();
+            sizes[i] = 1 + random.nextInt(3);
+            created[i] = pages().create(sizes[i]);
             pages().map(range, created[i]);
-            write(range, "page %3d".formatted(i));
+            for (int page = 0; page < sizes[i]; page++) {
+                write(range + page * pageBytes(), text(i, page));
+            }
             pages().unmap(range);
         }
+        final int[] firsts = new int[slots];
         final int[] mapped = new int[slots];
         Arrays.fill(mapped, -1);
         for (int step = 0; step < 20 * MANY; step++) {
             final int slot = random.nextInt(slots);
-            final long address = range + slot * pageBytes();
             if (mapped[slot] >= 0) {
-                assertText("page %3d".formatted(mapped[slot]), address);
-                pages().unmap(address);
-                mapped[slot] = -1;
+                final int first = firsts[slot];
+                final int extent = mapped[slot];
+                assertText(text(extent, slot - first), range + slot * pageBytes());
+                pages().unmap(range + first * pageBytes());
+                Arrays.fill(mapped, first, first + sizes[extent], -1);
             } else {
-                mapped[slot] = random.nextInt(created.length);
-                pages().map(address, created[mapped[slot]]);
+                final int extent = random.nextInt(created.length);
+                if (isFree(mapped, slot, sizes[extent])) {
+                    pages().map(range + slot * pageBytes(), created[extent]);
+                    Arrays.fill(mapped, slot, slot + sizes[extent], extent);
+                    Arrays.fill(firsts, slot, slot + sizes[extent], slot);
+                }
             }
         }
         for (int slot = 0; slot < slots; slot++) {
-            pages().unmap(range + slot * pageBytes());
+            if (mapped[slot] >= 0 && firsts[slot] == slot) {
+                pages().unmap(range + slot * pageBytes());
+            }
         }
-        for (long page : created) {
-            pages().release(page);
+        for (long extent : created) {
+            pages().release(extent);
         }
         pages().unreserve(range, slots * pageBytes());
+    }
+
+    private static String text(int extent, int page) {
+        return "extent %3d, page %d".formatted(extent, page);
+    }
+
+    private static boolean isFree(int[] mapped, int slot, int size) {
+        return slot + size <= mapped.length
+                && Arrays.stream(mapped, slot, slot + size).allMatch(extent -> extent < 0);
     }
 }

@@ -21,6 +21,14 @@ import org.junit.jupiter.api.TestFactory;
 public abstract class PageSourceFaultsContract extends PageSourceContract {
     private static final int PAGES = 5;
 
+    /** The size of the extent whose calls fail. */
+    private static final int SIZE = 2;
+
+    /** Room for it twice, and for another page. */
+    private static final int RANGE = 2 * SIZE + 1;
+
+    private static final String END = "the end of the extent";
+
     /** Creates the suite. */
     protected PageSourceFaultsContract() {}
 
@@ -74,6 +82,8 @@ public abstract class PageSourceFaultsContract extends PageSourceContract {
                 created.reversed().forEach(pages::release);
                 created.clear();
             }
+            assertThrows(OutOfMemoryException.class, () -> pages.create(PAGES + 1));
+            pages.release(pages.create(PAGES));
         }
     }
 
@@ -94,7 +104,8 @@ public abstract class PageSourceFaultsContract extends PageSourceContract {
         MAP,
         UNMAP,
         RELEASE,
-        UNRESERVE
+        UNRESERVE,
+        CLOSE
     }
 
     private void failInTurn(Operation operation, boolean forGood, Supplier<Throwable> failure) {
@@ -127,13 +138,13 @@ public abstract class PageSourceFaultsContract extends PageSourceContract {
         }
     }
 
-    /** Two mapped pages in a range, of which the second is not touched, and what a failing call left behind. */
+    /** Two mapped extents in a range, of which the second is not touched, and what a failing call left behind. */
     private static final class State {
         private final PageSubject subject;
         private final PageCalls pages;
         private final long pageBytes;
-        private final long page;
-        private final long otherPage;
+        private final long extent;
+        private final long otherExtent;
         private final List<Long> created = new ArrayList<>();
         private final List<Long> ranges = new ArrayList<>();
         private final long range;
@@ -144,22 +155,23 @@ public abstract class PageSourceFaultsContract extends PageSourceContract {
         private final long target;
 
         private boolean isGivenBack;
+        private boolean isClosed;
 
         State(PageSubject subject) {
             this.subject = subject;
             pages = subject.pages();
             pageBytes = pages.pageBytes().getAsLong();
-            range = pages.reserve(3 * pageBytes);
+            range = pages.reserve(RANGE * pageBytes);
             address = range;
-            bystander = range + pageBytes;
-            target = range + 2 * pageBytes;
-            page = pages.create();
-            otherPage = pages.create();
-            created.add(page);
-            created.add(otherPage);
-            pages.map(address, page);
-            pages.map(bystander, otherPage);
-            subject.write(address, text("page"));
+            bystander = address + SIZE * pageBytes;
+            target = bystander + pageBytes;
+            extent = pages.create(SIZE);
+            otherExtent = pages.create();
+            created.add(extent);
+            created.add(otherExtent);
+            pages.map(address, extent);
+            pages.map(bystander, otherExtent);
+            writeAtEnd(address);
             subject.write(bystander, text("other"));
         }
 
@@ -176,16 +188,20 @@ public abstract class PageSourceFaultsContract extends PageSourceContract {
         private void make(Operation operation) {
             switch (operation) {
                 case RESERVE -> ranges.add(pages.reserve(2 * pageBytes));
-                case CREATE -> created.add(pages.create());
-                case MAP -> pages.map(target, page);
+                case CREATE -> created.add(pages.create(SIZE));
+                case MAP -> pages.map(target, extent);
                 case UNMAP -> pages.unmap(address);
                 case RELEASE -> {
-                    pages.release(page);
-                    created.remove(page);
+                    pages.release(extent);
+                    created.remove(extent);
                 }
                 case UNRESERVE -> {
-                    pages.unreserve(range, 3 * pageBytes);
+                    pages.unreserve(range, RANGE * pageBytes);
                     isGivenBack = true;
+                }
+                case CLOSE -> {
+                    isClosed = true;
+                    pages.close();
                 }
             }
         }
@@ -203,7 +219,7 @@ public abstract class PageSourceFaultsContract extends PageSourceContract {
             } else {
                 assertTrue(operation.compareTo(Operation.MAP) <= 0, "documented as a failure of the device: " + thrown);
             }
-            if (operation != Operation.UNRESERVE) {
+            if (operation != Operation.UNRESERVE && operation != Operation.CLOSE) {
                 assertText(subject, "other", bystander);
             }
             switch (operation) {
@@ -211,44 +227,56 @@ public abstract class PageSourceFaultsContract extends PageSourceContract {
                 case MAP -> mapAgain(thrown instanceof OutOfMemoryException);
                 case UNMAP -> {
                     make(operation);
-                    pages.map(address, page);
-                    assertText(subject, "page", address);
+                    pages.map(address, extent);
+                    assertExtentAt(address);
                 }
                 case RELEASE -> {
-                    pages.map(address, page);
-                    assertText(subject, "page", address);
+                    pages.map(address, extent);
+                    assertExtentAt(address);
                     pages.unmap(address);
                     make(operation);
-                    created.add(pages.create());
+                    created.add(pages.create(SIZE));
                 }
                 case UNRESERVE -> {
-                    pages.map(target, page);
-                    assertText(subject, "page", target);
+                    pages.map(target, extent);
+                    assertExtentAt(target);
                     pages.unmap(target);
                     make(operation);
                 }
+                case CLOSE -> make(operation);
             }
         }
 
-        /** A page that found no room is not mapped; otherwise it may be, and one call ends that. */
+        private void writeAtEnd(long start) {
+            subject.write(start + SIZE * pageBytes - END.length(), text(END));
+        }
+
+        private void assertExtentAt(long start) {
+            assertText(subject, END, start + SIZE * pageBytes - END.length());
+        }
+
+        /** An extent that found no room is not mapped; otherwise it may be, and one call ends that. */
         private void mapAgain(boolean isSurelyNotMapped) {
             if (!isSurelyNotMapped) {
                 pages.unmap(target);
             }
             make(Operation.MAP);
-            assertText(subject, "page", target);
-            assertText(subject, "page", address);
+            assertExtentAt(target);
+            assertExtentAt(address);
             pages.unmap(target);
         }
 
         /** Gives everything back. */
         void end() {
+            if (isClosed) {
+                return;
+            }
             if (!isGivenBack) {
                 assertText(subject, "other", bystander);
                 pages.unmap(address);
                 pages.unmap(bystander);
                 pages.unmap(target);
-                pages.unreserve(range, 3 * pageBytes);
+                pages.unreserve(range, RANGE * pageBytes);
             }
             created.forEach(pages::release);
             ranges.forEach(start -> pages.unreserve(start, 2 * pageBytes));

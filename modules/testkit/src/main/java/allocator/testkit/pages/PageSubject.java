@@ -12,16 +12,16 @@ public interface PageSubject extends AutoCloseable {
     /**
      * Writes to memory, and waits until it is written.
      *
-     * @param address the first address, where a page is mapped
-     * @param bytes what to write; does not reach beyond the page
+     * @param address the first address, where an extent is mapped
+     * @param bytes what to write; does not reach beyond the extent
      */
     void write(long address, byte[] bytes);
 
     /**
      * Reads memory.
      *
-     * @param address the first address, where a page is mapped
-     * @param byteSize how many bytes; does not reach beyond the page
+     * @param address the first address, where an extent is mapped
+     * @param byteSize how many bytes; does not reach beyond the extent
      * @return the bytes
      */
     byte[] read(long address, int byteSize);

@@ -1,6 +1,7 @@
 package allocator.cpu.reference;
 
 import allocator.arena.page.PageSource;
+import allocator.provider.support.Failures;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -14,17 +15,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Pages of the host's memory, on Linux. They are the parts of one file that is memory and has no name: page {@code n}
- * begins at {@code n * pageBytes}, and the file ends with the last page that exists.
- *
- * <p>A page takes up memory where it was used: what was never written, or was released, is a hole in the file. So
+ * Pages of the host's memory, on Linux: parts of a {@link HostFile}, which take up memory where they were used. So
  * {@link #create} hardly ever reports a lack of memory; the system ends a process, or sends it a signal, when it finds
- * none at the first use. The number of a released page is reused, the lowest first.
+ * none at the first use.
  *
  * <p>Reserved addresses are mapped, but not to be read. The system counts mappings, and neighbours as one where their
  * pages are neighbours too; {@code vm.max_map_count} limits them. A JVM that finds none left ends at once, so the pages
@@ -73,18 +70,8 @@ final class HostPages implements PageSource {
     private final long spare;
 
     private final List<HostRange> ranges = new ArrayList<>();
-    private final BitSet pages = new BitSet();
-
-    /** The pages that were mapped since they were created. */
-    private final BitSet used = new BitSet();
-
-    /** No page below it is released. */
-    private int lowestFree;
-
-    /** The end of the file, in pages. */
-    private int end;
-
-    private int file;
+    private final HostFile file;
+    private boolean isClosed;
 
     /**
      * Creates a source without pages.
@@ -109,7 +96,7 @@ final class HostPages implements PageSource {
         this.linux = linux;
         this.mappingsLimit = mappingsLimit;
         spare = pageBytes - linux.getpagesize();
-        file = openFile(linux);
+        file = new HostFile(linux, info, pageBytes);
         try {
             prepare();
         } catch (Throwable e) {
@@ -144,37 +131,20 @@ final class HostPages implements PageSource {
         return new NativeLinuxCalls();
     }
 
-    /** Opens a file whose contents cannot be executed, as some systems demand and older ones do not know. */
-    private static int openFile(LinuxCalls linux) {
-        long opened = linux.memfdCreate(LinuxCalls.MFD_CLOEXEC | LinuxCalls.MFD_NOEXEC_SEAL);
-        if (opened == -LinuxCalls.EINVAL) {
-            opened = linux.memfdCreate(LinuxCalls.MFD_CLOEXEC);
-        }
-        if (opened < 0) {
-            throw new UnsupportedMemoryException(
-                    "memfd_create failed with errno " + -opened + "; arena.policy=best-fit works without it");
-        }
-        return (int) opened;
-    }
-
     /**
      * Makes each call once: what the JDK builds at the first one, it could never build again where the Java heap or the
      * stack has ended.
      */
     private void prepare() {
         final long range = reserve(pageBytes);
-        final long first = create();
-        final long second = create();
+        final long first = create(1);
+        final long second = create(1);
         map(range, first);
         unmap(range);
         release(first);
         release(second);
         unreserve(range, pageBytes);
         linux.close(NO_FILE);
-    }
-
-    private static DeviceException failure(String call, long result) {
-        return new DeviceException(call + " failed with errno " + -result, null);
     }
 
     private OutOfMemoryException shortage(String reason, long byteSize) {
@@ -235,6 +205,7 @@ final class HostPages implements PageSource {
 
     @Override
     public long reserve(long byteSize) {
+        requireOpen();
         if (byteSize > MOST_ADDRESSES || byteSize / pageBytes > MOST_PAGES) {
             throw shortage("No process has that many addresses", byteSize);
         }
@@ -285,83 +256,36 @@ final class HostPages implements PageSource {
     }
 
     @Override
-    public long create() {
-        final int page = pages.nextClearBit(lowestFree);
-        pages.set(page); // before the call, as the Java heap may end
-        boolean isCreated = false;
-        try {
-            if (page >= end) {
-                setEnd(page + 1);
-            }
-            isCreated = true;
-        } finally {
-            if (!isCreated) {
-                pages.clear(page);
-            }
-        }
-        lowestFree = page + 1;
-        return page;
-    }
-
-    private void setEnd(int newEnd) {
-        final long result = linux.ftruncate(file, newEnd * pageBytes);
-        if (result < 0) {
-            throw newEnd > end && isShortage(result)
-                    ? shortage("ftruncate failed with errno " + -result, pageBytes)
-                    : failure("ftruncate", result);
-        }
-        end = newEnd;
-    }
-
-    private static boolean isShortage(long result) {
-        return result == -LinuxCalls.ENOMEM || result == -LinuxCalls.ENOSPC || result == -LinuxCalls.EFBIG;
-    }
-
-    private void requirePage(long page) {
-        if (page < 0 || page >= end || !pages.get((int) page)) {
-            throw new IllegalArgumentException("there is no page " + page);
-        }
+    public long create(int size) {
+        requireOpen();
+        return file.create(size);
     }
 
     @Override
-    public void release(long page) {
-        requirePage(page);
-        if (page == end - 1) {
-            setEnd(pages.previousSetBit((int) page - 1) + 1);
-        } else {
-            makeHole(page);
-        }
-        pages.clear((int) page);
-        used.clear((int) page);
-        lowestFree = Math.min(lowestFree, (int) page);
-    }
-
-    private void makeHole(long page) {
-        final int mode = LinuxCalls.FALLOC_FL_PUNCH_HOLE | LinuxCalls.FALLOC_FL_KEEP_SIZE;
-        final long result = linux.fallocate(file, mode, page * pageBytes, pageBytes);
-        if (result < 0) {
-            throw failure("fallocate", result);
-        }
+    public void release(long extent) {
+        file.release(extent);
     }
 
     @Override
-    public void map(long address, long page) {
+    public void map(long address, long extent) {
         final HostRange range = rangeOf(address);
         final int index = range.index(address);
-        requirePage(page);
-        if (range.isMapped(index)) {
-            throw new IllegalArgumentException("a page is mapped at 0x" + Long.toHexString(address));
+        final int size = file.size(extent);
+        final int first = (int) extent;
+        if (!range.isFree(index, size)) {
+            throw new IllegalArgumentException(
+                    "there are no " + size + " free pages of addresses at 0x" + Long.toHexString(address));
         }
-        requireMappings(range.boundariesWith(index, (int) page));
-        final int flags = used.get((int) page) ? MAPPED_AT_ONCE : MAPPED;
-        used.set((int) page); // before the call, as the Java heap may end
-        range.set(index, (int) page);
-        final long result = linux.mmap(address, pageBytes, READ_AND_WRITE, flags, file, page * pageBytes);
+        requireMappings(range.boundariesWith(index, first, size));
+        final int flags = file.setMapped(first) ? MAPPED_AT_ONCE : MAPPED; // before the call, as the Java heap may end
+        range.set(index, first, size);
+        final long result =
+                linux.mmap(address, size * pageBytes, READ_AND_WRITE, flags, file.descriptor(), extent * pageBytes);
         if (result == -LinuxCalls.ENOMEM) {
-            range.clear(index);
+            range.clear(index, size);
         }
         if (result < 0) {
-            throw mappingException("mmap", result, pageBytes);
+            throw mappingException("mmap", result, size * pageBytes);
         }
     }
 
@@ -378,39 +302,38 @@ final class HostPages implements PageSource {
     public void unmap(long address) {
         final HostRange range = rangeOf(address);
         final int index = range.index(address);
-        if (!range.isMapped(index)) {
+        final int first = range.page(index);
+        if (first < 0) {
             return;
         }
-        final long result =
-                linux.mmap(address, pageBytes, LinuxCalls.PROT_NONE, RESERVED | LinuxCalls.MAP_FIXED, NO_FILE, 0);
+        final int size = file.size(first); // not of a page within a mapping
+        final long result = linux.mmap(
+                address, size * pageBytes, LinuxCalls.PROT_NONE, RESERVED | LinuxCalls.MAP_FIXED, NO_FILE, 0);
         if (result < 0) {
             throw new DeviceException(mappingFailure("mmap", result), null);
         }
-        range.clear(index);
+        range.clear(index, size);
     }
 
-    /**
-     * Gives back all that is left: ranges, with the mappings in them, and pages. No page can be created or mapped
-     * afterwards. A second close tries again what failed.
-     *
-     * @throws DeviceException if the system fails
-     */
-    void close() {
-        if (file != NO_FILE) {
-            linux.close(file); // closes it even where it fails
-            file = NO_FILE;
-        }
-        pages.clear();
-        used.clear();
-        end = 0;
-        lowestFree = 0;
-        while (!ranges.isEmpty()) {
-            unreserve(ranges.getLast());
+    private void requireOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("the pages of " + info + " are closed");
         }
     }
 
     @Override
+    public void close() {
+        isClosed = true;
+        final Failures failures = new Failures();
+        failures.run(file::close);
+        for (HostRange range : List.copyOf(ranges)) {
+            failures.run(() -> unreserve(range));
+        }
+        failures.throwIfAny();
+    }
+
+    @Override
     public String toString() {
-        return pages.cardinality() + " pages of " + pageBytes + " bytes and " + ranges.size() + " ranges of " + info;
+        return file.pageCount() + " pages of " + pageBytes + " bytes and " + ranges.size() + " ranges of " + info;
     }
 }

@@ -1,9 +1,11 @@
 package allocator.cpu.reference;
 
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Addresses that {@link HostPages} reserved, those of them that its user got, and which page is mapped where.
+ * Addresses that {@link HostPages} reserved, those of them that its user got, and which page is mapped where. Extents
+ * are pages side by side, in the range as in the file.
  *
  * <p>The system counts two neighbours as one mapping where none of the two has a page, or the second has the page after
  * that of the first. Between others there is a boundary: {@code mappings == boundaries + 1}.
@@ -71,40 +73,56 @@ final class HostRange {
         return (int) (offset / pageBytes);
     }
 
-    boolean isMapped(int index) {
-        return mapped[index] != 0;
+    /** Returns whether there are pages of addresses from an index on, none of which is mapped. */
+    boolean isFree(int index, int size) {
+        if (size > mapped.length - index) {
+            return false;
+        }
+        for (int i = index; i < index + size; i++) {
+            if (mapped[i] != 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
-    /** Returns how many boundaries there would be more if a page were mapped. */
-    int boundariesWith(int index, int page) {
-        return boundariesIf(index, page + 1);
+    /** Returns the page that is mapped at an index, -1 if none is. */
+    int page(int index) {
+        return mapped[index] - 1;
     }
 
-    private int boundariesIf(int index, int changed) {
+    /** Returns how many boundaries there would be more if pages were mapped where none are. */
+    int boundariesWith(int index, int page, int size) {
+        return boundariesIf(index, size, page + 1) - boundariesIf(index, size, 0);
+    }
+
+    /** Returns the boundaries at both ends of several pages of addresses, where the first is as given. */
+    private int boundariesIf(int index, int size, int first) {
         final int left = index == 0 ? 0 : mapped[index - 1];
-        final int right = index == mapped.length - 1 ? 0 : mapped[index + 1];
-        return boundaries(left, changed, right) - boundaries(left, mapped[index], right);
-    }
-
-    private static int boundaries(int left, int middle, int right) {
-        return (isBoundary(left, middle) ? 1 : 0) + (isBoundary(middle, right) ? 1 : 0);
+        final int right = index + size == mapped.length ? 0 : mapped[index + size];
+        final int last = first == 0 ? 0 : first + size - 1;
+        return (isBoundary(left, first) ? 1 : 0) + (isBoundary(last, right) ? 1 : 0);
     }
 
     private static boolean isBoundary(int left, int right) {
         return left == 0 ? right != 0 : right != left + 1;
     }
 
-    void set(int index, int page) {
-        change(index, page + 1);
+    /** Notes that pages are mapped where none were. */
+    void set(int index, int page, int size) {
+        addBoundaries(boundariesWith(index, page, size));
+        for (int i = 0; i < size; i++) {
+            mapped[index + i] = page + i + 1;
+        }
     }
 
-    void clear(int index) {
-        change(index, 0);
+    /** Notes that pages that were mapped at once are mapped no more. */
+    void clear(int index, int size) {
+        addBoundaries(-boundariesWith(index, page(index), size));
+        Arrays.fill(mapped, index, index + size, 0);
     }
 
-    private void change(int index, int changed) {
-        final int more = boundariesIf(index, changed);
-        mapped[index] = changed;
+    private void addBoundaries(int more) {
         boundaries += more;
         ALL_BOUNDARIES.addAndGet(more);
     }

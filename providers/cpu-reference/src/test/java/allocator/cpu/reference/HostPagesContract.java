@@ -51,6 +51,9 @@ abstract class HostPagesContract extends PageSourceFaultsContract {
                     try {
                         calls.accept(method.getName());
                     } catch (Errno e) {
+                        if (method.getName().equals("close")) {
+                            linux.close((int) arguments[0]); // Linux closes a file even where it fails
+                        }
                         return -(long) e.number;
                     }
                     if (method.getName().equals("ftruncate") && (long) arguments[1] > mostBytes) {
@@ -76,7 +79,8 @@ abstract class HostPagesContract extends PageSourceFaultsContract {
                             source::create,
                             source::release,
                             source::map,
-                            source::unmap));
+                            source::unmap,
+                            source::close));
         }
 
         @Override

@@ -6,6 +6,7 @@ import allocator.cuda.driver.CudaException;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.memory.CudaDevice;
+import allocator.provider.support.Failures;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -13,18 +14,24 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.UnsupportedMemoryException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Stream;
 
 /**
  * Pages of a device's memory: physical memory of the driver. Its own device has access to what is mapped, and the peers
- * that were named.
+ * that were named. An extent is one handle of the driver.
  *
- * <p>The number of a page is the driver's handle, which is an address of this process and so not negative. Which
- * addresses have a mapping is recorded here, as the driver fails where it unmaps nothing.
+ * <p>Which addresses have a mapping is recorded here, as the driver fails where it unmaps nothing. The driver's calls
+ * cost nearly the same for an extent of any size.
  */
 final class DevicePages implements PageSource {
+    /** More make no array. */
+    private static final int MOST_PAGES = Integer.MAX_VALUE - 8;
+
+    private static final int LEAST_GROWTH = 64;
+
     private final CudaDevice device;
     private final MemoryInfo info;
     private final CudaAddressRanges driver;
@@ -38,29 +45,69 @@ final class DevicePages implements PageSource {
     /** Few: a user reserves one or two. */
     private final List<Range> ranges = new ArrayList<>();
 
+    /** The extents that exist. */
+    private final BitSet extents = new BitSet();
+
+    /** By extent: the driver's handle. */
+    private long[] handles = new long[0];
+
+    /** By extent: its size in pages. */
+    private int[] sizes = new int[0];
+
+    /** By extent: at how many addresses it is mapped. */
+    private int[] mappings = new int[0];
+
+    private boolean isClosed;
+
     /**
      * Reserved addresses. The driver aligns them to its granularity, so there are more of them than were asked for
      * where a page is larger.
      */
     private static final class Range {
+        private static final int REST = -1;
+
         private final long reserved;
         private final long reservedBytes;
         private final long address;
         private final long byteSize;
 
-        /** One bit for each page of addresses. */
-        private final BitSet mapped;
+        /**
+         * For each page of addresses: 0 if nothing is mapped, the extent plus 1 where a mapping begins, and
+         * {@link #REST} behind that.
+         */
+        private final int[] mapped;
 
         Range(long reserved, long reservedBytes, long byteSize, long pageBytes) {
             this.reserved = reserved;
             this.reservedBytes = reservedBytes;
             this.byteSize = byteSize;
             address = (reserved + pageBytes - 1) & -pageBytes;
-            mapped = new BitSet(Math.toIntExact(byteSize / pageBytes));
+            mapped = new int[Math.toIntExact(byteSize / pageBytes)];
         }
 
         boolean contains(long wanted) {
             return wanted >= address && wanted - address < byteSize;
+        }
+
+        boolean isFree(int index, int size) {
+            if (size > mapped.length - index) {
+                return false;
+            }
+            for (int i = index; i < index + size; i++) {
+                if (mapped[i] != 0) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        void set(int index, int size, int extent) {
+            Arrays.fill(mapped, index, index + size, REST);
+            mapped[index] = extent + 1;
+        }
+
+        void clear(int index, int size) {
+            Arrays.fill(mapped, index, index + size, 0);
         }
     }
 
@@ -150,8 +197,9 @@ final class DevicePages implements PageSource {
 
     @Override
     public long reserve(long byteSize) {
+        requireOpen();
         final long spare = pageBytes - granularity;
-        if (byteSize / pageBytes > Integer.MAX_VALUE || byteSize > Long.MAX_VALUE - spare) {
+        if (byteSize / pageBytes > MOST_PAGES || byteSize > Long.MAX_VALUE - spare) {
             throw new OutOfMemoryException(
                     "No device has that many addresses",
                     Shortage.ofDevice(info, byteSize, OutOfMemoryException.UNKNOWN));
@@ -202,6 +250,10 @@ final class DevicePages implements PageSource {
             throw new IllegalArgumentException(
                     byteSize + " bytes at 0x" + Long.toHexString(address) + " are no whole range");
         }
+        unreserve(range);
+    }
+
+    private void unreserve(Range range) {
         try {
             driver.memAddressFree(device.ordinal(), range.reserved, range.reservedBytes);
         } catch (CudaException e) {
@@ -210,73 +262,150 @@ final class DevicePages implements PageSource {
         ranges.remove(range);
     }
 
-    @Override
-    public long create() {
-        try {
-            return driver.memCreate(device.ordinal(), pageBytes);
-        } catch (CudaException e) {
-            throw failure(e, "The device has no memory left", pageBytes);
+    private void requireOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("the pages of " + device + " are closed");
         }
     }
 
     @Override
-    public void release(long page) {
+    public long create(int size) {
+        requireOpen();
+        final int extent = extents.nextClearBit(0);
+        ensureRoom(extent); // before the call, as the Java heap may end
         try {
-            driver.memRelease(device.ordinal(), page);
+            handles[extent] = driver.memCreate(device.ordinal(), size * pageBytes);
+        } catch (CudaException e) {
+            throw failure(e, "The device has no memory left", size * pageBytes);
+        }
+        extents.set(extent);
+        sizes[extent] = size;
+        mappings[extent] = 0;
+        return extent;
+    }
+
+    private void ensureRoom(int extent) {
+        if (extent == handles.length) {
+            final int length = extent + Math.max(extent >> 1, LEAST_GROWTH);
+            final int[] moreSizes = Arrays.copyOf(sizes, length);
+            final int[] moreMappings = Arrays.copyOf(mappings, length);
+            extents.set(length); // makes it as long
+            extents.clear(length);
+            handles = Arrays.copyOf(handles, length);
+            mappings = moreMappings;
+            sizes = moreSizes;
+        }
+    }
+
+    private int requireExtent(long extent) {
+        if (extent < 0 || extent >= handles.length || !extents.get((int) extent)) {
+            throw new IllegalArgumentException("there is no extent " + extent);
+        }
+        return (int) extent;
+    }
+
+    @Override
+    public void release(long extent) {
+        final int released = requireExtent(extent);
+        if (mappings[released] > 0) {
+            throw new IllegalArgumentException("extent " + extent + " is mapped");
+        }
+        try {
+            driver.memRelease(device.ordinal(), handles[released]);
         } catch (CudaException e) {
             throw deviceException(e);
         }
+        extents.clear(released);
     }
 
     @Override
-    public void map(long address, long page) {
+    public void map(long address, long extent) {
         final Range range = rangeOf(address);
-        try {
-            driver.memMap(device.ordinal(), address, pageBytes, page);
-        } catch (CudaException e) {
-            throw failure(e, "The device has no room for another mapping", pageBytes);
-        }
         final int index = index(range, address);
-        range.mapped.set(index);
+        final int mapped = requireExtent(extent);
+        final long byteSize = sizes[mapped] * pageBytes;
+        if (!range.isFree(index, sizes[mapped])) {
+            throw new IllegalArgumentException(
+                    "there are no " + sizes[mapped] + " free pages of addresses at 0x" + Long.toHexString(address));
+        }
+        try {
+            driver.memMap(device.ordinal(), address, byteSize, handles[mapped]);
+        } catch (CudaException e) {
+            throw failure(e, "The device has no room for another mapping", byteSize);
+        }
+        range.set(index, sizes[mapped], mapped);
+        mappings[mapped]++;
         try {
             for (int i = 0; i < accessors.size(); i++) { // an iterator takes Java heap, which may have ended
-                driver.memSetAccess(accessors.get(i), address, pageBytes, MemoryAccess.READ_WRITE);
+                driver.memSetAccess(accessors.get(i), address, byteSize, MemoryAccess.READ_WRITE);
             }
         } catch (CudaException e) {
-            throw unmapAgain(range, address, e)
-                    ? failure(e, "The device has no room for another mapping", pageBytes)
+            throw undo(e, () -> unmap(range, index))
+                    ? failure(e, "The device has no room for another mapping", byteSize)
                     : deviceException(e);
         } catch (Throwable e) { // the end of the Java heap or stack
-            unmapAgain(range, address, e);
+            undo(e, () -> unmap(range, index));
             throw e;
         }
     }
 
-    private boolean unmapAgain(Range range, long address, Throwable thrown) {
-        final boolean isUnmapped = undo(thrown, () -> driver.memUnmap(device.ordinal(), address, pageBytes));
-        if (isUnmapped) {
-            range.mapped.clear(index(range, address));
-        }
-        return isUnmapped;
-    }
-
     private int index(Range range, long address) {
-        return (int) ((address - range.address) / pageBytes);
+        final long offset = address - range.address;
+        if (offset % pageBytes != 0) {
+            throw new IllegalArgumentException("0x" + Long.toHexString(address) + " is no address of a page");
+        }
+        return (int) (offset / pageBytes);
     }
 
     @Override
     public void unmap(long address) {
         final Range range = rangeOf(address);
         final int index = index(range, address);
-        if (!range.mapped.get(index)) {
+        if (range.mapped[index] == Range.REST) {
+            throw new IllegalArgumentException("no mapping begins at 0x" + Long.toHexString(address));
+        }
+        if (range.mapped[index] == 0) {
             return;
         }
         try {
-            driver.memUnmap(device.ordinal(), address, pageBytes);
+            unmap(range, index);
         } catch (CudaException e) {
             throw deviceException(e);
         }
-        range.mapped.clear(index);
+    }
+
+    /** Ends the mapping that begins at an index. */
+    private void unmap(Range range, int index) {
+        final int extent = range.mapped[index] - 1;
+        driver.memUnmap(device.ordinal(), range.address + index * pageBytes, sizes[extent] * pageBytes);
+        range.clear(index, sizes[extent]);
+        mappings[extent]--;
+    }
+
+    @Override
+    public void close() {
+        isClosed = true;
+        final Failures failures = new Failures();
+        for (Range range : List.copyOf(ranges)) {
+            for (int i = 0; i < range.mapped.length; i++) {
+                if (range.mapped[i] > 0) {
+                    final long address = range.address + i * pageBytes;
+                    failures.run(() -> unmap(address));
+                }
+            }
+        }
+        for (int i = extents.nextSetBit(0); i >= 0; i = extents.nextSetBit(i + 1)) {
+            final int extent = i;
+            if (mappings[extent] == 0) {
+                failures.run(() -> release(extent));
+            }
+        }
+        for (Range range : List.copyOf(ranges)) {
+            if (Arrays.stream(range.mapped).allMatch(entry -> entry == 0)) {
+                failures.run(() -> unreserve(range));
+            }
+        }
+        failures.throwIfAny();
     }
 
     @Override

@@ -70,7 +70,8 @@ final class DevicePagesFixture implements PageSubject {
                 pages::create,
                 pages::release,
                 pages::map,
-                pages::unmap);
+                pages::unmap,
+                pages::close);
     }
 
     DevicePages source() {

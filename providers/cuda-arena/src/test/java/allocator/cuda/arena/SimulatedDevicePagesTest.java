@@ -108,7 +108,7 @@ class SimulatedDevicePagesTest {
                 DevicePagesFixture fixture = new DevicePagesFixture(driver, 0)) {
             final DevicePages pages = fixture.source();
             final long range = pages.reserve(GRANULARITY);
-            final long page = pages.create();
+            final long page = pages.create(1);
             driver.controls().failOnCall(CudaFunction.MEM_SET_ACCESS, 1, CudaResult.OUT_OF_MEMORY);
             assertThatExceptionOfType(OutOfMemoryException.class)
                     .isThrownBy(() -> pages.map(range, page))
@@ -128,7 +128,7 @@ class SimulatedDevicePagesTest {
                 DevicePagesFixture fixture = new DevicePagesFixture(driver, 0)) {
             final DevicePages pages = fixture.source();
             final long range = pages.reserve(GRANULARITY);
-            final long page = pages.create();
+            final long page = pages.create(1);
             driver.controls().failOnCall(CudaFunction.MEM_SET_ACCESS, 1, CudaResult.OUT_OF_MEMORY);
             driver.controls().failOnCall(CudaFunction.MEM_UNMAP, 1, UNKNOWN_ERROR);
             assertThatExceptionOfType(DeviceException.class)
@@ -149,7 +149,7 @@ class SimulatedDevicePagesTest {
             final long free = fixture.freeBytes();
             final long range = pages.reserve(2 * LARGE_PAGE);
             assertThat(fixture.freeBytes()).isEqualTo(free);
-            final long page = pages.create();
+            final long page = pages.create(1);
             pages.map(range, page);
             pages.map(range + LARGE_PAGE, page);
             assertThat(fixture.freeBytes()).isEqualTo(free - LARGE_PAGE);

@@ -3,9 +3,8 @@ package allocator.arena.compact;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
-import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
-import allocator.spi.AllocatorOptions;
+import allocator.arena.CompactConfig;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
@@ -26,7 +25,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** Random programs on an arena, beside a model of every granule of every page. */
-class CompactArenaModelTest {
+class LanePagesModelTest {
     private static final int PAGE = 4096;
     private static final int GRANULE = 256;
     private static final int PROGRAMS = 300;
@@ -92,15 +91,14 @@ class CompactArenaModelTest {
             maxPages = 1L + random.nextInt(40);
             final boolean isLimited = random.nextBoolean();
             pages = new FakePages(PAGE, isLimited ? 1000 : maxPages);
-            final int[] slacks = {0, 4, 50};
-            final Map<String, String> options = Map.of(
-                    "arena.policy",
-                    "compact",
-                    "arena.max_mem",
-                    Long.toString(isLimited ? maxPages * PAGE : 0),
-                    "arena.slack_percent",
-                    Integer.toString(slacks[random.nextInt(3)]));
-            arena = BfcArena.onPages(new FakeDevice(), pages, ArenaConfig.from(AllocatorOptions.of(options)));
+            final int slack = List.of(0, 4, 50).get(random.nextInt(3));
+            final CompactConfig config = switch (random.nextInt(4)) {
+                case 0 -> new CompactConfig(slack, 4, 48, 5, 1000);
+                case 1 -> new CompactConfig(slack, 0, 1, 1, 0);
+                case 2 -> new CompactConfig(slack, 0, 4, 1, 1000);
+                default -> new CompactConfig(slack, 1, 64, 1, 10);
+            };
+            arena = PagedArenas.create(pages, isLimited ? maxPages * PAGE : 0, config);
             for (int i = random.nextInt(4); i > 0; i--) {
                 streams.add(new FakeStream(pages.info()));
             }
@@ -280,15 +278,14 @@ class CompactArenaModelTest {
                 assertThat(pages.livePages()).as("pages after a shrink").isEqualTo(pagesInUse());
             }
             assertThat(report.bytesHeld()).isEqualTo((long) pages.livePages() * PAGE);
-            final Set<Long> left = new HashSet<>();
-            blocks.forEach(block -> forEachGranule(block, (page, granule) -> left.add(page)));
-            lastUses.keySet().retainAll(left);
+            lastUses.keySet().retainAll(pages.pages());
         }
 
+        /** Returns how many pages the extents have that hold a live byte. */
         private int pagesInUse() {
             final Set<Long> used = new HashSet<>();
-            blocks.forEach(block -> forEachGranule(block, (page, granule) -> used.add(page)));
-            return used.size();
+            blocks.forEach(block -> forEachGranule(block, (page, granule) -> used.add(pages.extentWith(page))));
+            return used.stream().mapToInt(pages::sizeOf).sum();
         }
 
         private void checkStats() {

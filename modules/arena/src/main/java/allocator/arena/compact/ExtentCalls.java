@@ -1,0 +1,148 @@
+package allocator.arena.compact;
+
+import allocator.arena.page.PageSource;
+import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorStats.Unit;
+import java.util.List;
+
+/**
+ * The calls of the source, each with its effect on the tables. The caller holds the device lock, and has touched its
+ * stack; the arena's lock is taken for the tables alone. What follows a call of the source does not fail.
+ */
+final class ExtentCalls {
+    private static final int NONE = Extents.NONE;
+
+    private final LanePages arena;
+    private final PageTable table;
+    private final PageSource source;
+
+    private long creates;
+    private long maps;
+    private long unmaps;
+    private long nanos;
+    private long peakMapped;
+    private long peakPages;
+
+    ExtentCalls(LanePages arena) {
+        this.arena = arena;
+        table = arena.table;
+        source = arena.source;
+    }
+
+    /** Creates an extent, which is in hand. Call {@link PageTable#ensureRoom} before. */
+    int create(int pages) {
+        final long begin = System.nanoTime();
+        final long number = source.create(pages);
+        final long took = System.nanoTime() - begin;
+        arena.lock.lock();
+        try {
+            final int extent = table.extents.add(number, pages);
+            arena.counters.extended(pages * arena.pageBytes);
+            peakPages = Math.max(peakPages, table.pages());
+            creates++;
+            nanos += took;
+            return extent;
+        } finally {
+            arena.lock.unlock();
+        }
+    }
+
+    /** Maps an extent in hand into the chunk that is being backed. If that fails, the extent is idle. */
+    void map(int place, int extent) {
+        final long begin = System.nanoTime();
+        boolean isMapped = false;
+        try {
+            source.map(table.address(place), table.extents.number(extent));
+            isMapped = true;
+        } finally {
+            final long took = System.nanoTime() - begin;
+            arena.lock.lock();
+            try {
+                if (isMapped) {
+                    table.claimMapped(place, extent);
+                    maps++;
+                } else {
+                    table.mappingFailed(place, extent);
+                }
+                nanos += took;
+                peakMapped = Math.max(peakMapped, table.mappings.mappedPlaces());
+            } finally {
+                arena.lock.unlock();
+            }
+        }
+    }
+
+    /** Ends a mapping. Call {@link PageTable#beginUnmap} before. If that fails, the mapping is ended later. */
+    void unmap(int mapping) {
+        final long begin = System.nanoTime();
+        source.unmap(table.address(mapping));
+        final long took = System.nanoTime() - begin;
+        arena.lock.lock();
+        try {
+            table.endUnmap(mapping);
+            unmaps++;
+            nanos += took;
+        } finally {
+            arena.lock.unlock();
+        }
+    }
+
+    /** Ends the mappings of an extent in hand, and releases it. If that fails, it stays in hand. */
+    void release(int extent) {
+        for (int mapping = beginUnmap(extent); mapping != NONE; mapping = beginUnmap(extent)) {
+            unmap(mapping);
+        }
+        final long begin = System.nanoTime();
+        source.release(table.extents.number(extent));
+        final long took = System.nanoTime() - begin;
+        arena.lock.lock();
+        try {
+            final long byteSize = table.extents.size(extent) * arena.pageBytes;
+            table.extents.remove(extent);
+            arena.counters.detached();
+            arena.counters.shrunk(byteSize);
+            nanos += took;
+        } finally {
+            arena.lock.unlock();
+        }
+    }
+
+    /** Begins to end a mapping of an extent in hand; returns {@link #NONE} if it has none. */
+    private int beginUnmap(int extent) {
+        arena.lock.lock();
+        try {
+            final int mapping = table.extents.mappings(extent);
+            if (mapping != NONE) {
+                table.beginUnmap(mapping);
+            }
+            return mapping;
+        } finally {
+            arena.lock.unlock();
+        }
+    }
+
+    /** Returns the counters. Under the lane's lock. */
+    List<AllocatorStats.Counter> statistics(MoveCap cap) {
+        final long pageBytes = arena.pageBytes;
+        return List.of(
+                bytes("PhysicalBytes", table.pages() * pageBytes),
+                bytes("IdleBytes", table.idle() * pageBytes),
+                bytes("MappedBytes", table.mappings.mappedPlaces() * pageBytes),
+                new AllocatorStats.Counter("PeakPhysicalBytes", peakPages * pageBytes, Unit.BYTES, true),
+                new AllocatorStats.Counter("PeakMappedBytes", peakMapped * pageBytes, Unit.BYTES, true),
+                count("NumExtents", creates),
+                count("NumPageMaps", maps),
+                count("NumPageUnmaps", unmaps),
+                count("NumExtentMoves", cap.moves()),
+                count("NumDeniedMoves", cap.denials()),
+                new AllocatorStats.Counter("PageNanoseconds", nanos, Unit.NANOSECONDS, true));
+    }
+
+    private static AllocatorStats.Counter bytes(String name, long value) {
+        return new AllocatorStats.Counter(name, value, Unit.BYTES, false);
+    }
+
+    private static AllocatorStats.Counter count(String name, long value) {
+        return new AllocatorStats.Counter(name, value, Unit.COUNT, true);
+    }
+}

@@ -1,0 +1,151 @@
+package allocator.arena.compact;
+
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.SyncStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Chooses what backs the places that a chunk lacks: a new extent while the arena holds no more than what has been in
+ * use at once and the slack, then an idle one from elsewhere. Idle ones that are too large are released, so that
+ * smaller ones can be created in their place. Where idle ones have been moved often, the slack is twice as wide.
+ * Guarded by the arena's lock.
+ */
+final class ExtentChoice {
+    private static final int NONE = Extents.NONE;
+
+    private final LanePages arena;
+    private final PageTable table;
+    private final ExtentSizes sizes;
+    private final MoveCap cap;
+
+    /** The bytes that the caller of the chunk requested. */
+    private long requested;
+
+    /** The device has no memory for an extent with more pages. */
+    private long mostPages;
+
+    /** The pages of extents that were released for the chunk, and that have not been created again. */
+    private long owedPages;
+
+    /** Why the device has no memory. */
+    private @Nullable OutOfMemoryException shortage;
+
+    ExtentChoice(LanePages arena, ExtentSizes sizes) {
+        this.arena = arena;
+        this.sizes = sizes;
+        cap = new MoveCap(sizes.allocationsPerMove());
+        table = arena.table;
+    }
+
+    /**
+     * What is to be done next.
+     *
+     * @param extent an extent in hand, to be mapped or released; {@link #NONE} if one is to be created
+     * @param pages the size of the extent that is to be created
+     * @param isReleased whether the extent is to be released
+     */
+    record Next(int extent, int pages, boolean isReleased) {}
+
+    /** Begins to back a chunk. */
+    void begin(long byteSize) {
+        requested = byteSize;
+        mostPages = Long.MAX_VALUE;
+        owedPages = 0;
+        shortage = null;
+    }
+
+    /** Notes that the device has no memory for an extent of a size. */
+    void isTooLarge(int pages, OutOfMemoryException reason) {
+        mostPages = pages / 2;
+        shortage = reason;
+    }
+
+    /** Returns how often idle extents were moved. */
+    MoveCap cap() {
+        return cap;
+    }
+
+    /**
+     * Chooses what backs places from one on.
+     *
+     * @param peak the most bytes that have been in use, the chunk included
+     * @param stream the stream that requests the chunk
+     * @throws OutOfMemoryException if nothing can be created, and no idle extent can be used
+     */
+    Next choose(int place, long peak, @Nullable SyncStream stream) {
+        final int run = table.growing.unclaimedFrom(place);
+        final int largest = (int) Math.max(sizes.largestAnyway(), peak / arena.pageBytes / sizes.largestPart());
+        final int space = table.growing.isLast(place + run - 1) ? run + freePlaces(place + run, largest) : run;
+        table.ensureRoom(place + space);
+        final long available = Math.min(arena.heldLimit.available() / arena.pageBytes, mostPages);
+        final long most = Math.min(Math.min(run, largest), available);
+        final long room = room(peak, sizes.slack());
+        if (Math.min(most, room) == run) {
+            return create(Math.min(Math.min(space, largest), Math.min(available, room)));
+        }
+        final long within = Math.min(most, Math.max(owedPages, room));
+        if (within > 0) {
+            return create(within);
+        }
+        final int idle = table.idleExtents.find(run, space, stream);
+        final int larger = idle == NONE ? table.idleExtents.smallestReleasable() : NONE;
+        if (idle == NONE && larger == NONE) {
+            if (most == 0) {
+                throw shortage();
+            }
+            return create(most);
+        }
+        if (!cap.allows(arena.counters.allocs)) {
+            final long widened = Math.min(most, room(peak, 2 * sizes.slack()));
+            if (widened > 0) {
+                cap.deny();
+                return create(widened);
+            }
+        }
+        cap.move();
+        return idle == NONE ? release(larger) : map(idle);
+    }
+
+    /** Returns how many places from one on have no mapping, up to a number. */
+    private int freePlaces(int place, int most) {
+        final long end = Math.min(place + (long) most, arena.rangeBytes() / arena.pageBytes);
+        int free = place;
+        while (free < end && table.mappings.extent(free) == NONE) {
+            free++;
+        }
+        return free - place;
+    }
+
+    /** Returns how many pages may be created until the arena holds the most in use, and a part of it more. */
+    private long room(long peak, double slack) {
+        final long most = peak + Math.max((long) (peak * slack), sizes.leastSlack() * arena.pageBytes);
+        return most / arena.pageBytes - table.pages();
+    }
+
+    private Next create(long pages) {
+        owedPages = Math.max(0, owedPages - pages);
+        return new Next(NONE, (int) pages, false);
+    }
+
+    private Next map(int extent) {
+        table.extents.take(extent);
+        return new Next(extent, 0, false);
+    }
+
+    private Next release(int extent) {
+        final int pages = table.extents.size(extent);
+        owedPages += pages;
+        mostPages = Math.max(mostPages, pages);
+        table.extents.take(extent);
+        return new Next(extent, 0, true);
+    }
+
+    private OutOfMemoryException shortage() {
+        final OutOfMemoryException ofDevice = shortage;
+        return ofDevice != null
+                ? ofDevice
+                : new OutOfMemoryException(
+                        "The limit has no room for another page of " + arena.pageBytes + " bytes",
+                        OutOfMemoryException.Shortage.ofDevice(arena.info, requested, OutOfMemoryException.UNKNOWN));
+    }
+}

@@ -1,0 +1,182 @@
+package allocator.arena.compact;
+
+import allocator.arena.chunk.ConsistencyCheck;
+import allocator.provider.support.HeapSize;
+import java.util.Arrays;
+
+/**
+ * Which extent is mapped where. The range is divided into <em>places</em> of the size of a page, by index. A mapping
+ * covers as many places as its extent has pages, and is named by the first of them. The mappings of an extent are a
+ * list.
+ *
+ * <pre>
+ *   places        |  0 |  1 |  2 |  3 |  4 |  5 |  6 |
+ *   extent plus 1 |  7 |  7 |  7 |  . | -3 |  3 |  . |      the mapping at 4 is to be ended
+ *   first place   |  0 |  0 |  0 |  . |  4 |  4 |  . |
+ * </pre>
+ *
+ * <p>Guarded by the arena's lock.
+ */
+final class Mappings {
+    /** No mapping, and no extent. */
+    static final int NONE = -1;
+
+    private static final int LEAST_GROWTH = 16;
+
+    /**
+     * By place: 0 if nothing is mapped, otherwise the extent plus 1; at the first place of a mapping that is to be
+     * ended, the complement of that.
+     */
+    private int[] extentAt = new int[0];
+
+    /** By place: the first place of the mapping. */
+    private int[] firstAt = new int[0];
+
+    /** By mapping: the next one of the same extent. */
+    private int[] nextAt = new int[0];
+
+    /** By mapping: what was freed there. */
+    final LastFrees frees;
+
+    /** No mapping is at or behind this place. */
+    private int end;
+
+    private int mappedPlaces;
+
+    Mappings(FreeingStreams streams) {
+        frees = new LastFrees(streams);
+    }
+
+    /** Makes room for mappings at places up to one. */
+    void ensureRoom(int lastPlace) {
+        if (lastPlace >= extentAt.length) {
+            final int length = lastPlace + 1 + Math.max(lastPlace >> 2, LEAST_GROWTH);
+            frees.ensureLength(length);
+            final int[] moreFirst = Arrays.copyOf(firstAt, length);
+            final int[] moreNext = Arrays.copyOf(nextAt, length);
+            extentAt = Arrays.copyOf(extentAt, length);
+            nextAt = moreNext;
+            firstAt = moreFirst;
+        }
+    }
+
+    /** Returns the extent at a place, {@link #NONE} if nothing is mapped there. */
+    int extent(int place) {
+        return place < extentAt.length ? Math.abs(extentAt[place]) - 1 : NONE;
+    }
+
+    /** Returns the first place of the mapping at a place. */
+    int first(int place) {
+        return firstAt[place];
+    }
+
+    /** Returns whether a place is the first one of a mapping. */
+    boolean isFirst(int place) {
+        return extentAt[place] != 0 && firstAt[place] == place;
+    }
+
+    /** Returns whether a mapping is to be ended. */
+    boolean isEnding(int mapping) {
+        return extentAt[mapping] < 0;
+    }
+
+    /** Notes that a mapping is to be ended. */
+    void setEnding(int mapping) {
+        extentAt[mapping] = -Math.abs(extentAt[mapping]);
+    }
+
+    /**
+     * Adds a mapping.
+     *
+     * @param next the extent's other mappings
+     */
+    void add(int mapping, int extent, int size, int next) {
+        for (int place = mapping; place < mapping + size; place++) {
+            extentAt[place] = extent + 1;
+            firstAt[place] = mapping;
+        }
+        nextAt[mapping] = next;
+        frees.clear(mapping);
+        end = Math.max(end, mapping + size);
+        mappedPlaces += size;
+    }
+
+    /**
+     * Removes a mapping.
+     *
+     * @param list the extent's mappings
+     * @return the extent's other mappings
+     */
+    int remove(int mapping, int size, int list) {
+        for (int place = mapping; place < mapping + size; place++) {
+            extentAt[place] = 0;
+        }
+        mappedPlaces -= size;
+        if (list == mapping) {
+            return nextAt[mapping];
+        }
+        int before = list;
+        while (nextAt[before] != mapping) {
+            before = nextAt[before];
+        }
+        nextAt[before] = nextAt[mapping];
+        return list;
+    }
+
+    /** Returns the first mapping that covers one of several places, {@link #NONE} if there is none. */
+    int within(int from, int size) {
+        for (int place = from; place < from + size; place++) {
+            if (extentAt[place] != 0) {
+                return firstAt[place];
+            }
+        }
+        return NONE;
+    }
+
+    /** Returns the next mapping of the same extent, {@link #NONE} behind the last. */
+    int next(int mapping) {
+        return nextAt[mapping];
+    }
+
+    /** Returns the first place from which on nothing is mapped. */
+    int end() {
+        while (end > 0 && extentAt[end - 1] == 0) {
+            end--;
+        }
+        return end;
+    }
+
+    /** Returns at how many places an extent is mapped. */
+    int mappedPlaces() {
+        return mappedPlaces;
+    }
+
+    /** Returns the bytes of Java heap that the tables take. */
+    long bookkeepingBytes() {
+        return 3 * HeapSize.ofInts(extentAt.length) + frees.bookkeepingBytes();
+    }
+
+    /** Checks that the mappings are those in the lists of the extents. */
+    void check(Extents extents) {
+        int listed = 0;
+        for (int extent = 0; extent < extents.capacity(); extent++) {
+            int left = extents.mappingCount(extent);
+            for (int mapping = extents.mappings(extent); mapping != NONE; mapping = nextAt[mapping]) {
+                left--;
+                listed += extents.size(extent);
+                for (int place = mapping; place < mapping + extents.size(extent); place++) {
+                    ConsistencyCheck.expect(
+                            extent(place) == extent && firstAt[place] == mapping, "mapping of an extent at", place);
+                }
+            }
+            ConsistencyCheck.expect(left == 0, "number of mappings of extent", extent);
+        }
+        int found = 0;
+        for (int place = 0; place < extentAt.length; place++) {
+            found += extentAt[place] == 0 ? 0 : 1;
+            ConsistencyCheck.expect(extentAt[place] == 0 || place < end, "a mapping behind the end", place);
+        }
+        ConsistencyCheck.expect(found == listed, "places of no listed mapping", found - listed);
+        ConsistencyCheck.expect(mappedPlaces == found, "mapped places", mappedPlaces);
+    }
+}

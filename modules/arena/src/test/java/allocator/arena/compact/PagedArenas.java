@@ -1,0 +1,27 @@
+package allocator.arena.compact;
+
+import allocator.arena.ArenaConfig;
+import allocator.arena.BfcArena;
+import allocator.arena.CompactConfig;
+import allocator.arena.ExtendStrategy;
+import allocator.arena.PlacementPolicy;
+import allocator.testkit.FakeDevice;
+
+/** Arenas on pages without a device, and what they count. */
+final class PagedArenas {
+    private PagedArenas() {}
+
+    /** Creates an arena with one lane. */
+    static BfcArena create(FakePages pages, long maxMem, CompactConfig config) {
+        return BfcArena.onPages(
+                new FakeDevice(),
+                pages,
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, maxMem, PlacementPolicy.COMPACT, 0, 1, false, config));
+    }
+
+    /** Returns a counter of pages. */
+    static long counter(BfcArena arena, String name) {
+        return arena.stats().counter(name).orElseThrow().value();
+    }
+}

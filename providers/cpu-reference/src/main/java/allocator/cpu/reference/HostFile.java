@@ -1,0 +1,194 @@
+package allocator.cpu.reference;
+
+import allocator.spi.DeviceException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import allocator.spi.UnsupportedMemoryException;
+import java.util.Arrays;
+import java.util.BitSet;
+
+/**
+ * The file whose parts are the pages of {@link HostPages}: memory without a name. Page {@code n} begins at {@code n *
+ * pageBytes}, and the file ends with the last page that exists. An extent is pages side by side, and has the number of
+ * its first page. The numbers of released pages are reused, the lowest first.
+ *
+ * <p>A page takes up memory where it was used: what was never written, or was released, is a hole in the file.
+ */
+final class HostFile {
+    private static final int NONE = -1;
+
+    /** More make no array. */
+    private static final int MOST_PAGES = Integer.MAX_VALUE - 8;
+
+    private static final int LEAST_GROWTH = 64;
+
+    private final LinuxCalls linux;
+    private final MemoryInfo info;
+    private final long pageBytes;
+    private int descriptor;
+
+    /** The pages that exist. */
+    private final BitSet pages = new BitSet();
+
+    /** By page: the size in pages of the extent that begins with it, otherwise 0. */
+    private int[] sizes = new int[0];
+
+    /** The extents that were mapped since they were created. */
+    private final BitSet mapped = new BitSet();
+
+    /** No page below it is released. */
+    private int lowestFree;
+
+    /** The end of the file, in pages. */
+    private int end;
+
+    /**
+     * Opens a file without pages.
+     *
+     * @throws UnsupportedMemoryException if the system has no such files
+     */
+    HostFile(LinuxCalls linux, MemoryInfo info, long pageBytes) {
+        this.linux = linux;
+        this.info = info;
+        this.pageBytes = pageBytes;
+        descriptor = open(linux);
+    }
+
+    /** Opens a file whose contents cannot be executed, as some systems demand and older ones do not know. */
+    private static int open(LinuxCalls linux) {
+        long opened = linux.memfdCreate(LinuxCalls.MFD_CLOEXEC | LinuxCalls.MFD_NOEXEC_SEAL);
+        if (opened == -LinuxCalls.EINVAL) {
+            opened = linux.memfdCreate(LinuxCalls.MFD_CLOEXEC);
+        }
+        if (opened < 0) {
+            throw new UnsupportedMemoryException(
+                    "memfd_create failed with errno " + -opened + "; arena.policy=best-fit works without it");
+        }
+        return (int) opened;
+    }
+
+    /** Returns the descriptor, negative after the close. */
+    int descriptor() {
+        return descriptor;
+    }
+
+    /** Returns how many pages exist. */
+    int pageCount() {
+        return pages.cardinality();
+    }
+
+    /** Creates an extent, and returns its number. */
+    int create(int size) {
+        final int first = firstOfFree(size);
+        if (size > MOST_PAGES - first) {
+            throw shortage("No file has that many pages", size);
+        }
+        pages.set(first, first + size); // before the call, as the Java heap may end
+        boolean isCreated = false;
+        try {
+            if (first >= sizes.length) {
+                sizes = Arrays.copyOf(sizes, first + Math.max(first >> 1, LEAST_GROWTH));
+            }
+            if (first + size > end) {
+                setEnd(first + size);
+            }
+            isCreated = true;
+        } finally {
+            if (!isCreated) {
+                pages.clear(first, first + size);
+            }
+        }
+        sizes[first] = size;
+        if (first == lowestFree) {
+            lowestFree = first + size;
+        }
+        return first;
+    }
+
+    /** Returns the first of the lowest pages side by side that do not exist. */
+    private int firstOfFree(int size) {
+        lowestFree = pages.nextClearBit(lowestFree);
+        int first = lowestFree;
+        int next = pages.nextSetBit(first);
+        while (next >= 0 && next - first < size) {
+            first = pages.nextClearBit(next);
+            next = pages.nextSetBit(first);
+        }
+        return first;
+    }
+
+    private void setEnd(int newEnd) {
+        final long result = linux.ftruncate(descriptor, newEnd * pageBytes);
+        if (result < 0) {
+            throw newEnd > end && isShortage(result)
+                    ? shortage("ftruncate failed with errno " + -result, newEnd - end)
+                    : failure("ftruncate", result);
+        }
+        end = newEnd;
+    }
+
+    private static boolean isShortage(long result) {
+        return result == -LinuxCalls.ENOMEM || result == -LinuxCalls.ENOSPC || result == -LinuxCalls.EFBIG;
+    }
+
+    private OutOfMemoryException shortage(String reason, int size) {
+        return new OutOfMemoryException(
+                reason, Shortage.ofDevice(info, size * pageBytes, OutOfMemoryException.UNKNOWN));
+    }
+
+    private static DeviceException failure(String call, long result) {
+        return new DeviceException(call + " failed with errno " + -result, null);
+    }
+
+    /** Returns the size of an extent in pages. */
+    int size(long extent) {
+        if (extent < 0 || extent >= sizes.length || sizes[(int) extent] == 0) {
+            throw new IllegalArgumentException("there is no extent " + extent);
+        }
+        return sizes[(int) extent];
+    }
+
+    /** Notes that an extent is mapped; returns whether it was before. */
+    boolean setMapped(int extent) {
+        final boolean wasMapped = mapped.get(extent);
+        mapped.set(extent);
+        return wasMapped;
+    }
+
+    /** Releases an extent. */
+    void release(long extent) {
+        final int size = size(extent);
+        final int first = (int) extent;
+        if (first + size == end) {
+            setEnd(pages.previousSetBit(first - 1) + 1);
+        } else {
+            makeHole(extent, size);
+        }
+        pages.clear(first, first + size);
+        mapped.clear(first);
+        sizes[first] = 0;
+        lowestFree = Math.min(lowestFree, first);
+    }
+
+    private void makeHole(long extent, int size) {
+        final int mode = LinuxCalls.FALLOC_FL_PUNCH_HOLE | LinuxCalls.FALLOC_FL_KEEP_SIZE;
+        final long result = linux.fallocate(descriptor, mode, extent * pageBytes, size * pageBytes);
+        if (result < 0) {
+            throw failure("fallocate", result);
+        }
+    }
+
+    /** Closes the file, unless it is closed. Its memory is free once nothing of it is mapped. */
+    void close() {
+        if (descriptor != NONE) {
+            linux.close(descriptor); // closes it even where it fails
+            descriptor = NONE;
+        }
+        pages.clear();
+        mapped.clear();
+        Arrays.fill(sizes, 0);
+        end = 0;
+        lowestFree = 0;
+    }
+}
