@@ -66,9 +66,13 @@ final class PageGrowth {
         return calls;
     }
 
-    /** Allocates with calls of the device. */
+    /** Allocates, if there is no other way with calls of the device. */
     long allocate(long byteSize, @Nullable SyncStream stream) {
         StackReserve.touch();
+        final long backed = arena.locked(() -> takeBacked(byteSize, stream));
+        if (backed != NO_ADDRESS) {
+            return backed;
+        }
         arena.requireOutsideDevice();
         try {
             return allocateOnce(byteSize, stream, false);
@@ -99,8 +103,7 @@ final class PageGrowth {
         try {
             final long free = arena.locked(() -> {
                 abandonLeft();
-                arena.placement.unbindEnded();
-                return arena.tryTake(byteSize, stream);
+                return takeBacked(byteSize, stream);
             });
             if (free != NO_ADDRESS) {
                 return free;
@@ -128,6 +131,20 @@ final class PageGrowth {
         } finally {
             arena.deviceLock.unlock();
         }
+    }
+
+    /** Takes a chunk that is backed, wherever it is. Under the arena's lock. */
+    private long takeBacked(long byteSize, @Nullable SyncStream stream) {
+        arena.placement.unbindEnded();
+        final long granules = Granules.ceil(byteSize);
+        final long address =
+                arena.region == null ? NO_ADDRESS : arena.placement.takeBacked(granules, byteSize, stream);
+        if (address != NO_ADDRESS) {
+            arena.counters.allocated(Granules.toBytes(granules), byteSize);
+            assert arena.passesSampledCheck();
+            arena.counters.allocs++;
+        }
+        return address;
     }
 
     /** Reserves the range of addresses, unless there is one. Under the device lock. */

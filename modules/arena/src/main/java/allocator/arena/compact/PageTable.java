@@ -138,6 +138,7 @@ final class PageTable implements BackedFit.Backing {
     @Override
     public int lacks(long address, long byteSize, @Nullable SyncStream requester) {
         search++;
+        found = NONE;
         final int first = place(address);
         final int last = place(address + byteSize - 1);
         int lacking = 0;
