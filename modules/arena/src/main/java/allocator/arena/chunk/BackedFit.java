@@ -204,7 +204,9 @@ public final class BackedFit extends BestFit {
                 : takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
     }
 
-    /** Finds where a request lacks the least: among the best fits, the smallest one, and among its addresses the first. */
+    /**
+     * Finds where a request lacks the least: among the best fits, the smallest one, and among its addresses the first.
+     */
     private void findLeastLacking(long granules, @Nullable SyncStream requester, Slot slot) {
         leastLacking = Backing.IMPOSSIBLE;
         if (granules > Chunks.MAX_REGION_GRANULES) {

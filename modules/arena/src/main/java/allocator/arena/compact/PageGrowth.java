@@ -137,8 +137,7 @@ final class PageGrowth {
     private long takeBacked(long byteSize, @Nullable SyncStream stream) {
         arena.placement.unbindEnded();
         final long granules = Granules.ceil(byteSize);
-        final long address =
-                arena.region == null ? NO_ADDRESS : arena.placement.takeBacked(granules, byteSize, stream);
+        final long address = arena.region == null ? NO_ADDRESS : arena.placement.takeBacked(granules, byteSize, stream);
         if (address != NO_ADDRESS) {
             arena.counters.allocated(Granules.toBytes(granules), byteSize);
             assert arena.passesSampledCheck();
