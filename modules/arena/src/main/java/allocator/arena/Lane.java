@@ -294,6 +294,7 @@ final class Lane {
         try {
             locked(() -> {
                 placement.compact();
+                supply.compact();
                 reserves.sizes().ensureRoom();
                 returns.ensureRoom(0);
                 assert passesSampledCheck();

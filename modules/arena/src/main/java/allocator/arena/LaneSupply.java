@@ -47,6 +47,9 @@ interface LaneSupply {
     /** Returns the Java heap that its tables take, in bytes, beside those of the placement. Under the lane's lock. */
     long bookkeepingBytes();
 
+    /** Gives back Java heap that these tables no longer need. Under the lane's lock. */
+    void compact();
+
     /** Adds the streams that may still use what they freed, beside the owners of chunks. Under the lane's lock. */
     void addOwners(Map<Long, SyncStream> owners);
 

@@ -155,6 +155,11 @@ final class PageSupply implements LaneSupply {
     }
 
     @Override
+    public void compact() {
+        pages.compact();
+    }
+
+    @Override
     public void addOwners(Map<Long, SyncStream> owners) {
         pages.addOwners(owners);
     }
@@ -202,8 +207,10 @@ final class PageSupply implements LaneSupply {
         }
 
         @Override
-        public long tryTake(long byteSize, @Nullable SyncStream stream) {
-            return lane.tryTake(byteSize, stream);
+        public void allocated(long byteSize, long requested) {
+            lane.counters.allocated(byteSize, requested);
+            assert lane.passesSampledCheck();
+            lane.counters.allocs++;
         }
 
         @Override

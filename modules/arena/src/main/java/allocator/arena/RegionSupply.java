@@ -80,6 +80,9 @@ final class RegionSupply implements LaneSupply {
     }
 
     @Override
+    public void compact() {}
+
+    @Override
     public void addOwners(Map<Long, SyncStream> owners) {}
 
     /** {@inheritDoc} Regions are among the lane's returns from then on. */

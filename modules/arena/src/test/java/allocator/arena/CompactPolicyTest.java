@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import allocator.spi.AllocatorClosedException;
-import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.InteriorAddressException;
@@ -13,8 +12,6 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
-import java.util.HashMap;
-import java.util.Map;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -25,16 +22,28 @@ class CompactPolicyTest {
     private static final long PAGE = 1 << 16;
 
     private final FakeDevice device = new FakeDevice();
-    private BfcArena arena = create(Map.of());
+    private BfcArena arena = create(0, 0);
 
-    private BfcArena create(Map<String, String> options) {
-        final Map<String, String> all = new HashMap<>(options);
-        all.put("arena.policy", "compact");
-        return AllocatedPages.arena(device, ArenaConfig.from(AllocatorOptions.of(all)));
+    /** Creates an arena that holds as few pages as it can, each an extent of its own. */
+    private BfcArena create(long maxPages, int maxLanes) {
+        return AllocatedPages.arena(
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO,
+                        1,
+                        1,
+                        1,
+                        1,
+                        maxPages * PAGE,
+                        PlacementPolicy.COMPACT,
+                        0,
+                        maxLanes,
+                        true,
+                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0)));
     }
 
     private BfcArena limited(long pages) {
-        return create(Map.of("arena.max_mem", Long.toString(pages * PAGE)));
+        return create(pages, 0);
     }
 
     private long counter(String name) {
@@ -154,7 +163,7 @@ class CompactPolicyTest {
 
         @Test
         void lanesHaveRangesOfTheirOwn() {
-            arena = create(Map.of("arena.max_lanes", "3"));
+            arena = create(0, 3);
             arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
             arena.lanes.choice.leaveMainLane(LaneChoice.requester(second));
             final long a = arena.allocOnStream(3 * PAGE, first);
@@ -179,7 +188,7 @@ class CompactPolicyTest {
 
         @Test
         void idlePagesOfOtherLanesMakeRoomUnderTheLimit() {
-            arena = create(Map.of("arena.max_lanes", "2", "arena.max_mem", Long.toString(4 * PAGE)));
+            arena = create(4, 2);
             arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
             arena.free(arena.alloc(4 * PAGE));
 

@@ -24,6 +24,12 @@ public final class BackedFit extends BestFit {
 
     private final Backing backing;
 
+    /** What {@link #findLeastLacking} has found: what a request lacks, in a fit with a key, at an address. */
+    private int leastLacking;
+
+    private long bestKey;
+    private long bestAddress;
+
     /**
      * What backs the regions. It follows from what it was asked to do, and can be {@linkplain #recount recounted} from
      * the chunks.
@@ -163,6 +169,25 @@ public final class BackedFit extends BestFit {
     }
 
     /**
+     * Takes memory that is backed, as {@link #take} does, but looks at more of it.
+     *
+     * @param granules granules needed, at least 1
+     * @param requested bytes that the caller requested, to be remembered
+     * @param requester the stream that requests it, {@code null} for none
+     * @return the address, {@link #NO_ADDRESS} if none was found
+     */
+    public long takeBacked(long granules, long requested, @Nullable SyncStream requester) {
+        final Slot slot = slot(requester);
+        findLeastLacking(granules, requester, slot);
+        if (leastLacking > 0) {
+            return NO_ADDRESS;
+        }
+        final long address = takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
+        backing.taken(address, Granules.toBytes(granules));
+        return address;
+    }
+
+    /**
      * Takes memory that may not be backed, where the least is to be backed. Nothing of what backs it counts as used:
      * the caller backs what is missing, and counts all of it, or ends it with {@link #freeUnbacked}.
      *
@@ -172,14 +197,22 @@ public final class BackedFit extends BestFit {
      * @return the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now
      */
     public long takeUnbacked(long granules, long requested, @Nullable SyncStream requester) {
-        if (granules > Chunks.MAX_REGION_GRANULES) {
-            return NO_ADDRESS;
-        }
         final Slot slot = slot(requester);
+        findLeastLacking(granules, requester, slot);
+        return leastLacking == Backing.IMPOSSIBLE
+                ? NO_ADDRESS
+                : takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
+    }
+
+    /**
+     * Finds where a request lacks the least: among the best fits, the smallest one, and among its addresses the first.
+     */
+    private void findLeastLacking(long granules, @Nullable SyncStream requester, Slot slot) {
+        leastLacking = Backing.IMPOSSIBLE;
+        if (granules > Chunks.MAX_REGION_GRANULES) {
+            return;
+        }
         final long byteSize = Granules.toBytes(granules);
-        long bestKey = SizeOrder.END;
-        long bestAddress = NO_ADDRESS;
-        int leastLacking = Backing.IMPOSSIBLE;
         long least = SizeOrder.first(granules);
         for (int compared = 0; compared <= MOST_COMPARED && leastLacking > 0; compared++) {
             if (compared == MOST_COMPARED) {
@@ -207,9 +240,6 @@ public final class BackedFit extends BestFit {
             }
             least = foundKey + 1;
         }
-        return leastLacking == Backing.IMPOSSIBLE
-                ? NO_ADDRESS
-                : takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
     }
 
     /**

@@ -22,6 +22,9 @@ final class Extents {
     /** The uses of an extent that is in hand. */
     private static final int IN_HAND = Integer.MIN_VALUE;
 
+    /** Tables are given back when this part of them is not used. */
+    static final int SPARSE = 4;
+
     private static final int LEAST_GROWTH = 16;
 
     /** By extent: its number in the source. Of an extent that does not exist: -1. */
@@ -68,27 +71,40 @@ final class Extents {
     /** Makes room for one more extent. */
     void ensureRoom() {
         if (used == numbers.length && count == used) {
-            final int length = used + Math.max(used >> 2, LEAST_GROWTH);
-            final int[] moreSizes = Arrays.copyOf(sizes, length);
-            final int[] moreCurrent = Arrays.copyOf(current, length);
-            final int[] moreUses = Arrays.copyOf(uses, length);
-            final int[] moreMappings = Arrays.copyOf(mappings, length);
-            final int[] moreCounts = Arrays.copyOf(mappingCounts, length);
-            final long[] moreSearches = Arrays.copyOf(searches, length);
-            final long[] moreIdle = Arrays.copyOf(idleBits, (length + Long.SIZE - 1) / Long.SIZE);
-            earlier.ensureLength(length);
-            final long[] moreNumbers = Arrays.copyOf(numbers, length);
-            Arrays.fill(moreNumbers, used, length, NONE);
-            Arrays.fill(moreMappings, used, length, NONE);
-            idleBits = moreIdle;
-            searches = moreSearches;
-            mappingCounts = moreCounts;
-            mappings = moreMappings;
-            uses = moreUses;
-            current = moreCurrent;
-            sizes = moreSizes;
-            numbers = moreNumbers;
+            setLength(used + Math.max(used >> 2, LEAST_GROWTH));
         }
+    }
+
+    /** Gives back Java heap if there is room for many more extents than there are. */
+    void compact() {
+        if (used + LEAST_GROWTH < numbers.length / SPARSE) {
+            setLength(used + LEAST_GROWTH);
+        }
+    }
+
+    private void setLength(int length) {
+        final int[] newSizes = Arrays.copyOf(sizes, length);
+        final int[] newCurrent = Arrays.copyOf(current, length);
+        final int[] newUses = Arrays.copyOf(uses, length);
+        final int[] newMappings = Arrays.copyOf(mappings, length);
+        final int[] newCounts = Arrays.copyOf(mappingCounts, length);
+        final long[] newSearches = Arrays.copyOf(searches, length);
+        final long[] newIdle = Arrays.copyOf(idleBits, (length + Long.SIZE - 1) / Long.SIZE);
+        final long[] newNumbers = Arrays.copyOf(numbers, length);
+        if (length > numbers.length) {
+            earlier.setLength(length);
+        }
+        Arrays.fill(newNumbers, used, length, NONE);
+        Arrays.fill(newMappings, used, length, NONE);
+        idleBits = newIdle;
+        searches = newSearches;
+        mappingCounts = newCounts;
+        mappings = newMappings;
+        uses = newUses;
+        current = newCurrent;
+        sizes = newSizes;
+        numbers = newNumbers;
+        earlier.setLength(length); // last: what it has more of is not used
     }
 
     /** Adds an extent, which is in hand and mapped nowhere. Call {@link #ensureRoom} before. */

@@ -147,6 +147,29 @@ final class FreeingStreams {
         }
     }
 
+    /** Forgets all streams if there is room for many and the work of all is done, and gives back Java heap. */
+    void compact() {
+        if (streams.length > LEAST_LENGTH && areAllDone()) {
+            final @Nullable SyncStream[] none = new @Nullable SyncStream[LEAST_LENGTH];
+            final long[] noneDone = new long[LEAST_LENGTH];
+            lastFrees = new long[LEAST_LENGTH];
+            doneUpTo = noneDone;
+            streams = none;
+            count = 0;
+            latest = NONE;
+            allDoneUpTo = frees; // so that no number that is recorded is looked up
+        }
+    }
+
+    private boolean areAllDone() {
+        for (int number = 0; number < count; number++) {
+            if (!isDone(number, lastFrees[number])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Returns the bytes of Java heap that the tables take. */
     long bookkeepingBytes() {
         return HeapSize.ofReferences(streams.length) + 2 * HeapSize.ofLongs(streams.length);

@@ -154,6 +154,11 @@ public final class LanePages {
         return growth.statistics();
     }
 
+    /** Gives back Java heap that the tables no longer need. Under the lock, by a thread that has touched its stack. */
+    public void compact() {
+        table.compact();
+    }
+
     /** Returns the Java heap that the tables take, in bytes. Under the lock. */
     public long bookkeepingBytes() {
         return table.bookkeepingBytes();

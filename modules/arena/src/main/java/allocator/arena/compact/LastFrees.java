@@ -35,17 +35,27 @@ final class LastFrees {
 
     /** Makes room for indexes up to {@code length}. */
     void ensureLength(int length) {
-        final int before = last.length;
-        if (length > before) {
-            final int[] moreLast = Arrays.copyOf(last, length);
-            final long[] moreStamps = Arrays.copyOf(stamps, length);
-            final long[] moreOthers = Arrays.copyOf(others, length);
-            frees = Arrays.copyOf(frees, length);
-            Arrays.fill(moreLast, before, length, NONE);
-            others = moreOthers;
-            stamps = moreStamps;
-            last = moreLast;
+        if (length > last.length) {
+            setLength(length);
         }
+    }
+
+    /** Forgets the indexes from {@code length} on, or makes room up to it. */
+    void setLength(int length) {
+        final int before = last.length;
+        if (length == before) {
+            return;
+        }
+        final int[] newLast = Arrays.copyOf(last, length);
+        final long[] newStamps = Arrays.copyOf(stamps, length);
+        final long[] newOthers = Arrays.copyOf(others, length);
+        frees = Arrays.copyOf(frees, length);
+        if (length > before) {
+            Arrays.fill(newLast, before, length, NONE);
+        }
+        others = newOthers;
+        stamps = newStamps;
+        last = newLast;
     }
 
     /** Records a free by the stream of a number, the last one that was counted. */

@@ -52,11 +52,24 @@ final class Mappings {
         if (lastPlace >= extentAt.length) {
             final int length = lastPlace + 1 + Math.max(lastPlace >> 2, LEAST_GROWTH);
             frees.ensureLength(length);
-            final int[] moreFirst = Arrays.copyOf(firstAt, length);
-            final int[] moreNext = Arrays.copyOf(nextAt, length);
-            extentAt = Arrays.copyOf(extentAt, length);
-            nextAt = moreNext;
-            firstAt = moreFirst;
+            setLength(length);
+        }
+    }
+
+    private void setLength(int length) {
+        final int[] newFirst = Arrays.copyOf(firstAt, length);
+        final int[] newNext = Arrays.copyOf(nextAt, length);
+        extentAt = Arrays.copyOf(extentAt, length);
+        nextAt = newNext;
+        firstAt = newFirst;
+    }
+
+    /** Gives back Java heap if there are mappings in few of the places that there is room for. */
+    void compact() {
+        final int length = end + LEAST_GROWTH;
+        if (length < extentAt.length / Extents.SPARSE) {
+            setLength(length);
+            frees.setLength(length); // last: what it has more of is not used
         }
     }
 

@@ -70,9 +70,13 @@ final class PageGrowth {
         return calls;
     }
 
-    /** Allocates with calls of the device. */
+    /** Allocates, if there is no other way with calls of the device. */
     long allocate(long byteSize, @Nullable SyncStream stream) {
         StackReserve.touch();
+        final long backed = arena.locked(() -> takeBacked(byteSize, stream));
+        if (backed != NO_ADDRESS) {
+            return backed;
+        }
         arena.lane.requireOutsideDevice();
         try {
             return allocateOnce(byteSize, stream, false);
@@ -103,8 +107,7 @@ final class PageGrowth {
         try {
             final long free = arena.locked(() -> {
                 abandonLeft();
-                arena.placement.unbindEnded();
-                return arena.lane.tryTake(byteSize, stream);
+                return takeBacked(byteSize, stream);
             });
             if (free != NO_ADDRESS) {
                 return free;
@@ -118,8 +121,7 @@ final class PageGrowth {
                 arena.locked(() -> {
                     table.growing.end();
                     unfinished = NOTHING;
-                    arena.counters.allocated(Granules.roundUp(byteSize), byteSize);
-                    arena.counters.allocs++;
+                    arena.lane.allocated(Granules.roundUp(byteSize), byteSize);
                     return true;
                 });
                 isBacked = true;
@@ -132,6 +134,17 @@ final class PageGrowth {
         } finally {
             arena.deviceLock.unlock();
         }
+    }
+
+    /** Takes a chunk that is backed, wherever it is. Under the arena's lock. */
+    private long takeBacked(long byteSize, @Nullable SyncStream stream) {
+        arena.placement.unbindEnded();
+        final long granules = Granules.ceil(byteSize);
+        final long address = arena.region == null ? NO_ADDRESS : arena.placement.takeBacked(granules, byteSize, stream);
+        if (address != NO_ADDRESS) {
+            arena.lane.allocated(Granules.toBytes(granules), byteSize);
+        }
+        return address;
     }
 
     /** Reserves the range of addresses, unless there is one. Under the device lock. */

@@ -143,6 +143,7 @@ public final class PageTable implements BackedFit.Backing {
     @Override
     public int lacks(long address, long byteSize, @Nullable SyncStream requester) {
         search++;
+        found = NONE;
         final int first = place(address);
         final int last = place(address + byteSize - 1);
         int lacking = 0;
@@ -363,6 +364,13 @@ public final class PageTable implements BackedFit.Backing {
     /** Returns the number of pages of idle extents. */
     int idle() {
         return extents.idlePages();
+    }
+
+    /** Gives back Java heap that the tables no longer need. */
+    void compact() {
+        streams.compact();
+        extents.compact();
+        mappings.compact();
     }
 
     /** Returns the bytes of Java heap that the tables take. */

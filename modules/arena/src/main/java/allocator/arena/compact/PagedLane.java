@@ -29,8 +29,8 @@ public interface PagedLane {
     /** Runs work under the lock, after what an operation has left half done is repaired. */
     <T extends @Nullable Object> T locked(Supplier<T> work);
 
-    /** Takes a free chunk that is backed and counts it; returns 0 if there is none. Within {@link #locked}. */
-    long tryTake(long byteSize, @Nullable SyncStream stream);
+    /** Counts a chunk that was taken, of a size and for a request. Within {@link #locked}. */
+    void allocated(long byteSize, long requested);
 
     /**
      * Throws if the thread is in a call by the arena to its device or to a stream: such a call may use and free what

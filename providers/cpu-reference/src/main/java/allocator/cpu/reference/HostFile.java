@@ -13,7 +13,10 @@ import java.util.BitSet;
  * pageBytes}, and the file ends with the last page that exists. An extent is pages side by side, and has the number of
  * its first page. The numbers of released pages are reused, the lowest first.
  *
- * <p>A page takes up memory where it was used: what was never written, or was released, is a hole in the file.
+ * <p>A page takes up memory where it was used: what was never written, or was released, is a hole in the file. The
+ * system could be asked for all of it at the creation ({@code fallocate}), and would report a lack of memory there. But
+ * then an extent takes up memory where nothing is ever written, and its creation takes 40 instead of 2 microseconds for
+ * 256 KiB.
  */
 final class HostFile {
     private static final int NONE = -1;
