@@ -33,7 +33,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
         footer = {
             "",
             "Without a command it replays the bundled trace gpt2 on the best device found,",
-            "and takes the options of replay.",
+            "and takes the options of replay; without any argument it compares the",
+            "placement policies best-fit and compact.",
             "",
             "Exit codes: 0 success, 1 the work failed, 2 wrong usage."
         })

@@ -6,14 +6,22 @@ import allocator.cli.output.Terminal;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderDevice;
 import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.UnsupportedMemoryException;
 import allocator.trace.Replay;
+import allocator.trace.ReplayListener;
 import allocator.trace.ReplayResult;
 import allocator.trace.Trace;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** Replays traces through a session. */
 @Command(
@@ -29,16 +37,28 @@ import picocli.CommandLine.Parameters;
             "",
             "Time per event is that of the whole call through the session: first is the",
             "first replay, cold one with an empty arena and warm one with a filled arena,",
-            "both with warmed-up code.",
+            "both with warmed-up code. Page maps are those of the last warm replay.",
+            "",
+            "Without arguments the policies best-fit and compact are shown side by side.",
             "",
             "Exit codes: 0 success, 1 the work failed, 2 wrong usage."
         })
 final class ReplayCommand extends DeviceCommand {
+    @Spec
+    private @Nullable CommandSpec spec;
+
     @Parameters(
             paramLabel = "TRACE",
             arity = "0..*",
             description = "A file, or the name of a bundled trace. Default: gpt2.")
     private List<String> traces = new ArrayList<>();
+
+    @Option(
+            names = PolicyOption.NAME,
+            paramLabel = "NAME[,NAME...]",
+            description = "Replay with each of these values of arena.policy, and show them side by side, for instance%n"
+                    + "best-fit,compact.")
+    private @Nullable String policies;
 
     @Option(names = "--strict", description = "Exit with 1 if an allocation failed for lack of memory.")
     private boolean strict;
@@ -56,24 +76,18 @@ final class ReplayCommand extends DeviceCommand {
     @Override
     public Integer call() {
         final OutputFile json = jsonOutput();
+        final List<String> named = policies == null ? List.of() : PolicyOption.parse(policies, settings());
         final List<Trace> loaded = load();
-        final List<ReplayResult> results = new ArrayList<>();
-        final Environment environment = openEnvironment();
-        try {
-            final ProviderDevice device = chooseDevice(environment);
-            final Replay replay = new Replay(environment, device, settings(environment, device.provider()));
-            try (ProgressBar bar = new ProgressBar(terminal())) {
-                for (final Trace trace : loaded) {
-                    results.add(replay(replay, trace, bar, results.size(), loaded.size()));
-                }
-            }
-        } finally {
-            close(environment);
-        }
+        final List<List<PolicyResult>> traces = replay(loaded, named);
+        final List<PolicyResult> all = traces.stream().flatMap(List::stream).toList();
+        final List<ReplayResult> results =
+                all.stream().map(PolicyResult::result).toList();
         if (isJsonOnly()) {
             out().print(ReplayJson.of(results));
-        } else {
+        } else if (all.getFirst().policy().isEmpty()) {
             new ReplayText(terminal(), exactBytes).print(results);
+        } else {
+            new PolicyText(terminal(), exactBytes).print(traces);
         }
         // Flushed first, so that a file that cannot be written does not cost the text.
         out().flush();
@@ -84,7 +98,7 @@ final class ReplayCommand extends DeviceCommand {
             out().flush();
         }
         if (strict) {
-            requireNoFailure(results);
+            all.forEach(ReplayCommand::requireNoFailure);
         }
         return 0;
     }
@@ -94,23 +108,90 @@ final class ReplayCommand extends DeviceCommand {
                 .stream().map(NamedTrace::read).toList();
     }
 
-    private ReplayResult replay(Replay replay, Trace trace, ProgressBar bar, int index, int count) {
-        final String which = count == 1 ? trace.name() : trace.name() + " (" + (index + 1) + " of " + count + ")";
+    /** Replays each trace with each policy; returns a list for each trace. */
+    private List<List<PolicyResult>> replay(List<Trace> loaded, List<String> named) {
+        final Environment environment = openEnvironment();
         try {
-            return once
-                    ? replay.once(trace, (done, step) -> bar.show((index + done) / count, which + ": " + step))
-                    : replay.measure(trace, (done, step) -> bar.show((index + done) / count, which + ": " + step));
-        } catch (AllocatorException e) {
-            throw new CommandException(trace.name() + ": " + e.getMessage(), e);
+            final ProviderDevice device = chooseDevice(environment);
+            if (isAlone() && PolicyOption.hasUsual(environment, device.provider())) {
+                try {
+                    return replay(loaded, PolicyOption.USUAL, environment, device);
+                } catch (UnsupportedMemoryException _) {
+                    // This device has no pages: the default alone is shown.
+                }
+            }
+            return replay(loaded, named, environment, device);
+        } finally {
+            close(environment);
         }
     }
 
-    private static void requireNoFailure(List<ReplayResult> results) {
-        for (final ReplayResult result : results) {
-            if (result.failedAllocations() > 0) {
-                throw new CommandException(result.trace() + ": " + Sizes.exact(result.failedAllocations()) + " of "
-                        + Sizes.exact(result.allocations()) + " allocations failed for lack of memory (--strict)");
+    /** Returns whether the user asked for nothing. */
+    private boolean isAlone() {
+        return Objects.requireNonNull(spec)
+                .commandLine()
+                .getParseResult()
+                .matchedArgs()
+                .isEmpty();
+    }
+
+    private List<List<PolicyResult>> replay(
+            List<Trace> loaded, List<String> named, Environment environment, ProviderDevice device) {
+        final AllocatorOptions given = settings(environment, device.provider());
+        final List<Replay> replays = (named.isEmpty()
+                        ? List.of(given)
+                        : PolicyOption.settings(
+                                named,
+                                policies == null ? PolicyOption.USUAL_ORIGIN : PolicyOption.NAME,
+                                given,
+                                environment,
+                                device.provider()))
+                .stream()
+                        .map(settings -> new Replay(environment, device, settings))
+                        .toList();
+        final List<List<PolicyResult>> all = new ArrayList<>();
+        try (ProgressBar bar = new ProgressBar(terminal())) {
+            for (final Trace trace : loaded) {
+                final List<ReplayResult> results = replay(replays, trace, bar, all.size(), loaded.size());
+                all.add(IntStream.range(0, results.size())
+                        .mapToObj(i -> new PolicyResult(named.isEmpty() ? "" : named.get(i), results.get(i)))
+                        .toList());
             }
+        }
+        return all;
+    }
+
+    private List<ReplayResult> replay(List<Replay> replays, Trace trace, ProgressBar bar, int index, int count) {
+        final String which = count == 1 ? trace.name() : trace.name() + " (" + (index + 1) + " of " + count + ")";
+        final ReplayListener listener = (done, step) -> bar.show((index + done) / count, which + ": " + step);
+        try {
+            if (!once) {
+                return Replay.measure(replays, trace, listener);
+            }
+            final List<ReplayResult> results = new ArrayList<>();
+            for (final Replay replay : replays) {
+                final int before = results.size();
+                results.add(
+                        replay.once(trace, (done, step) -> listener.progress((before + done) / replays.size(), step)));
+            }
+            return results;
+        } catch (UnsupportedMemoryException e) {
+            throw isAlone() ? e : failure(trace, e);
+        } catch (AllocatorException e) {
+            throw failure(trace, e);
+        }
+    }
+
+    private static CommandException failure(Trace trace, AllocatorException e) {
+        return new CommandException(trace.name() + ": " + e.getMessage(), e);
+    }
+
+    private static void requireNoFailure(PolicyResult one) {
+        final ReplayResult result = one.result();
+        if (result.failedAllocations() > 0) {
+            throw new CommandException(result.trace() + (one.policy().isEmpty() ? "" : " with " + one.policy()) + ": "
+                    + Sizes.exact(result.failedAllocations()) + " of " + Sizes.exact(result.allocations())
+                    + " allocations failed for lack of memory (--strict)");
         }
     }
 }

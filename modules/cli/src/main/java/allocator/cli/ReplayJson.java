@@ -11,8 +11,9 @@ import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalLong;
 
-/** The results of replays as JSON: an array with one object per trace. Names of fields are stable. */
+/** The results of replays as JSON: an array with one object per trace and policy. Names of fields are stable. */
 final class ReplayJson {
     private ReplayJson() {}
 
@@ -81,6 +82,9 @@ final class ReplayJson {
             json.writeEndObject();
         }
         json.writeEndArray();
+        pages(json, "page_maps_warm", result.pageMapsWarm());
+        pages(json, "peak_physical_bytes", result.peakPhysicalBytes());
+        pages(json, "peak_mapped_bytes", result.peakMappedBytes());
         number(json, "ns_per_event_first", result.nsPerEventFirst(), 1);
         number(json, "ns_per_event_cold", result.nsPerEventCold(), 1);
         number(json, "ns_per_event_warm", result.nsPerEventWarm(), 1);
@@ -91,6 +95,15 @@ final class ReplayJson {
     private static void counted(JsonGenerator json, ReplayResult result, String name, long value) throws IOException {
         if (result.isCounted()) {
             json.writeNumberField(name, value);
+        } else {
+            json.writeNullField(name);
+        }
+    }
+
+    /** Writes a figure of pages; {@code null} if the allocator does not count any. */
+    private static void pages(JsonGenerator json, String name, OptionalLong value) throws IOException {
+        if (value.isPresent()) {
+            json.writeNumberField(name, value.getAsLong());
         } else {
             json.writeNullField(name);
         }

@@ -35,7 +35,7 @@ final class ReplayText {
         printSettings(first);
     }
 
-    private static String where(ReplayResult result) {
+    static String where(ReplayResult result) {
         return result.device() + " through " + result.provider();
     }
 
@@ -50,9 +50,9 @@ final class ReplayText {
         } else {
             memory.row("in use and held", NOT_COUNTED, "", "the allocator keeps no statistics");
         }
-        print(memory);
+        terminal.printTable(memory);
         out.println();
-        print(new TextTable("  ", "lrrr")
+        terminal.printTable(new TextTable("  ", "lrrr")
                 .row("time per event", "first", "cold", "warm")
                 .row(
                         "",
@@ -70,7 +70,7 @@ final class ReplayText {
                             counter.name(),
                             Sizes.exact(counter.value()),
                             counter.unit().name().toLowerCase(Locale.ROOT)));
-            print(counters);
+            terminal.printTable(counters);
         }
         for (final ShrinkReport.Held part : result.heldAfterShrink()) {
             out.println();
@@ -97,7 +97,7 @@ final class ReplayText {
         table.row(what, Sizes.human(bytes), Sizes.exact(bytes), remark);
     }
 
-    private static String count(long count, String what) {
+    static String count(long count, String what) {
         return Sizes.exact(count) + " " + what + (count == 1 ? "" : "s");
     }
 
@@ -135,14 +135,14 @@ final class ReplayText {
                     Sizes.nanos(result.nsPerEventWarm()),
                     hasFailures ? Sizes.exact(result.failedAllocations()) : "");
         }
-        print(table);
+        terminal.printTable(table);
     }
 
     private String bytes(long bytes) {
         return hasExactBytes ? Sizes.exact(bytes) : Sizes.human(bytes);
     }
 
-    private static String shortName(String trace) {
+    static String shortName(String trace) {
         return trace.replaceFirst("\\.gz$", "").replaceFirst("\\.csv$", "");
     }
 
@@ -161,14 +161,7 @@ final class ReplayText {
         }
         if (hasSettings) {
             out.println();
-            print(table);
+            terminal.printTable(table);
         }
-    }
-
-    /** Prints a table with its first line, the headings, dimmed. */
-    private void print(TextTable table) {
-        final List<String> lines = table.lines();
-        terminal.printDim(lines.getFirst());
-        lines.subList(1, lines.size()).forEach(out::println);
     }
 }

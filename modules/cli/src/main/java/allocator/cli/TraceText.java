@@ -40,7 +40,7 @@ final class TraceText {
                 .lines()
                 .forEach(out::println);
         out.println();
-        print(new TextTable("  ", "lrrrr")
+        terminal.printTable(new TextTable("  ", "lrrrr")
                 .row("lifetime, in events", "shortest", "median", "90 %", "longest")
                 .row(
                         "",
@@ -65,7 +65,7 @@ final class TraceText {
                     size(stream.bytes()),
                     size(stream.peakLiveBytes()));
         }
-        print(table);
+        terminal.printTable(table);
         if (streams.size() > MOST_STREAMS) {
             out.println("  and " + Sizes.exact(streams.size() - MOST_STREAMS) + " more streams; --json has all");
         }
@@ -79,17 +79,10 @@ final class TraceText {
             table.row(Sizes.human(range.from()), Sizes.exact(range.blocks()), size(range.bytes()), "#".repeat((int)
                             Math.max(1, (long) BAR * range.blocks() / most)));
         }
-        print(table);
+        terminal.printTable(table);
     }
 
     private static String size(long bytes) {
         return bytes == Long.MAX_VALUE ? "more than " + Sizes.human(bytes) : Sizes.human(bytes);
-    }
-
-    /** Prints a table with its first line, the headings, dimmed. */
-    private void print(TextTable table) {
-        final List<String> lines = table.lines();
-        terminal.printDim(lines.getFirst());
-        lines.subList(1, lines.size()).forEach(out::println);
     }
 }

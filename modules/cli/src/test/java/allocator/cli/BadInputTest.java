@@ -125,6 +125,10 @@ class BadInputTest {
                     replay --provider cpu-reference --device 9     | no device 9 of cpu-reference: cpu-reference has cpu:0
                     replay --provider cpu-reference --device gpu:0 | no device gpu:0 of cpu-reference: cpu-reference has cpu:0
                     replay --provider cpu-reference --device -1    | no device -1 of cpu-reference: cpu-reference has cpu:0
+                    replay --policies a,,b      | --policies a,,b: a name is empty
+                    replay --policies a,b,a     | --policies a,b,a: a is named twice
+                    replay --policies compact --option arena.policy=compact | --policies and --option arena.policy cannot be given together
+                    replay --provider cpu-reference --policies first-fit | option arena.policy='first-fit' (from --policies) is not one of best-fit, compact, quick-fit
                     providers --providers-dir /no/such | --providers-dir /no/such: no such folder
                     providers now               | Unmatched argument at index 1: 'now' (see allocator providers --help)
                     """)
@@ -203,6 +207,7 @@ class BadInputTest {
                     providers,--json,''             | --json: the name is empty
                     replay,--provider,''            | --provider: the name is empty
                     replay,--device,''              | --device: the name is empty
+                    replay,--policies,''            | --policies : a name is empty
                     providers,--providers-dir,''    | --providers-dir: the name is empty
                     """)
     void anEmptyName(String arguments, String message) {

@@ -74,7 +74,10 @@ class ProcessTest {
         final Process process = start(List.of());
         assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
         assertThat(err()).isEmpty();
-        assertThat(out()).startsWith("gpt2.csv.gz, 157,934 events on ");
+        assertThat(out())
+                .startsWith("gpt2.csv.gz, 157,934 events on ")
+                .containsPattern("(?m)^compact holds \\d+ % less than best-fit: ")
+                .containsPattern("arena.policy +compact +replay +compact");
         assertThat(process.exitValue()).isZero();
     }
 

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -116,6 +117,12 @@ class ReplayCommandTest {
                         .out(),
                 Outcome.of("replay", "--provider", "cpu-reference", "--once", "resnet", "two_streams", trace.toString())
                         .out(),
+                policies("--once", "--policies", "best-fit,quick-fit,compact", trace.toString())
+                        .out(),
+                policies("--once", "--policies", "compact,best-fit", "--bytes", "gpt2", trace.toString())
+                        .out(),
+                policies("--once", "--policies", "best-fit,quick-fit,compact", "gpt2", trace.toString())
+                        .out(),
                 Outcome.of("replay", "--help").out(),
                 Outcome.of("providers").out(),
                 Outcome.of("providers", "--verbose").out(),
@@ -186,6 +193,9 @@ class ReplayCommandTest {
                         "bytes_held_after_shrink",
                         "held_after_shrink",
                         "counters_at_end",
+                        "page_maps_warm",
+                        "peak_physical_bytes",
+                        "peak_mapped_bytes",
                         "ns_per_event_first",
                         "ns_per_event_cold",
                         "ns_per_event_warm");
@@ -207,7 +217,10 @@ class ReplayCommandTest {
                 .containsEntry("max_alloc_size", "600064")
                 .containsEntry("extensions", "1")
                 .containsEntry("shrinkages", "0")
-                .containsEntry("bytes_held_after_shrink", "67108864");
+                .containsEntry("bytes_held_after_shrink", "67108864")
+                .containsEntry("page_maps_warm", "null")
+                .containsEntry("peak_physical_bytes", "null")
+                .containsEntry("peak_mapped_bytes", "null");
         assertThat(figures.get("options"))
                 .contains("arena.initial_chunk_size_bytes=67108864", "arena.max_mem=67108864", "arena.exclusive=1");
         assertThat(figures.get("option_origins"))
@@ -240,5 +253,118 @@ class ReplayCommandTest {
                         .exitCode())
                 .isEqualTo(2);
         assertThat(json).hasContent("before");
+    }
+
+    private static Outcome policies(String... arguments) {
+        return Outcome.of(Stream.concat(Stream.of("replay", "--provider", "cpu-reference"), Stream.of(arguments))
+                .toArray(String[]::new));
+    }
+
+    @Nested
+    class SideBySide {
+        @Test
+        void showsAColumnForEachPolicy() {
+            final Outcome outcome = policies("--once", "--policies", "best-fit,compact", trace.toString());
+            assertThat(outcome.err()).isEmpty();
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.out()).containsPattern("""
+                            ^small.csv, 6 events on cpu:0 through cpu-reference
+                            compact holds \\d+ % less than best-fit: [12].\\d\\d MiB, not 3.00 MiB
+
+                              memory              best-fit            compact
+                              requested, peak    879.9 KiB          879.9 KiB
+                              in use, peak        1.00 MiB          880.\\d KiB
+                              held, peak          3.00 MiB  3.49 x   [12].\\d\\d MiB  [12].\\d\\d x
+                              held after shrink   1.00 MiB                0 B
+                              largest block      730.0 KiB          586.0 KiB
+
+                              time per event +best-fit +compact
+                              first\\s""").contains("""
+
+                              5 allocations, none failed, 1 free
+
+                              1.00 MiB of best-fit stay after the shrink:
+                                the first region, which arena.keep_first_region=0 returns
+
+                              effective option                            value  from        of
+                              arena.exclusive                                 1  replay
+                              arena.extend_strategy                           0  default     best-fit
+                            """).endsWith("""
+                              arena.policy                             best-fit  --policies  best-fit
+                              arena.policy                              compact  --policies  compact
+                              arena.slack_percent                             4  default     compact
+                            """);
+        }
+
+        @Test
+        void showsARowForEachOfSeveralTracesAndWhatFailed() {
+            final Outcome outcome = policies(
+                    "--once",
+                    "--policies",
+                    "compact,best-fit",
+                    "--option",
+                    "arena.max_mem=700000",
+                    trace.toString(),
+                    trace.toString());
+            assertThat(outcome.err()).isEmpty();
+            assertThat(outcome.out()).containsPattern("""
+                            ^2 traces on cpu:0 through cpu-reference
+
+                              held, peak  requested +compact +best-fit
+                              small       [23].*KiB +[0-9.]+ KiB  \\d.\\d\\d x  [0-9.]+ KiB  \\d.\\d\\d x
+                            """).containsPattern("""
+
+                              ns per event +compact +best-fit
+                               +first +cold +warm +first +cold +warm
+                              small +[0-9,]+ +- +- +[0-9,]+ +- +-
+                            """).containsPattern("""
+
+                              failed  compact  best-fit
+                              small         \\d         \\d
+                              small         \\d         \\d
+                            """);
+        }
+
+        @Test
+        void countsPagesThatAWarmReplayMaps() throws IOException {
+            final Path json = folder.resolve("out.json");
+            final Outcome outcome =
+                    policies("--policies", "best-fit,compact", trace.toString(), "--json", json.toString());
+            assertThat(outcome.err()).isEmpty();
+            assertThat(outcome.out())
+                    .containsPattern("\n  page maps, warm +- +0\n")
+                    .containsPattern("\n  warm +[0-9.]+ [nµm]s +[0-9.]+ [nµm]s\n");
+            final List<Map<String, String>> objects = objects(Files.readString(json));
+            assertThat(objects).hasSize(2);
+            assertThat(objects.getFirst().get("options")).contains("arena.policy=best-fit");
+            assertThat(objects.getFirst()).containsEntry("page_maps_warm", "null");
+            assertThat(objects.getLast().get("options")).contains("arena.policy=compact");
+            assertThat(objects.getLast())
+                    .containsEntry("page_maps_warm", "0")
+                    .hasEntrySatisfying(
+                            "peak_physical_bytes",
+                            bytes -> assertThat(Long.parseLong(bytes)).isBetween(901_000L, 3_000_000L))
+                    .hasEntrySatisfying(
+                            "peak_mapped_bytes",
+                            bytes -> assertThat(Long.parseLong(bytes)).isGreaterThanOrEqualTo(901_000));
+        }
+
+        @Test
+        void strictNamesThePolicyThatFailed() {
+            final Outcome outcome = policies(
+                    "--once",
+                    "--strict",
+                    "--policies",
+                    "compact,best-fit",
+                    "--option",
+                    "arena.max_mem=700000",
+                    trace.toString());
+            assertThat(outcome.exitCode()).isEqualTo(1);
+            assertThat(outcome.err())
+                    .startsWith("allocator: small.csv with compact: ")
+                    .endsWith(" of 5 allocations failed for lack of memory (--strict)" + System.lineSeparator())
+                    .hasLineCount(1);
+            assertThat(outcome.out()).contains("\n  failed  ", "5 allocations, 1 free");
+        }
     }
 }

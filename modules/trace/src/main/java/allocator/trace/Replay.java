@@ -13,9 +13,11 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
 
@@ -130,7 +132,8 @@ public final class Replay {
                 atEnd.counters(),
                 pass.nanosPerEvent(),
                 Double.NaN,
-                Double.NaN);
+                Double.NaN,
+                OptionalLong.empty());
     }
 
     /** Returns whether the allocator counts what the trace did; one without statistics returns no number but zeros. */
@@ -163,19 +166,49 @@ public final class Replay {
      * @throws AllocatorException if the settings are not understood or the device fails
      */
     public ReplayResult measure(Trace trace, ReplayListener listener) {
-        final ReplayResult first = once(trace, part(listener, 0, WARM_UP_BEGINS));
-        warmUp(trace, part(listener, WARM_UP_BEGINS, COLD_BEGINS));
-        final double cold = cold(trace, part(listener, COLD_BEGINS, WARM_BEGINS));
-        final double warm = warm(trace, part(listener, WARM_BEGINS, 1));
-        return first.withTimes(cold, warm);
+        return measure(List.of(this), trace, listener).getFirst();
     }
 
-    private static ReplayListener part(ReplayListener listener, double from, double to) {
-        return (done, step) -> listener.progress(from + (to - from) * done, step);
+    /**
+     * Measures a trace with several settings. Each step is made with all of them before the next step begins, so that
+     * they are timed in code that was compiled for all of them. They share the time that one of them takes alone, but
+     * for the first replays and the fewest that a median needs.
+     *
+     * @param replays the replays
+     * @param trace the trace
+     * @param listener receives the progress
+     * @return the result of each, in the same order
+     * @throws AllocatorException if the settings are not understood or the device fails
+     */
+    public static List<ReplayResult> measure(List<Replay> replays, Trace trace, ReplayListener listener) {
+        final int count = replays.size();
+        final List<ReplayResult> firsts = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            firsts.add(replays.get(i).once(trace, part(listener, 0, WARM_UP_BEGINS, i, count)));
+        }
+        for (int i = 0; i < count; i++) {
+            replays.get(i).warmUp(trace, count, part(listener, WARM_UP_BEGINS, COLD_BEGINS, i, count));
+        }
+        final double[] cold = new double[count];
+        for (int i = 0; i < count; i++) {
+            cold[i] = replays.get(i).cold(trace, count, part(listener, COLD_BEGINS, WARM_BEGINS, i, count));
+        }
+        final List<ReplayResult> results = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            final ReplayPass pass = new ReplayPass(trace);
+            final double warm = replays.get(i).warm(pass, count, part(listener, WARM_BEGINS, 1, i, count));
+            results.add(firsts.get(i).withTimes(cold[i], warm, pass.rise(ReplayResult.PAGE_MAPS)));
+        }
+        return results;
+    }
+
+    /** Returns a listener of the progress of one of several equal shares of a step. */
+    private static ReplayListener part(ReplayListener listener, double from, double to, int index, int count) {
+        return (done, step) -> listener.progress(from + (to - from) * (index + done) / count, step);
     }
 
     /** Lets the JVM compile what a replay runs, the growth of an arena included. */
-    private void warmUp(Trace trace, ReplayListener listener) {
+    private void warmUp(Trace trace, int shares, ReplayListener listener) {
         final ReplayPass pass = new ReplayPass(trace);
         final long begin = System.nanoTime();
         long events = 0;
@@ -187,7 +220,7 @@ public final class Replay {
                     session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::ignore));
                     events += Math.max(1, trace.eventCount());
                     final long nanos = System.nanoTime() - begin;
-                    done = Math.max((double) events / WARM_UP_EVENTS, (double) nanos / WARM_UP_NANOS);
+                    done = shares * Math.max((double) events / WARM_UP_EVENTS, (double) nanos / WARM_UP_NANOS);
                     listener.progress(Math.min(1, done), "warming up");
                 }
             }
@@ -195,9 +228,9 @@ public final class Replay {
     }
 
     /** Measures rounds that each have a new session, and so an empty arena. */
-    private double cold(Trace trace, ReplayListener listener) {
+    private double cold(Trace trace, int shares, ReplayListener listener) {
         final ReplayPass pass = new ReplayPass(trace);
-        return median("measuring cold", listener, () -> {
+        return median("measuring cold", shares, listener, () -> {
             try (Session session = environment.openSession(options)) {
                 session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::ignore));
             }
@@ -206,11 +239,10 @@ public final class Replay {
     }
 
     /** Measures rounds in one session; the first fills the arena and does not count. */
-    private double warm(Trace trace, ReplayListener listener) {
-        final ReplayPass pass = new ReplayPass(trace);
+    private double warm(ReplayPass pass, int shares, ReplayListener listener) {
         try (Session session = environment.openSession(options)) {
             session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::ignore));
-            return median("measuring warm", listener, () -> {
+            return median("measuring warm", shares, listener, () -> {
                 session.run(RunOptions.DEFAULT, run -> pass.execute(run, Replay::ignore));
                 return pass.nanosPerEvent();
             });
@@ -219,11 +251,11 @@ public final class Replay {
 
     private static void ignore(double done) {}
 
-    private static double median(String step, ReplayListener listener, DoubleSupplier round) {
+    private static double median(String step, int shares, ReplayListener listener, DoubleSupplier round) {
         final long begin = System.nanoTime();
         final double[] times = new double[ROUNDS];
         int count = 0;
-        while (count < FEWEST_ROUNDS || (count < ROUNDS && System.nanoTime() - begin < ROUNDS_NANOS)) {
+        while (count < FEWEST_ROUNDS || (count < ROUNDS && System.nanoTime() - begin < ROUNDS_NANOS / shares)) {
             times[count++] = round.getAsDouble();
             listener.progress((double) count / ROUNDS, step);
         }

@@ -6,6 +6,8 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.Arrays;
+import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.DoubleConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +33,7 @@ final class ReplayPass {
     private long peakRequestedBytes;
     private int failedAllocations;
     private int liveBlocks;
+    private AllocatorStats statsBefore = AllocatorStats.NONE;
     private AllocatorStats statsAtEnd = AllocatorStats.NONE;
 
     ReplayPass(Trace trace) {
@@ -46,6 +49,7 @@ final class ReplayPass {
      */
     void execute(Run run, DoubleConsumer onSlice) {
         final ManagedAllocator allocator = run.allocator();
+        statsBefore = statsAtEnd;
         try {
             replay(run, allocator, onSlice);
             statsAtEnd = allocator.stats();
@@ -147,6 +151,18 @@ final class ReplayPass {
     /** Returns the allocator's statistics after the last event, before the remaining blocks were freed. */
     AllocatorStats statsAtEnd() {
         return statsAtEnd;
+    }
+
+    /**
+     * Returns by how much a counter of the allocator's own rose from the end of the pass before to the end of this one;
+     * empty if one of them had no such counter.
+     */
+    OptionalLong rise(String counter) {
+        final Optional<AllocatorStats.Counter> before = statsBefore.counter(counter);
+        final Optional<AllocatorStats.Counter> after = statsAtEnd.counter(counter);
+        return before.isPresent() && after.isPresent()
+                ? OptionalLong.of(after.get().value() - before.get().value())
+                : OptionalLong.empty();
     }
 
     /** Returns the peak of the requested sizes of all live blocks. */

@@ -4,6 +4,7 @@ import allocator.runtime.AllocatorReport;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkReport;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * The counts, bytes and times of a replay. Counts and bytes are those of the first replay, which began with an empty
@@ -39,6 +40,8 @@ import java.util.List;
  *     each in a session of its own; {@link Double#NaN} if not measured
  * @param nsPerEventWarm nanoseconds per event with the arena that earlier replays filled: the median of several replays
  *     in one session; {@link Double#NaN} if not measured
+ * @param pageMapsWarm pages mapped in the last of these replays, and in freeing the blocks of the one before: by how
+ *     much the counter {@code NumPageMaps} of the allocator rose; empty if not measured, or if it has no such counter
  */
 public record ReplayResult(
         String trace,
@@ -64,7 +67,11 @@ public record ReplayResult(
         List<AllocatorStats.Counter> countersAtEnd,
         double nsPerEventFirst,
         double nsPerEventCold,
-        double nsPerEventWarm) {
+        double nsPerEventWarm,
+        OptionalLong pageMapsWarm) {
+
+    /** The counter of the pages that an allocator has mapped. */
+    static final String PAGE_MAPS = "NumPageMaps";
 
     /** Copies the lists. */
     public ReplayResult {
@@ -81,7 +88,32 @@ public record ReplayResult(
         return peakRequestedBytes == 0 || !isCounted ? Double.NaN : (double) peakHeldBytes / peakRequestedBytes;
     }
 
-    ReplayResult withTimes(double cold, double warm) {
+    /**
+     * Returns the peak of the bytes of the physical pages that the allocator had.
+     *
+     * @return the bytes; empty if the allocator does not count pages
+     */
+    public OptionalLong peakPhysicalBytes() {
+        return counterAtEnd("PeakPhysicalBytes");
+    }
+
+    /**
+     * Returns the peak of the bytes of addresses to which pages were mapped. A page that is mapped twice counts twice.
+     *
+     * @return the bytes; empty if the allocator does not count pages
+     */
+    public OptionalLong peakMappedBytes() {
+        return counterAtEnd("PeakMappedBytes");
+    }
+
+    private OptionalLong counterAtEnd(String name) {
+        return countersAtEnd.stream()
+                .filter(counter -> counter.name().equals(name))
+                .mapToLong(AllocatorStats.Counter::value)
+                .findFirst();
+    }
+
+    ReplayResult withTimes(double cold, double warm, OptionalLong pageMaps) {
         return new ReplayResult(
                 trace,
                 provider,
@@ -106,6 +138,7 @@ public record ReplayResult(
                 countersAtEnd,
                 nsPerEventFirst,
                 cold,
-                warm);
+                warm,
+                pageMaps);
     }
 }

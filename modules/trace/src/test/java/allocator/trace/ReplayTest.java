@@ -21,8 +21,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -170,6 +172,31 @@ class ReplayTest {
         assertThat(result.nsPerEventCold()).isPositive();
         assertThat(result.nsPerEventWarm()).isPositive();
         assertThat(result.liveAtEnd()).isEqualTo(3);
+        assertThat(progress).isSorted();
+        assertThat(progress.getLast()).isEqualTo(1, within(1e-9));
+    }
+
+    @Test
+    void measuresSeveralSettingsOneStepAfterTheOther() throws IOException {
+        final Set<String> limits = new LinkedHashSet<>();
+        factory.returned(allocator -> {
+            limits.add(allocator.effectiveOptions().value("arena.max_mem"));
+            return new ConstantAllocator.StreamAware(allocator.info());
+        });
+        final List<Double> progress = new ArrayList<>();
+        final List<ReplayResult> results = Replay.measure(
+                List.of(replay(Map.of("arena.max_mem", "8000")), replay(Map.of("arena.max_mem", "9000"))),
+                trace(TWO_STREAMS),
+                (done, step) -> progress.add(done));
+        assertThat(limits).containsExactly("8000", "9000");
+        assertThat(results).hasSize(2).allSatisfy(result -> {
+            assertThat(result.nsPerEventFirst()).isPositive();
+            assertThat(result.nsPerEventCold()).isPositive();
+            assertThat(result.nsPerEventWarm()).isPositive();
+            assertThat(result.pageMapsWarm()).isEmpty();
+            assertThat(result.peakPhysicalBytes()).isEmpty();
+            assertThat(result.peakMappedBytes()).isEmpty();
+        });
         assertThat(progress).isSorted();
         assertThat(progress.getLast()).isEqualTo(1, within(1e-9));
     }

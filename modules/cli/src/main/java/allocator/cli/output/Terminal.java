@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.nio.charset.Charset;
 import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -176,6 +177,17 @@ public final class Terminal {
     public void printDim(String line) {
         style("\u001b[2m", PlainWriter.oneLine(line));
         out.println();
+    }
+
+    /**
+     * Prints a table whose first row, the headings, is less important than the others.
+     *
+     * @param table the table, with a row or more
+     */
+    public void printTable(TextTable table) {
+        final List<String> lines = table.lines();
+        printDim(lines.getFirst());
+        lines.subList(1, lines.size()).forEach(out::println);
     }
 
     private void style(String code, String text) {
