@@ -2,6 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Region;
+import allocator.arena.compact.PagesWithoutMemory;
 import allocator.arena.upstream.Rehearsal;
 import allocator.provider.support.InvalidFrees;
 import allocator.spi.InvalidFreeException;
@@ -26,7 +27,7 @@ final class BfcRehearsal {
             new Rehearsal(upstream -> rehearse(new BfcArena(upstream, configOf(PlacementPolicy.QUICK_FIT))));
 
     private static final Rehearsal OF_COMPACT = new Rehearsal(upstream -> rehearse(
-            BfcArena.onPages(upstream, new RehearsalPages(upstream.info()), configOf(PlacementPolicy.COMPACT))));
+            BfcArena.onPages(upstream, new PagesWithoutMemory(upstream.info()), configOf(PlacementPolicy.COMPACT))));
 
     private BfcRehearsal() {}
 

@@ -121,7 +121,8 @@ class BookkeepingTest {
         released.forEach(arena::releaseStream);
         arena.shrink();
 
-        assertThat(arena.bookkeepingBytes()).isLessThan(before + 500_000);
+        // What is kept lies behind all others, and the indexes of a range of addresses reach up to it.
+        assertThat(arena.bookkeepingBytes()).isLessThan(before + 600_000);
         assertThat(arena.allocatedSize(kept)).isEqualTo(4096);
         arena.checkConsistency();
     }

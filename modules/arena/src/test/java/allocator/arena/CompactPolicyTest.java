@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import allocator.arena.compact.PagesWithoutMemory;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DoubleFreeException;
@@ -55,7 +56,7 @@ class CompactPolicyTest {
         final ArenaConfig compact = ArenaConfig.DEFAULT.withPlacementPolicy(PlacementPolicy.COMPACT);
         assertThatIllegalArgumentException().isThrownBy(() -> new BfcArena(device, compact));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> BfcArena.onPages(device, new RehearsalPages(device.info()), ArenaConfig.DEFAULT));
+                .isThrownBy(() -> BfcArena.onPages(device, new PagesWithoutMemory(device.info()), ArenaConfig.DEFAULT));
     }
 
     @Nested

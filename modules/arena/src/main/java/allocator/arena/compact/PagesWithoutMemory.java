@@ -1,17 +1,22 @@
-package allocator.arena;
+package allocator.arena.compact;
 
 import allocator.arena.page.PageSource;
 import allocator.spi.MemoryInfo;
 
 /** Pages without memory, at addresses that are never read: for a rehearsal. */
-final class RehearsalPages implements PageSource {
+public final class PagesWithoutMemory implements PageSource {
     private static final long PAGE_BYTES = 1 << 12;
     private static final long MEMORY_BYTES = 1 << 20;
 
     private final MemoryInfo info;
     private long pages;
 
-    RehearsalPages(MemoryInfo info) {
+    /**
+     * Creates a source.
+     *
+     * @param info what the pages are said to be of
+     */
+    public PagesWithoutMemory(MemoryInfo info) {
         this.info = info;
     }
 
