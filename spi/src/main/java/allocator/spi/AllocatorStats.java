@@ -40,7 +40,7 @@ import java.util.regex.Pattern;
  * @param numFailedAllocs allocations and reserves that failed with {@link OutOfMemoryException}; key
  *     {@code NumFailedAllocs}
  * @param numArenaExtensions device allocations that the arena holds now: extensions minus regions returned, as ONNX
- *     Runtime counts; key {@code NumArenaExtensions}
+ *     Runtime counts. An allocator that counts them is an arena by the contract; key {@code NumArenaExtensions}
  * @param numArenaShrinkages regions returned to the device so far; key {@code NumArenaShrinkages}
  * @param counters the counters of the allocator's own, each under its name; empty if it has none
  */

@@ -10,9 +10,7 @@ import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Watchdog;
 import allocator.spi.Allocator;
 import allocator.spi.MemoryInfo;
-import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
-import allocator.spi.StreamAwareAllocator;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -82,13 +80,10 @@ public final class ProgramSearch {
         subject.open();
         try {
             final Allocator allocator = subject.allocator();
-            final int level = allocator.spiLevel();
             return new Capabilities(
-                    allocator instanceof StreamAwareAllocator
-                            && level >= SpiLevel.STREAMS
-                            && subject.factory().isStreamAware(memory),
-                    level >= SpiLevel.RESERVE,
-                    allocator instanceof ShrinkableAllocator && level >= SpiLevel.SHRINK,
+                    subject.ifStreamAware(allocator).isPresent(),
+                    allocator.spiLevel() >= SpiLevel.RESERVE,
+                    Subject.ifShrinkable(allocator).isPresent(),
                     subject.hasKey(Subject.LIMIT)
                             && allocator.effectiveOptions().value(Subject.LIMIT) != null,
                     subject.smallestLimit(),
