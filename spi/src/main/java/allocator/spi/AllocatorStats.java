@@ -29,8 +29,8 @@ import java.util.regex.Pattern;
  * @param requestedBytesInUse the sizes of live blocks, as requested; key {@code RequestedInUse}
  * @param bytesHeld taken from the device and not returned, reserves included; key {@code TotalAllocated}
  * @param freeBytes held but not in use; key {@code FreeBytes}
- * @param largestFreeChunk the largest block that could be allocated without taking memory from the device; key
- *     {@code LargestFreeChunk}
+ * @param largestFreeChunk the largest block that could be allocated for any requester without taking memory from the
+ *     device; key {@code LargestFreeChunk}
  * @param peakBytesInUse the peak of {@code bytesInUse}, or an upper bound of it if threads are counted separately; key
  *     {@code MaxInUse}
  * @param peakBytesHeld the peak of {@code bytesHeld}; key {@code MaxTotalAllocated}

@@ -21,7 +21,7 @@ public interface EpFactory extends AutoCloseable {
      * {@code ep.<name>.arena.max_mem}. An environment rejects names that would make such keys ambiguous: names that
      * differ only in case, and {@code a} beside {@code a.b}.
      *
-     * @return the name, not blank
+     * @return the name, not empty and without white space; any other character is allowed
      */
     String name();
 

@@ -28,6 +28,7 @@ import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -177,6 +178,15 @@ public final class Subject {
                 .map(EpDevice::memoryInfos)
                 .flatMap(List::stream)
                 .toList();
+    }
+
+    /** Returns an ordinal that no listed memory has. Ordinals may have gaps of any size (F-03). */
+    public int absentOrdinal() {
+        return IntStream.iterate(4711, ordinal -> ordinal + 1)
+                .filter(ordinal ->
+                        memories().stream().noneMatch(info -> info.location().deviceOrdinal() == ordinal))
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Returns the listed memories other than the subject's that have the room that the kit needs. */
