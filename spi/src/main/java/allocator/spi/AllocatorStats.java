@@ -29,8 +29,8 @@ import java.util.regex.Pattern;
  * @param requestedBytesInUse the sizes of live blocks, as requested; key {@code RequestedInUse}
  * @param bytesHeld taken from the device and not returned, reserves included; key {@code TotalAllocated}
  * @param freeBytes held but not in use; key {@code FreeBytes}
- * @param largestFreeChunk the largest block that could be allocated without taking memory from the device; key
- *     {@code LargestFreeChunk}
+ * @param largestFreeChunk the largest block that could be allocated for any requester without taking memory from the
+ *     device; key {@code LargestFreeChunk}
  * @param peakBytesInUse the peak of {@code bytesInUse}, or an upper bound of it if threads are counted separately; key
  *     {@code MaxInUse}
  * @param peakBytesHeld the peak of {@code bytesHeld}; key {@code MaxTotalAllocated}
@@ -40,7 +40,7 @@ import java.util.regex.Pattern;
  * @param numFailedAllocs allocations and reserves that failed with {@link OutOfMemoryException}; key
  *     {@code NumFailedAllocs}
  * @param numArenaExtensions device allocations that the arena holds now: extensions minus regions returned, as ONNX
- *     Runtime counts; key {@code NumArenaExtensions}
+ *     Runtime counts. An allocator that counts them is an arena by the contract; key {@code NumArenaExtensions}
  * @param numArenaShrinkages regions returned to the device so far; key {@code NumArenaShrinkages}
  * @param counters the counters of the allocator's own, each under its name; empty if it has none
  */

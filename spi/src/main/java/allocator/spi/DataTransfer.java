@@ -5,7 +5,8 @@ import org.jspecify.annotations.Nullable;
 /** Copies bytes between memories that a provider can reach. Safe for use by any thread. */
 public interface DataTransfer {
     /**
-     * Returns whether {@link #copy} works between two memories.
+     * Returns whether {@link #copy} works from one memory to another. It may differ by direction, and work for memory
+     * of the host that the factory does not list: of a CPU, or host-accessible (D-03).
      *
      * @param source the memory to copy from
      * @param target the memory to copy to

@@ -21,7 +21,7 @@ public interface EpFactory extends AutoCloseable {
      * {@code ep.<name>.arena.max_mem}. An environment rejects names that would make such keys ambiguous: names that
      * differ only in case, and {@code a} beside {@code a.b}.
      *
-     * @return the name, not blank
+     * @return the name, not empty and without white space; any other character is allowed
      */
     String name();
 
@@ -89,7 +89,8 @@ public interface EpFactory extends AutoCloseable {
      *     {@link AllocatorType#ARENA} (F-06). If this method throws, nothing was created and no reference counted
      *     (F-08).
      * @param info one of the infos of {@link #discoverDevices}
-     * @param options the requested settings; every key is checked before anything is created
+     * @param options the requested settings, of any of the keys, also for read-only memory (O-01); every key is checked
+     *     before anything is created
      * @return the allocator, open and ready
      * @throws UnsupportedMemoryException if this factory does not list the location of {@code info}; it may also be
      *     thrown if {@code info} is not equal to the listed one
@@ -128,7 +129,8 @@ public interface EpFactory extends AutoCloseable {
      * @param info one of the infos of {@link #discoverDevices}
      * @return a new stream
      * @throws UnsupportedMemoryException if there are no streams for {@code info}
-     * @throws DeviceException if the driver fails, or the device can have no further stream
+     * @throws DeviceException if the driver fails, or the device can have no further stream until one is closed (T-07);
+     *     nothing is left behind
      * @throws AllocatorClosedException if this factory is closed
      */
     default SyncStream createSyncStream(MemoryInfo info) {

@@ -12,7 +12,8 @@ import java.util.TreeMap;
  * @param vendorId PCI vendor, {@code 0} if there is none
  * @param deviceId PCI device, which names the model and not the individual card; {@code 0} if there is none
  * @param name a name for a person to read, such as the one that the driver reports; not blank
- * @param metadata further facts for a person to read, such as memory size or driver version; in key order
+ * @param metadata further facts for a person to read, such as memory size or driver version, that do not change (F-02);
+ *     in key order
  */
 public record HardwareDevice(DeviceType type, int vendorId, int deviceId, String name, Map<String, String> metadata) {
     /**

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 public final class OutOfMemoryException extends AllocatorException {
     private static final long serialVersionUID = 1L;
 
-    /** Stands for a figure that is not known. */
-    public static final long UNKNOWN = -1;
+    /** Stands for a figure that is not known. No figure has this value, nor has {@link AllocatorStats#UNLIMITED}. */
+    public static final long UNKNOWN = Long.MIN_VALUE;
 
     /** The figures of the failure. */
     private final Shortage shortage;
@@ -24,16 +24,18 @@ public final class OutOfMemoryException extends AllocatorException {
     private final String dump;
 
     /**
-     * The figures of a failure. All are bytes; {@link #UNKNOWN} where not known.
+     * The figures of a failure. All are bytes; {@link #UNKNOWN} where not known. Only the limit may be
+     * {@link AllocatorStats#UNLIMITED}.
      *
      * @param memory the memory that ran out
      * @param requested the requested size
      * @param rounded the size that would have been allocated
-     * @param limit the limit of {@code held}, {@link AllocatorStats#UNLIMITED} if there is none
+     * @param limit the limit of {@code held}; {@link AllocatorStats#UNLIMITED} if there is none, {@link #UNKNOWN} if
+     *     the one who reports the failure does not know whether there is one
      * @param inUse the bytes of live blocks, including what rounding and unsplit chunks add to the requested sizes
      * @param held the bytes taken from the device
      * @param largestFree the largest free chunk that the requester could use
-     * @param deviceFree the bytes free on the device
+     * @param deviceFree the bytes free on the device, or fewer if it grants no single block as large
      */
     public record Shortage(
             MemoryInfo memory,
@@ -47,7 +49,8 @@ public final class OutOfMemoryException extends AllocatorException {
             implements Serializable {
 
         /**
-         * Returns a shortage of which only the request is known, as a raw device allocator reports it.
+         * Returns the shortage of a device to which no limit applies, and of which only the request and what is free
+         * are known, as a raw device allocator reports it.
          *
          * @param memory the memory that ran out
          * @param requested the requested size

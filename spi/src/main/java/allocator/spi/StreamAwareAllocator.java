@@ -18,7 +18,8 @@ public interface StreamAwareAllocator extends Allocator {
      *
      * @implSpec Freed memory is reused by another stream only if that stream has waited for an event of the first one
      *     that was recorded after the memory was <em>freed</em> (T-03), or after the first stream was synchronized at
-     *     run end (T-04). A closed stream's memory is never lost (T-05).
+     *     run end (T-04). Memory that went back to the device, as {@code bytesHeld} shows, is no freed memory any more
+     *     (T-03). A closed stream's memory is never lost (T-05).
      * @param byteSize size in bytes; {@code 0} yields the empty allocation (A-02)
      * @param stream the stream, of the same device
      * @return the address; {@code 0} if and only if {@code byteSize} is {@code 0}

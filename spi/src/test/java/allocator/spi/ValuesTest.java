@@ -1,5 +1,6 @@
 package allocator.spi;
 
+import static allocator.spi.OutOfMemoryException.UNKNOWN;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -119,7 +120,7 @@ class ValuesTest {
     @Test
     void exhaustionReportsItsFigures() {
         final OutOfMemoryException e = new OutOfMemoryException(
-                "No chunk", new Shortage(DEVICE, 100, 256, 4096, 3840, 4096, 0, -1), "dump", null);
+                "No chunk", new Shortage(DEVICE, 100, 256, 4096, 3840, 4096, 0, UNKNOWN), "dump", null);
         assertThat(e)
                 .hasMessage(
                         "No chunk [Cuda (gpu:0): cannot allocate 100 bytes, rounded to 256 bytes: limit 4.0 KiB (4,096"
@@ -130,9 +131,17 @@ class ValuesTest {
     }
 
     @Test
-    void exhaustionLeavesOutARoundedSizeThatIsNotKnown() {
-        assertThat(new OutOfMemoryException("No chunk", new Shortage(DEVICE, 100, -1, 4096, -1, -1, -1, -1)))
+    void exhaustionLeavesOutWhatIsNotKnown() {
+        assertThat(new OutOfMemoryException(
+                        "No chunk", new Shortage(DEVICE, 100, UNKNOWN, 4096, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)))
                 .hasMessage("No chunk [Cuda (gpu:0): cannot allocate 100 bytes: limit 4.0 KiB (4,096 bytes)]");
+    }
+
+    @Test
+    void aLimitThatIsNotKnownIsNotNone() {
+        assertThat(Shortage.ofDevice(DEVICE, 1, 2).limit())
+                .isEqualTo(AllocatorStats.UNLIMITED)
+                .isNotEqualTo(UNKNOWN);
     }
 
     @ParameterizedTest
@@ -151,7 +160,7 @@ class ValuesTest {
                 "9223372036854775807 | 8.0 EiB (9,223,372,036,854,775,807 bytes)",
             })
     void exhaustionReportsSizesInUnitsAndInBytes(long byteSize, String text) {
-        assertThat(new OutOfMemoryException("No", Shortage.ofDevice(DEVICE, byteSize, -1)))
+        assertThat(new OutOfMemoryException("No", Shortage.ofDevice(DEVICE, byteSize, UNKNOWN)))
                 .hasMessage("No [Cuda (gpu:0): cannot allocate " + text + "]");
     }
 

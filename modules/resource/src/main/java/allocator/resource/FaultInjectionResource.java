@@ -85,7 +85,16 @@ public final class FaultInjectionResource extends ResourceDecorator {
         if (plan.fails(byteSize, request)) {
             throw new OutOfMemoryException(
                     "Injected failure of request " + request,
-                    Shortage.ofDevice(memory(), byteSize, OutOfMemoryException.UNKNOWN));
+                    // Whether a resource below has a limit is not known here.
+                    new Shortage(
+                            memory(),
+                            byteSize,
+                            byteSize,
+                            OutOfMemoryException.UNKNOWN,
+                            OutOfMemoryException.UNKNOWN,
+                            OutOfMemoryException.UNKNOWN,
+                            OutOfMemoryException.UNKNOWN,
+                            OutOfMemoryException.UNKNOWN));
         }
     }
 

@@ -171,7 +171,16 @@ public class FakeAllocator implements Allocator {
         if (now > limit) {
             inUse.addAndGet(-byteSize);
             throw new OutOfMemoryException(
-                    "limit reached", Shortage.ofDevice(info, byteSize, Math.max(0, limit - (now - byteSize))));
+                    "limit reached",
+                    new Shortage(
+                            info,
+                            byteSize,
+                            byteSize,
+                            limit,
+                            now - byteSize,
+                            OutOfMemoryException.UNKNOWN,
+                            OutOfMemoryException.UNKNOWN,
+                            OutOfMemoryException.UNKNOWN));
         }
         peak.accumulateAndGet(now, Math::max);
         final long address = NEXT_ADDRESS.getAndAdd(Math.max(256, byteSize));

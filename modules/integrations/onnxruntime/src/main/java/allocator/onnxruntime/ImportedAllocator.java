@@ -241,14 +241,15 @@ final class ImportedAllocator implements HostAccessibleAllocator {
 
     private OutOfMemoryException exhausted(long byteSize, @Nullable OnnxRuntimeException cause) {
         failed.increment();
-        final AllocatorStats stats = currentStats();
+        final Map<String, String> pairs = currentPairs();
+        final AllocatorStats stats = toStats(pairs, failed.sum());
         return new OutOfMemoryException(
                 cause == null ? "ONNX Runtime has no memory" : cause.reason(),
                 new Shortage(
                         info(),
                         byteSize,
                         byteSize,
-                        stats.limit(),
+                        number(pairs, "Limit", OutOfMemoryException.UNKNOWN),
                         stats.bytesInUse(),
                         stats.bytesHeld(),
                         OutOfMemoryException.UNKNOWN,
@@ -324,7 +325,11 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     }
 
     private AllocatorStats currentStats() {
-        return toStats(api.takePairs(api.create(Function.ALLOCATOR_GET_STATS, allocator)), failed.sum());
+        return toStats(currentPairs(), failed.sum());
+    }
+
+    private Map<String, String> currentPairs() {
+        return api.takePairs(api.create(Function.ALLOCATOR_GET_STATS, allocator));
     }
 
     /** Converts ONNX Runtime's pairs. What it does not count is derived, or 0. */

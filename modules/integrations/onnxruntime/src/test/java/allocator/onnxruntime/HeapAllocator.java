@@ -49,7 +49,17 @@ class HeapAllocator implements Allocator {
         final long now = inUse.addAndGet(byteSize);
         if (now > limit) {
             inUse.addAndGet(-byteSize);
-            throw new OutOfMemoryException("the test's limit is reached", Shortage.ofDevice(info(), byteSize, 0));
+            throw new OutOfMemoryException(
+                    "the test's limit is reached",
+                    new Shortage(
+                            info(),
+                            byteSize,
+                            byteSize,
+                            limit,
+                            now - byteSize,
+                            OutOfMemoryException.UNKNOWN,
+                            OutOfMemoryException.UNKNOWN,
+                            OutOfMemoryException.UNKNOWN));
         }
         peak.accumulateAndGet(now, Math::max);
         allocations.incrementAndGet();

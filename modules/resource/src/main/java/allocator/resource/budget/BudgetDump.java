@@ -1,6 +1,7 @@
 package allocator.resource.budget;
 
 import allocator.resource.budget.Budget.Status;
+import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -25,7 +26,7 @@ final class BudgetDump {
                 memory,
                 byteSize,
                 byteSize,
-                rejection.limit(),
+                rejection.limit() == Budget.UNLIMITED ? AllocatorStats.UNLIMITED : rejection.limit(),
                 rejection.charge(),
                 rejection.charge(),
                 rejection.available(),

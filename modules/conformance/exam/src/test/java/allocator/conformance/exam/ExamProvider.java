@@ -22,13 +22,18 @@ record ExamProvider(String name, Map<String, String> sources, List<Edit> edits) 
     /** The folder of the data, unless the property {@code allocator.exam.data} names another. */
     private static final Path DATA = Path.of("src/test/exam");
 
-    /** Returns all providers. */
+    /** Returns all providers, with all edits. */
     static List<ExamProvider> all() {
+        return all(".*");
+    }
+
+    /** Returns all providers, with the edits of the files that have such a name. */
+    static List<ExamProvider> all(String files) {
         final Path data = Path.of(System.getProperty("allocator.exam.data", DATA.toString()));
         try (Stream<Path> folders = Files.list(data.resolve("providers"))) {
             final List<ExamProvider> providers = new ArrayList<>();
             for (final Path folder : folders.sorted().toList()) {
-                providers.add(read(folder, data.resolve("edits")));
+                providers.add(read(folder, data.resolve("edits"), files));
             }
             return List.copyOf(providers);
         } catch (IOException e) {
@@ -36,7 +41,7 @@ record ExamProvider(String name, Map<String, String> sources, List<Edit> edits) 
         }
     }
 
-    private static ExamProvider read(Path folder, Path edits) throws IOException {
+    private static ExamProvider read(Path folder, Path edits, String names) throws IOException {
         final String name = folder.getFileName().toString();
         final Map<String, String> sources = new TreeMap<>();
         try (Stream<Path> files = Files.list(folder)) {
@@ -50,7 +55,8 @@ record ExamProvider(String name, Map<String, String> sources, List<Edit> edits) 
         final Set<String> ids = new HashSet<>();
         try (Stream<Path> files = Files.list(edits)) {
             for (final Path file : files.sorted().toList()) {
-                if (file.getFileName().toString().matches(name + "(-.*)?\\.txt")) {
+                final String edited = file.getFileName().toString();
+                if (edited.matches(name + "(-.*)?\\.txt") && edited.matches(names)) {
                     all.addAll(Edit.parse(name, Files.readString(file)));
                 }
             }

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -15,12 +18,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Each wrong provider is found by a test of the rules that it breaks, in a quick run. {@link WholeExamTest} runs the
- * rest of the kit, and the unusual providers.
+ * Each wrong provider is found by a test of the rules that it breaks, in a quick run, and unusual ones that the kit
+ * once failed conform. {@link WholeExamTest} runs the rest of the kit, and all unusual providers.
  */
 class ExamTest {
     /** Edits that are left to the whole exam: on each line a name, or {@code PROVIDER/*} for all, and a reason. */
     private static final Path LEFT_OUT = Path.of("src/test/exam/left-to-the-whole-exam.txt");
+
+    /** Unusual edits that a build runs: on each line a name, and the rules whose tests run. */
+    private static final Path UNUSUAL = Path.of("src/test/exam/unusual-in-a-build.txt");
 
     @TestFactory
     Stream<DynamicNode> wrongProvidersAreFound() throws IOException {
@@ -67,6 +73,31 @@ class ExamTest {
         for (final ExamProvider provider : ExamProvider.all()) {
             assertThat(provider.edits()).isNotEmpty().allSatisfy(provider::edited);
         }
+    }
+
+    @TestFactory
+    Stream<DynamicNode> whatTheKitOnceFailedConforms() throws IOException {
+        final Map<String, List<String>> rules = Files.readAllLines(UNUSUAL).stream()
+                .filter(line -> !line.isBlank() && !line.startsWith("#"))
+                .map(line -> Arrays.asList(line.split(" ", -1)))
+                .collect(Collectors.toMap(List::getFirst, words -> words.subList(1, words.size())));
+        assertThat(ExamProvider.all().stream()
+                        .flatMap(provider -> provider.edits().stream())
+                        .filter(edit -> !edit.isWrong())
+                        .map(Edit::name))
+                .containsAll(rules.keySet());
+        return ExamProvider.all().stream()
+                .flatMap(provider -> provider.edits().stream()
+                        .filter(edit -> rules.containsKey(edit.name()))
+                        .map(edit -> DynamicTest.dynamicTest(
+                                edit.name(), () -> requireNothing(provider, edit, rules.get(edit.name())))));
+    }
+
+    private static void requireNothing(ExamProvider provider, Edit edit, List<String> rules) {
+        final CompiledProvider compiled = CompiledProvider.of(provider.factory(), provider.edited(edit));
+        assertThat(InProcess.firstFailure(compiled.load(), rules, true))
+                .as("%s: %s", edit.name(), edit.why())
+                .isEmpty();
     }
 
     @TestFactory

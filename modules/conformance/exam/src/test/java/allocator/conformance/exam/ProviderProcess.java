@@ -33,18 +33,22 @@ final class ProviderProcess {
      */
     record Outcome(int exitCode, List<Finding> findings, String output) {}
 
-    private static String modulePath() throws IOException {
+    /** Returns the jars of the kit and of what it needs. */
+    static List<Path> kit() throws IOException {
         final Path modules = ROOT.resolve("modules");
         final Path runner = modules.resolve("conformance/runner/target");
         try (Stream<Path> libraries = Files.list(runner.resolve("lib"))) {
             return Stream.concat(
-                            libraries,
+                            libraries.sorted(),
                             Stream.of(
                                     runner.resolve("java-allocator-conformance-runner.jar"),
                                     modules.resolve("provider-support/target/java-allocator-provider-support.jar")))
-                    .map(Path::toString)
-                    .collect(Collectors.joining(File.pathSeparator));
+                    .toList();
         }
+    }
+
+    private static String modulePath() throws IOException {
+        return kit().stream().map(Path::toString).collect(Collectors.joining(File.pathSeparator));
     }
 
     /**

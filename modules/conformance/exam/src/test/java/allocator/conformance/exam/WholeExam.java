@@ -4,20 +4,23 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Every edit against the whole kit, quick and full, each in a process of its own. A run that finds a rule broken which
- * the edit names ends the work on that edit, so most take seconds.
+ * Edits against the whole kit, quick and full, each in a process of its own. A run that finds a rule broken which the
+ * edit names ends the work on that edit, so most wrong ones take seconds.
  */
 final class WholeExam {
     private static final String QUICK = "quick";
@@ -62,37 +65,59 @@ final class WholeExam {
     }
 
     private final Path work;
+    private final ExamJournal journal;
+    private final List<String> ways;
 
-    WholeExam(Path work) {
+    /**
+     * Creates an exam.
+     *
+     * @param work a folder for jars and reports
+     * @param journal has the results that are there already, and receives the others
+     * @param isQuick whether full runs are left out
+     */
+    WholeExam(Path work, ExamJournal journal, boolean isQuick) {
         this.work = work;
+        this.journal = journal;
+        ways = isQuick ? List.of(QUICK) : List.of(QUICK, FULL);
     }
 
     /**
      * Runs edits, several at a time.
      *
+     * @param providers the providers whose edits are run
      * @param selection the edits to run
-     * @param log receives a line for each edit that is done
+     * @param jobs how many at a time
+     * @param time how long edits are begun; those that are not are left to another run
+     * @param log receives the result of each edit that is done now
+     * @return the results of the edits that are done, now or before
      */
-    List<Result> run(Predicate<Edit> selection, int jobs, java.util.function.Consumer<Result> log)
-            throws InterruptedException, IOException {
-        final List<Future<Result>> results = new ArrayList<>();
+    List<Result> run(
+            List<ExamProvider> providers, Predicate<Edit> selection, int jobs, Duration time, Consumer<Result> log)
+            throws InterruptedException {
+        final long start = System.nanoTime();
+        final List<Future<Optional<Result>>> results = new ArrayList<>();
         try (ExecutorService pool = Executors.newFixedThreadPool(jobs)) {
-            for (final ExamProvider provider : ExamProvider.all()) {
+            for (final ExamProvider provider : providers) {
                 for (final Edit edit : provider.edits()) {
                     if (selection.test(edit)) {
                         results.add(pool.submit(() -> {
+                            final Optional<Result> known = journal.find(provider, edit);
+                            if (known.isPresent() || System.nanoTime() - start > time.toNanos()) {
+                                return known;
+                            }
                             final Result result = run(provider, edit);
+                            journal.add(provider, result);
                             log.accept(result);
-                            return result;
+                            return Optional.of(result);
                         }));
                     }
                 }
             }
         }
         final List<Result> done = new ArrayList<>();
-        for (final Future<Result> result : results) {
+        for (final Future<Optional<Result>> result : results) {
             try {
-                done.add(result.get());
+                result.get().ifPresent(done::add);
             } catch (ExecutionException e) {
                 throw new IllegalStateException(e.getCause());
             }
@@ -113,10 +138,10 @@ final class WholeExam {
         return result;
     }
 
-    private static Result runWrong(Edit edit, Path folder, Path dropped) throws IOException, InterruptedException {
+    private Result runWrong(Edit edit, Path folder, Path dropped) throws IOException, InterruptedException {
         final String own = String.join(",", edit.rules());
         Result other = null;
-        for (final String how : List.of(QUICK, FULL)) {
+        for (final String how : ways) {
             for (final String rules : List.of(own, "*")) {
                 final Result result = one(edit, folder, dropped, how, rules, "10");
                 if (!result.problem().isEmpty() || result.isOwn()) {
@@ -133,8 +158,8 @@ final class WholeExam {
         return other == null ? new Result(edit, "", List.of(), "") : other;
     }
 
-    private static Result runUnusual(Edit edit, Path folder, Path dropped) throws IOException, InterruptedException {
-        for (final String how : List.of(QUICK, FULL)) {
+    private Result runUnusual(Edit edit, Path folder, Path dropped) throws IOException, InterruptedException {
+        for (final String how : ways) {
             final Result result = one(edit, folder, dropped, how, "*", "30");
             if (!result.problem().isEmpty() || !result.findings().isEmpty()) {
                 return result;
@@ -195,17 +220,5 @@ final class WholeExam {
                         wrong.size(), found, own, ownQuick, ends, unusual.size(), failed)
                 + results.stream().map(Result::line).collect(Collectors.joining("\n"))
                 + "\n";
-    }
-
-    /** Runs all edits whose name matches the first argument, and writes the page to the second. */
-    static void main(String... arguments) throws IOException, InterruptedException {
-        final Path work = Files.createTempDirectory("exam");
-        final List<Result> results = new WholeExam(work)
-                .run(
-                        edit -> edit.name().matches(arguments[0]),
-                        Integer.getInteger("allocator.exam.jobs", 2),
-                        result -> System.out.println(result.line()));
-        Files.writeString(Path.of(arguments[1]), page(results));
-        System.out.println(work);
     }
 }

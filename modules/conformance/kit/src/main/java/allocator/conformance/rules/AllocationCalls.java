@@ -4,7 +4,6 @@ import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.SpiLevel;
-import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -17,12 +16,10 @@ public final class AllocationCalls {
     /** Returns the calls of an allocator, each from a size to an address, by name. */
     public static Map<String, LongUnaryOperator> of(Subject subject, Allocator allocator) {
         final Map<String, LongUnaryOperator> calls = withoutStreams(allocator);
-        if (allocator instanceof StreamAwareAllocator streamAware
-                && allocator.spiLevel() >= SpiLevel.STREAMS
-                && subject.factory().isStreamAware(subject.memory())) {
+        subject.ifStreamAware(allocator).ifPresent(streamAware -> {
             final SyncStream stream = subject.stream();
             calls.put("allocOnStream", byteSize -> streamAware.allocOnStream(byteSize, stream));
-        }
+        });
         return calls;
     }
 

@@ -39,11 +39,14 @@ public abstract class RegressionRules extends Chapter {
         allocator.free(third);
         StreamReuse.order(a, b);
         final long merged = allocator.allocOnStream(3 * MIB, b);
-        allocator.free(merged);
+        final FreedMemory freed = new FreedMemory(subject, allocator);
+        freed.free(merged, 3 * MIB, b);
         StreamReuse.order(a, c);
-        final long taken = allocator.allocOnStream(3 * MIB, c);
-        Expect.that(
-                merged + 3 * MIB <= taken || taken + 3 * MIB <= merged,
+        final long taken = freed.allocate(3 * MIB, c);
+        freed.requireApart(
+                taken,
+                3 * MIB,
+                c,
                 "a stream got a block that another had merged and freed; it had waited only for the stream "
                         + "that owned a part"
                         + " of it before");
@@ -202,14 +205,13 @@ public abstract class RegressionRules extends Chapter {
         final SyncStream second = subject.stream();
         allocator.free(allocator.alloc(MIB));
         final long taken = allocator.allocOnStream(MIB, first);
-        allocator.free(taken);
-        final long other = allocator.allocOnStream(MIB, second);
-        final long none = allocator.alloc(MIB);
-        for (final long address : new long[] {other, none}) {
-            Expect.that(
-                    address + MIB <= taken || taken + MIB <= address,
-                    "memory that a stream had used and freed went to another user, because it once had no stream");
-        }
+        final FreedMemory freed = new FreedMemory(subject, allocator);
+        freed.free(taken, MIB, first);
+        final String fault = "memory that a stream had used and freed went to %s, because it once had no stream";
+        final long other = freed.allocate(MIB, second);
+        freed.requireApart(other, MIB, second, fault, "another stream");
+        final long none = freed.allocate(MIB, null);
+        freed.requireApart(none, MIB, null, fault, "an allocation without a stream");
         allocator.free(other);
         allocator.free(none);
     }

@@ -6,12 +6,17 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Whether the statistics of an allocator change while nobody calls it, as free memory goes back by itself (S-01). */
 final class Restlessness {
+    /** It may go back before the first look. */
+    private static final int TRIES = 4;
+
     private Restlessness() {}
 
     /**
@@ -30,16 +35,40 @@ final class Restlessness {
                 live.add(allocator.alloc(byteSize));
             }
             live.forEach(allocator::free);
-            final AllocatorStats before = allocator.stats().withoutCounters();
-            for (final long end = System.nanoTime() + patience.toNanos(); System.nanoTime() < end; ) {
-                Thread.sleep(5);
-                if (!allocator.stats().withoutCounters().equals(before)) {
+            return changes(allocator, patience) || isSeenOnAStream(factory, allocator, patience);
+        } finally {
+            factory.releaseAllocator(allocator);
+        }
+    }
+
+    private static boolean changes(Allocator allocator, Duration patience) throws InterruptedException {
+        final AllocatorStats before = allocator.stats().withoutCounters();
+        for (final long end = System.nanoTime() + patience.toNanos(); System.nanoTime() < end; ) {
+            Thread.sleep(5);
+            if (!allocator.stats().withoutCounters().equals(before)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Frees blocks of a stream, which may go back when the device has come to the free. */
+    private static boolean isSeenOnAStream(EpFactory factory, Allocator allocator, Duration patience)
+            throws InterruptedException {
+        if (!(allocator instanceof StreamAwareAllocator streamAware) || !factory.isStreamAware(allocator.info())) {
+            return false;
+        }
+        final SyncStream stream = factory.createSyncStream(allocator.info());
+        try {
+            for (int i = 0; i < TRIES; i++) {
+                streamAware.free(streamAware.allocOnStream(64_000, stream));
+                if (changes(allocator, patience.dividedBy(TRIES))) {
                     return true;
                 }
             }
             return false;
         } finally {
-            factory.releaseAllocator(allocator);
+            stream.close();
         }
     }
 }

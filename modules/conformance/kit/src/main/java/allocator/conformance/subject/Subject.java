@@ -6,6 +6,7 @@ import allocator.conformance.subject.CleanupFindings.Finding;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
@@ -27,6 +28,7 @@ import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -178,6 +180,15 @@ public final class Subject {
                 .toList();
     }
 
+    /** Returns an ordinal that no listed memory has. Ordinals may have gaps of any size (F-03). */
+    public int absentOrdinal() {
+        return IntStream.iterate(4711, ordinal -> ordinal + 1)
+                .filter(ordinal ->
+                        memories().stream().noneMatch(info -> info.location().deviceOrdinal() == ordinal))
+                .findFirst()
+                .orElseThrow();
+    }
+
     /** Returns the listed memories other than the subject's that have the room that the kit needs. */
     public List<MemoryInfo> othersWithRoom() {
         return memories().stream()
@@ -304,12 +315,29 @@ public final class Subject {
                 .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
     }
 
+    /** Returns the allocator as one that is shrunk, which takes more than its type (L-01), or empty. */
+    public static Optional<ShrinkableAllocator> ifShrinkable(Allocator allocator) {
+        return allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK
+                ? Optional.of(shrinkable)
+                : Optional.empty();
+    }
+
     public ShrinkableAllocator shrinkable(Allocator allocator) {
         if (!(allocator instanceof ShrinkableAllocator shrinkable)) {
             throw Expect.skip("the allocator is not a ShrinkableAllocator");
         }
         requireLevel(allocator, SpiLevel.SHRINK, "shrink");
         return shrinkable;
+    }
+
+    /** Returns an allocator that is shrunk; an exclusive one where an allocator that may be shared is not. */
+    public ShrinkableAllocator shrinkable(Map<String, String> options) {
+        final Allocator any = allocator(options);
+        if (ifShrinkable(any).isPresent()) {
+            return shrinkable(any);
+        }
+        release(any);
+        return shrinkable(exclusive(options));
     }
 
     public void requireReserve(Allocator allocator) {
@@ -341,9 +369,9 @@ public final class Subject {
         return allocator.stats();
     }
 
-    /** Returns whether the allocator suballocates regions, and so is bound by the rules of arenas. */
+    /** Returns whether the allocator counts regions, and so is bound by the rules of arenas, whatever its level. */
     public boolean isArena(Allocator allocator) {
-        if (!(allocator instanceof ShrinkableAllocator) || !counts(allocator)) {
+        if (!counts(allocator)) {
             return false;
         }
         final long address = allocator.alloc(1);
@@ -358,11 +386,42 @@ public final class Subject {
         }
     }
 
+    /** Returns a new stream of the memory's device, as {@link #stream(MemoryInfo)}. */
     public SyncStream stream() {
-        final SyncStream stream = factory().createSyncStream(memory());
+        return stream(memory());
+    }
+
+    /** Returns a new stream; skips the test if the device can have none beside those that are open (T-07). */
+    public SyncStream stream(MemoryInfo info) {
+        return furtherStream(info)
+                .orElseThrow(() -> Expect.skip("the device has fewer streams at one time than the test opens"));
+    }
+
+    /** Returns a new stream; empty if the device can have none beside those that are open. */
+    public Optional<SyncStream> furtherStream(MemoryInfo info) {
+        final SyncStream stream;
+        try {
+            stream = factory().createSyncStream(info);
+        } catch (DeviceException e) {
+            synchronized (streams) {
+                if (streams.stream().allMatch(SyncStream::hasEnded)) {
+                    throw Expect.failure("createSyncStream failed with no stream open: " + Expect.describe(e), e);
+                }
+            }
+            return Optional.empty();
+        }
         Expect.that(stream != null, "createSyncStream returned null; every failure must be an exception");
         streams.add(stream);
-        return stream;
+        return Optional.of(stream);
+    }
+
+    /** Returns the allocator as one whose streams are used: its level and its factory have them, or empty. */
+    public Optional<StreamAwareAllocator> ifStreamAware(Allocator allocator) {
+        return allocator instanceof StreamAwareAllocator streamAware
+                        && allocator.spiLevel() >= SpiLevel.STREAMS
+                        && factory().isStreamAware(memory())
+                ? Optional.of(streamAware)
+                : Optional.empty();
     }
 
     public StreamAwareAllocator streamAware(Allocator allocator) {

@@ -20,6 +20,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Each wrong provider fails on its own rule, with a message that names the fault; the correct provider passes. */
 class WrongProvidersTest {
@@ -82,8 +83,12 @@ class WrongProvidersTest {
 
     /** Proves a provider that gives memory to streams that did not wait, as a driver's pool does. */
     private static ConformanceReport proveStreams(boolean isOrderedByDevice, boolean hasProbe) {
-        final Supplier<EpFactory> factory =
-                () -> new SimpleFactory(Fault.REUSE_BEFORE_THE_STREAM_IS_DONE, isOrderedByDevice);
+        return proveStreams(
+                () -> new SimpleFactory(Fault.REUSE_BEFORE_THE_STREAM_IS_DONE, isOrderedByDevice, Integer.MAX_VALUE),
+                hasProbe);
+    }
+
+    private static ConformanceReport proveStreams(Supplier<EpFactory> factory, boolean hasProbe) {
         return new ConformanceRunner(factory, QUICK, "T-*")
                 .run(
                         new ProviderRun.Provider(
@@ -106,6 +111,19 @@ class WrongProvidersTest {
     @Test
     void withAProbeThatLetsStreamsLagMemoryOrderedByTheDeviceIsBlamed() {
         assertThat(failedRules(proveStreams(true, true))).containsExactly("T-03");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 5})
+    void aDeviceOfFewStreamsIsNotBlamed(int mostStreams) {
+        final ConformanceReport report = proveStreams(() -> new SimpleFactory(Fault.NONE, false, mostStreams), true);
+        assertThat(failedRules(report)).isEmpty();
+        assertThat(report.tests())
+                .filteredOn(test -> test.name().equals("required_T07_aClosedStreamMakesRoomForAnother")
+                        || test.name().equals("required_T05_closingWaitsForTheWork"))
+                .extracting(TestResult::status)
+                .contains(Status.PASSED)
+                .doesNotContain(Status.FAILED);
     }
 
     @ParameterizedTest

@@ -12,7 +12,6 @@ import allocator.spi.Allocator;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
-import allocator.spi.SpiLevel;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -102,10 +101,10 @@ public abstract class ContentRules extends Chapter {
         }
         canaries.verify("when its neighbours were freed");
         calls.forEach((name, call) -> canaries.add(call, 3000));
-        if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
+        Subject.ifShrinkable(allocator).ifPresent(shrinkable -> {
             shrinkable.shrink();
             canaries.verify("by a shrink");
-        }
+        });
         calls.forEach((name, call) -> canaries.add(call, 70_001));
         canaries.verify("when others were allocated in place of freed ones");
         canaries.freeAll();

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.LongUnaryOperator;
 
@@ -168,16 +169,15 @@ public abstract class CounterRules extends Chapter {
     @ConformanceTest
     void required_S02_peaksAreExactAndNeverFall(Subject subject) {
         final Allocator allocator = counting(subject);
+        final Optional<ShrinkableAllocator> shrinkable = Subject.ifShrinkable(allocator);
         final SplittableRandom random = subject.random("S-02 peaks");
         final Deque<Long> live = new ArrayDeque<>();
         long peakInUse = allocator.stats().peakBytesInUse();
         AllocatorStats last = allocator.stats();
         for (int i = 0; i < subject.times(1_000, 250) && subject.hasTime(); i++) {
             final int dice = random.nextInt(100);
-            if (dice < 3
-                    && allocator instanceof ShrinkableAllocator shrinkable
-                    && allocator.spiLevel() >= SpiLevel.SHRINK) {
-                shrinkable.shrink();
+            if (dice < 3 && shrinkable.isPresent()) {
+                shrinkable.get().shrink();
             } else if (dice < 10 && allocator.spiLevel() >= SpiLevel.RESERVE) {
                 live.add(allocator.reserve(1 + random.nextLong(100_000)));
             } else if (live.size() > 40 || (!live.isEmpty() && dice < 50)) {

@@ -10,8 +10,6 @@ import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidFreeException;
-import allocator.spi.ShrinkableAllocator;
-import allocator.spi.SpiLevel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -104,10 +102,10 @@ public abstract class FreeRules extends Chapter {
                 allocator.free(small);
                 allocator.free(guard);
                 requireRejected(allocator, address, what + ", after its neighbour was freed");
-                if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
+                Subject.ifShrinkable(allocator).ifPresent(shrinkable -> {
                     shrinkable.shrink();
                     requireRejected(allocator, address, what + ", after a shrink");
-                }
+                });
             }
         });
     }

@@ -278,6 +278,7 @@ public abstract class LimitRules extends Chapter {
                     story + "another stream did not get them"));
             second.onSessionRunEnd();
             allocator.free(grant(allocator::alloc, 15 * unit, story + "an allocation without stream did not get them"));
+            first.close();
         }
     }
 

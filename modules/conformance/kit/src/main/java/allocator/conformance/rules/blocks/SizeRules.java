@@ -52,7 +52,7 @@ public abstract class SizeRules extends Chapter {
             final OutOfMemoryException.Shortage shortage = noRoom.shortage();
             Expect.that(shortage.requested() == byteSize, "%s", noRoom.getMessage());
             Expect.that(
-                    shortage.deviceFree() < 2 * byteSize || shortage.limit() >= 0,
+                    shortage.deviceFree() < 2 * byteSize || shortage.limit() != AllocatorStats.UNLIMITED,
                     "a request of %d bytes failed with %d free on the device, and no limit: %s",
                     byteSize,
                     shortage.deviceFree(),

@@ -12,8 +12,6 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
-import allocator.spi.ShrinkableAllocator;
-import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
@@ -226,17 +224,17 @@ public abstract class StatisticsRules extends Chapter {
         }
         live.forEach(allocator::free);
         requireSameCounters(before, allocator.stats());
-        if (allocator instanceof ShrinkableAllocator shrinkable) {
+        final AllocatorStats last = before;
+        Subject.ifShrinkable(allocator).ifPresent(shrinkable -> {
             shrinkable.shrink();
-            requireSameCounters(before, allocator.stats());
-        }
-        if (allocator instanceof StreamAwareAllocator streamAware
-                && subject.factory().isStreamAware(subject.memory())) {
+            requireSameCounters(last, allocator.stats());
+        });
+        subject.ifStreamAware(allocator).ifPresent(streamAware -> {
             final SyncStream stream = subject.stream();
             allocator.free(streamAware.allocOnStream(4096, stream));
             stream.onSessionRunEnd();
-            requireSameCounters(before, allocator.stats());
-        }
+            requireSameCounters(last, allocator.stats());
+        });
     }
 
     private static void requireSameCounters(AllocatorStats before, AllocatorStats now) {

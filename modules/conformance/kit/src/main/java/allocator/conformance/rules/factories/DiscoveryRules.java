@@ -140,10 +140,7 @@ public abstract class DiscoveryRules extends Chapter {
         final MemoryInfo unlisted = new MemoryInfo(
                 info.name(),
                 new MemoryLocation(
-                        location.deviceType(),
-                        location.vendorId(),
-                        location.deviceOrdinal() + 4711,
-                        location.memoryType()),
+                        location.deviceType(), location.vendorId(), subject.absentOrdinal(), location.memoryType()),
                 info.byteAlignment(),
                 info.allocatorType());
         Expect.rejection(

@@ -13,7 +13,6 @@ import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
-import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
@@ -47,17 +46,14 @@ public abstract class IdentityRules extends Chapter {
         if (allocator.spiLevel() >= SpiLevel.RESERVE) {
             events.put("a reserve", () -> allocator.free(allocator.reserve(100_000)));
         }
-        if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
-            events.put("a shrink", shrinkable::shrink);
-        }
-        if (allocator instanceof StreamAwareAllocator aware && subject.factory().isStreamAware(subject.memory())) {
-            events.put("a stream's run", () -> {
-                final SyncStream stream = subject.stream();
-                aware.free(aware.allocOnStream(1000, stream));
-                stream.onSessionRunEnd();
-                stream.close();
-            });
-        }
+        Subject.ifShrinkable(allocator).ifPresent(shrinkable -> events.put("a shrink", shrinkable::shrink));
+        subject.ifStreamAware(allocator)
+                .ifPresent(aware -> events.put("a stream's run", () -> {
+                    final SyncStream stream = subject.stream();
+                    aware.free(aware.allocOnStream(1000, stream));
+                    stream.onSessionRunEnd();
+                    stream.close();
+                }));
         events.put(
                 "a rejected create",
                 () -> fail(() -> subject.factory()

@@ -55,11 +55,12 @@ public abstract class InstanceRules extends Chapter {
         return calls;
     }
 
-    private static MemoryInfo unlisted(MemoryInfo listed) {
+    private static MemoryInfo unlisted(Subject subject) {
+        final MemoryInfo listed = subject.memory();
         final MemoryLocation place = listed.location();
         return new MemoryInfo(
                 listed.name(),
-                new MemoryLocation(place.deviceType(), place.vendorId(), 4711, place.memoryType()),
+                new MemoryLocation(place.deviceType(), place.vendorId(), subject.absentOrdinal(), place.memoryType()),
                 listed.byteAlignment(),
                 listed.allocatorType());
     }
@@ -80,11 +81,12 @@ public abstract class InstanceRules extends Chapter {
     @ConformanceTest
     void required_F08_rejectedCreatesCountNoReference(Subject subject) {
         final EpFactory factory = subject.factory();
-        final MemoryInfo info = subject.memory();
         final Allocator only = subject.allocator();
         final long address = only.alloc(100);
         final Map<String, Runnable> calls = wrongCreates(subject);
-        calls.put("a memory that is not listed", () -> factory.createAllocator(unlisted(info), AllocatorOptions.EMPTY));
+        calls.put(
+                "a memory that is not listed",
+                () -> factory.createAllocator(unlisted(subject), AllocatorOptions.EMPTY));
         calls.forEach(
                 (what, call) -> Expect.rejection(AllocatorException.class, "createAllocator with " + what, call::run));
         only.free(address);
@@ -221,7 +223,7 @@ public abstract class InstanceRules extends Chapter {
     @ConformanceTest
     void required_F05_streamsAreForListedMemories(Subject subject) {
         final MemoryInfo info = subject.memory();
-        final MemoryInfo unlisted = unlisted(info);
+        final MemoryInfo unlisted = unlisted(subject);
         final boolean isStreamAware = subject.factory().isStreamAware(info);
         if (!isStreamAware) {
             Expect.rejection(

@@ -15,6 +15,7 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.Map;
+import java.util.Optional;
 
 /** Chapter L: levels of the contract, and use after close. */
 public abstract class LifetimeRules extends Chapter {
@@ -50,10 +51,9 @@ public abstract class LifetimeRules extends Chapter {
     @ConformanceTest
     void required_L02_aClosedAllocatorRefusesEveryUse(Subject subject) {
         final Allocator allocator = subject.allocator();
-        final SyncStream stream =
-                allocator instanceof StreamAwareAllocator && subject.factory().isStreamAware(subject.memory())
-                        ? subject.stream()
-                        : null;
+        final SyncStream stream = subject.ifStreamAware(allocator).isPresent() ? subject.stream() : null;
+        final boolean reserves = allocator.spiLevel() >= SpiLevel.RESERVE;
+        final Optional<ShrinkableAllocator> shrinkable = Subject.ifShrinkable(allocator);
         final boolean counts = subject.counts(allocator);
         final long address = allocator.alloc(64);
         allocator.free(address);
@@ -61,12 +61,17 @@ public abstract class LifetimeRules extends Chapter {
         final String after = " after the last release";
         Expect.rejection(AllocatorClosedException.class, "alloc" + after, () -> allocator.alloc(64));
         Expect.rejection(AllocatorClosedException.class, "free" + after, () -> allocator.free(address));
-        Expect.rejection(AllocatorClosedException.class, "reserve" + after, () -> allocator.reserve(64));
+        if (reserves) {
+            Expect.rejection(AllocatorClosedException.class, "reserve" + after, () -> allocator.reserve(64));
+        }
         if (counts) {
             Expect.rejection(AllocatorClosedException.class, "stats" + after, allocator::stats);
         }
-        if (allocator instanceof ShrinkableAllocator shrinkable) {
-            Expect.rejection(AllocatorClosedException.class, "shrink" + after, shrinkable::shrink);
+        if (shrinkable.isPresent()) {
+            Expect.rejection(
+                    AllocatorClosedException.class,
+                    "shrink" + after,
+                    () -> shrinkable.get().shrink());
         }
         if (allocator instanceof HostAccessibleAllocator accessible) {
             Expect.rejection(AllocatorClosedException.class, "segment" + after, () -> accessible.segment(address, 64));
@@ -111,14 +116,14 @@ public abstract class LifetimeRules extends Chapter {
     @ConformanceTest
     void required_L02_anEmptyAllocationIsAUseToo(Subject subject) {
         final Allocator allocator = subject.allocator();
-        final SyncStream stream =
-                allocator instanceof StreamAwareAllocator && subject.factory().isStreamAware(subject.memory())
-                        ? subject.stream()
-                        : null;
+        final SyncStream stream = subject.ifStreamAware(allocator).isPresent() ? subject.stream() : null;
+        final boolean reserves = allocator.spiLevel() >= SpiLevel.RESERVE;
         subject.release(allocator);
         final String after = " after the last release";
         Expect.rejection(AllocatorClosedException.class, "alloc(0)" + after, () -> allocator.alloc(0));
-        Expect.rejection(AllocatorClosedException.class, "reserve(0)" + after, () -> allocator.reserve(0));
+        if (reserves) {
+            Expect.rejection(AllocatorClosedException.class, "reserve(0)" + after, () -> allocator.reserve(0));
+        }
         if (allocator instanceof HostAccessibleAllocator accessible) {
             Expect.rejection(AllocatorClosedException.class, "segment(0, 0)" + after, () -> accessible.segment(0, 0));
         }

@@ -100,8 +100,7 @@ public abstract class LookupRules extends Chapter {
         final List<MemoryLocation> others = List.of(
                 new MemoryLocation(
                         place.deviceType(), place.vendorId() ^ 0x5A5A, place.deviceOrdinal(), place.memoryType()),
-                new MemoryLocation(
-                        place.deviceType(), place.vendorId(), place.deviceOrdinal() + 4711, place.memoryType()),
+                new MemoryLocation(place.deviceType(), place.vendorId(), subject.absentOrdinal(), place.memoryType()),
                 new MemoryLocation(
                         place.deviceType() == DeviceType.FPGA ? DeviceType.GPU : DeviceType.FPGA,
                         place.vendorId(),
@@ -117,8 +116,14 @@ public abstract class LookupRules extends Chapter {
                 final MemoryInfo stranger =
                         new MemoryInfo(info.name(), other, info.byteAlignment(), info.allocatorType());
                 final boolean isListed = listed.stream().anyMatch(stranger::isSameMemoryAs);
-                final boolean mayBeKnown =
-                        isListed || (name.startsWith("canCopy") && other.deviceType() == DeviceType.CPU);
+                // A transfer may reach memory of the host that the factory does not list, under each name (D-03).
+                final MemoryInfo alias =
+                        new MemoryInfo(info.name() + "Alias", other, info.byteAlignment(), info.allocatorType());
+                final boolean mayBeKnown = isListed
+                        || (name.startsWith("canCopy")
+                                && (other.deviceType() == DeviceType.CPU
+                                        || other.memoryType() == MemoryType.HOST_ACCESSIBLE)
+                                && lookup.test(alias));
                 Expect.that(
                         mayBeKnown || !lookup.test(stranger),
                         "%s takes %s of vendor %d, which is not listed, for %s of vendor %d",

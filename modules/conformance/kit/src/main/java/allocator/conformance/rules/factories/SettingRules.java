@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /** Chapter O: each setting in company: of other settings, of other origins, of work, and of limits to the byte. */
@@ -159,13 +160,15 @@ public abstract class SettingRules extends Chapter {
     /** Uses an allocator in each way; requests may exceed what a setting leaves. */
     private static void run(Subject subject, Allocator allocator, String where) {
         final boolean counts = allocator.spiLevel() >= SpiLevel.STATISTICS;
+        final boolean reserves = allocator.spiLevel() >= SpiLevel.RESERVE;
         for (int round = 0; round < 3; round++) {
             final Map<Long, Long> live = new HashMap<>();
             long requested = 0;
             for (int i = 0; i < 60; i++) {
                 final long byteSize = 1 + i * 97L % 5000 + (i % 10 == 0 ? 60_000L : 0);
                 try {
-                    live.put(i % 8 == 7 ? allocator.reserve(byteSize) : allocator.alloc(byteSize), byteSize);
+                    live.put(
+                            reserves && i % 8 == 7 ? allocator.reserve(byteSize) : allocator.alloc(byteSize), byteSize);
                     requested += byteSize;
                 } catch (OutOfMemoryException full) {
                     Expect.that(full.shortage().requested() == byteSize, "%s%s", where, full.getMessage());
@@ -185,9 +188,8 @@ public abstract class SettingRules extends Chapter {
             if (counts) {
                 requireConsistent(allocator, requested, where);
             }
-            if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
-                requireTruthful(subject, shrinkable, counts, where);
-            }
+            Subject.ifShrinkable(allocator)
+                    .ifPresent(shrinkable -> requireTruthful(subject, shrinkable, counts, where));
             live.keySet().forEach(allocator::free);
         }
     }
@@ -253,7 +255,7 @@ public abstract class SettingRules extends Chapter {
 
     @ConformanceTest
     void required_K02_reportsAreTrueUnderEachSetting(Subject subject) {
-        subject.shrinkable(subject.allocator());
+        subject.release(subject.shrinkable(Map.of()));
         for (final OptionKey<?> key : subject.factory().optionKeys()) {
             for (final String value : accepted(key)) {
                 if (!subject.hasTime()) {
@@ -264,9 +266,12 @@ public abstract class SettingRules extends Chapter {
                     options.put(Subject.LIMIT, Long.toString(Math.max(32 * MIB, subject.smallestLimit())));
                 }
                 options.put(key.name(), value);
-                if (!(subject.allocator(options) instanceof ShrinkableAllocator allocator)) {
+                final Optional<ShrinkableAllocator> shrinkable = Subject.ifShrinkable(subject.allocator(options))
+                        .or(() -> Subject.ifShrinkable(subject.exclusive(options)));
+                if (shrinkable.isEmpty()) {
                     continue;
                 }
+                final ShrinkableAllocator allocator = shrinkable.get();
                 final boolean counts = allocator.spiLevel() >= SpiLevel.STATISTICS;
                 final List<Long> live = new ArrayList<>();
                 try {

@@ -9,6 +9,7 @@ import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
@@ -89,9 +90,7 @@ public abstract class FailureRules extends Chapter {
     }
 
     private static @Nullable SyncStream stream(Subject subject, Allocator allocator) {
-        return allocator instanceof StreamAwareAllocator && subject.factory().isStreamAware(subject.memory())
-                ? subject.stream()
-                : null;
+        return subject.ifStreamAware(allocator).isPresent() ? subject.stream() : null;
     }
 
     @ConformanceTest
@@ -155,9 +154,12 @@ public abstract class FailureRules extends Chapter {
     /** Makes every call that may reach the device. A call may fail, with a message. */
     private static void play(Allocator allocator, @Nullable SyncStream stream, Map<Long, Long> live) {
         final List<Runnable> steps = new ArrayList<>();
+        final boolean reserves = allocator.spiLevel() >= SpiLevel.RESERVE;
         for (final long byteSize : new long[] {1000, 3_000_000, 70_000}) {
             steps.add(() -> live.put(allocator.alloc(byteSize), byteSize));
-            steps.add(() -> live.put(allocator.reserve(byteSize), byteSize));
+            if (reserves) {
+                steps.add(() -> live.put(allocator.reserve(byteSize), byteSize));
+            }
             if (stream != null && allocator instanceof StreamAwareAllocator streamAware) {
                 steps.add(() -> live.put(streamAware.allocOnStream(byteSize, stream), byteSize));
                 steps.add(() -> allocator.free(streamAware.allocOnStream(byteSize, stream)));
@@ -165,12 +167,10 @@ public abstract class FailureRules extends Chapter {
             }
         }
         steps.add(() -> allocator.free(allocator.alloc(9_000_000)));
-        steps.add(() -> {
-            if (allocator instanceof ShrinkableAllocator shrinkable) {
-                shrinkable.shrink();
-            }
-        });
-        steps.add(() -> allocator.free(allocator.reserve(9_000_000)));
+        steps.add(() -> Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink));
+        if (reserves) {
+            steps.add(() -> allocator.free(allocator.reserve(9_000_000)));
+        }
         for (final Runnable step : steps) {
             try {
                 step.run();

@@ -4,7 +4,6 @@ import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
-import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
@@ -111,12 +110,11 @@ final class FaultProgram {
     }
 
     private void shrink() {
-        if (allocator instanceof ShrinkableAllocator shrinkable) {
-            call(() -> {
-                shrinkable.shrink();
-                return 0;
-            });
-        }
+        Subject.ifShrinkable(allocator)
+                .ifPresent(shrinkable -> call(() -> {
+                    shrinkable.shrink();
+                    return 0;
+                }));
     }
 
     /** Makes a call; returns what it threw. */

@@ -150,6 +150,7 @@ public abstract class ReuseRules extends Chapter {
                         byteSize,
                         () -> end.getValue().accept(stream),
                         " on a stream that " + end.getKey());
+                stream.close();
                 subject.release(allocator);
             }
         }

@@ -20,6 +20,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 
@@ -48,7 +49,7 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K01_liveBlocksKeepAddressAndContents(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator());
+        final ShrinkableAllocator allocator = subject.shrinkable(Map.of());
         final Contents contents = subject.contents(allocator);
         final List<Long> kept = halfFreed(allocator);
         for (int i = 0; i < kept.size(); i++) {
@@ -70,7 +71,7 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K02_whatIsReportedWentBack(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator());
+        final ShrinkableAllocator allocator = subject.shrinkable(Map.of());
         subject.stats(allocator);
         final List<Long> kept = halfFreed(allocator);
         requireTruthful(subject, allocator, "with some blocks live");
@@ -133,7 +134,7 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K02_eachShrinkOfManyRegionsIsTruthful(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator(subject.manyRegions()));
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.manyRegions());
         subject.stats(allocator);
         final SplittableRandom random = subject.random("K-02");
         final List<Long> live = new ArrayList<>();
@@ -151,8 +152,8 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K02_aShrinkBesideMemoryBoundToAStreamIsTruthful(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
-        final ShrinkableAllocator shrinkable = subject.shrinkable(allocator);
+        final ShrinkableAllocator shrinkable = subject.shrinkable(Map.of());
+        final StreamAwareAllocator allocator = subject.streamAware(shrinkable);
         subject.stats(allocator);
         final SyncStream stream = subject.stream();
         final long live = allocator.alloc(4096);
@@ -168,7 +169,7 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K02_anArenaKeepsAtMostItsFirstRegion(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator(subject.manyRegions()));
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.manyRegions());
         subject.requireArena(allocator);
         final List<Long> live = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
@@ -214,7 +215,7 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K02_aShrinkBesideReservesIsTruthful(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator());
+        final ShrinkableAllocator allocator = subject.shrinkable(Map.of());
         subject.stats(allocator);
         final List<Long> reserves = new ArrayList<>();
         for (final long byteSize : new long[] {1000, 3 * MIB}) {
@@ -228,7 +229,7 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void optional_K02_aShrinkReturnsWhatALargeBlockLeft(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator());
+        final ShrinkableAllocator allocator = subject.shrinkable(Map.of());
         subject.stats(allocator);
         allocator.free(allocator.alloc(64 * MIB));
         allocator.shrink();
@@ -240,8 +241,8 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K03_memoryInUseByQueuedWorkStays(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
-        final ShrinkableAllocator shrinkable = subject.shrinkable(allocator);
+        final ShrinkableAllocator shrinkable = subject.shrinkable(Map.of());
+        final StreamAwareAllocator allocator = subject.streamAware(shrinkable);
         final DeviceProbe probe = subject.requireProbe();
         final DataTransfer transfer = Contents.transfer(subject, subject.memory())
                 .orElseThrow(() -> Expect.skip("needs copies between host and device, to queue work"));
@@ -266,7 +267,7 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K01_regionsComeAndGoAroundLiveBlocks(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator(subject.manyRegions()));
+        final ShrinkableAllocator allocator = subject.shrinkable(subject.manyRegions());
         final SplittableRandom random = subject.random("K-01");
         final Blocks blocks = new Blocks();
         final List<Long> live = new ArrayList<>();
@@ -289,7 +290,7 @@ public abstract class ShrinkRules extends Chapter {
 
     @ConformanceTest
     void required_K04_afterAShrinkAllIsAsBefore(Subject subject) {
-        final ShrinkableAllocator allocator = subject.shrinkable(subject.allocator());
+        final ShrinkableAllocator allocator = subject.shrinkable(Map.of());
         final Optional<Contents> contents = Contents.of(subject, allocator);
         for (int round = 0; round < 5; round++) {
             final int pattern = round;

@@ -222,7 +222,7 @@ public abstract class StreamLifetimeRules extends Chapter {
         final List<AllocatorStats> with = play(subject, streamed, subject.stream());
         for (int i = 0; i < without.size(); i++) {
             Expect.that(
-                    without.get(i).bytesHeld() == with.get(i).bytesHeld(),
+                    without.get(i).bytesHeld() == with.get(i).bytesHeld() || subject.isRestless(),
                     "the same program holds %d bytes in step %d without streams, and %d with one stream",
                     without.get(i).bytesHeld(),
                     i,

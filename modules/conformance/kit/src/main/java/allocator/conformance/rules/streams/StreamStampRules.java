@@ -2,6 +2,7 @@ package allocator.conformance.rules.streams;
 
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
+import allocator.conformance.rules.FreedMemory;
 import allocator.conformance.rules.StreamReuse;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Expect;
@@ -19,6 +20,8 @@ import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Chapter T: many events, many blocks, and streams of other memories and devices. */
 public abstract class StreamStampRules extends Chapter {
@@ -53,15 +56,12 @@ public abstract class StreamStampRules extends Chapter {
                 if (events < count || (subject.settings().quick() && count > FEW)) {
                     break;
                 }
-                final long freed = allocator.allocOnStream(BLOCK, first);
+                final FreedMemory freed = new FreedMemory(subject, allocator);
+                final long block = allocator.allocOnStream(BLOCK, first);
                 notification.waitOnDevice(second);
-                allocator.free(freed);
-                StreamReuse.requireNotReused(
-                        allocator,
-                        freed,
-                        BLOCK,
-                        second,
-                        "a stream waited for event " + count + " of another, which then freed a block");
+                freed.free(block, BLOCK, first);
+                freed.requireNotReused(
+                        BLOCK, second, "a stream waited for event " + count + " of another, which then freed a block");
                 first.flush();
             }
         }
@@ -77,15 +77,17 @@ public abstract class StreamStampRules extends Chapter {
             for (int i = 0; i < 100; i++) {
                 live.add(allocator.allocOnStream(byteSize, first));
             }
-            final Blocks freed = new Blocks();
-            live.forEach(address -> freed.add(address, byteSize));
-            live.forEach(allocator::free);
+            final FreedMemory freed = new FreedMemory(subject, allocator);
+            live.forEach(address -> freed.free(address, byteSize, first));
             final List<Long> taken = new ArrayList<>();
             for (int i = 0; i < 120; i++) {
-                final long address = i % 3 == 0 ? allocator.alloc(byteSize) : allocator.allocOnStream(byteSize, second);
+                final @Nullable SyncStream user = i % 3 == 0 ? null : second;
+                final long address = freed.allocate(byteSize, user);
                 taken.add(address);
-                Expect.that(
-                        freed.overlapping(address, byteSize).isEmpty(),
+                freed.requireApart(
+                        address,
+                        byteSize,
+                        user,
                         "100 blocks of %d bytes were freed on one stream; one went to another stream, which never"
                                 + " waited for it",
                         byteSize);
@@ -107,18 +109,18 @@ public abstract class StreamStampRules extends Chapter {
             final long later = allocator.allocOnStream(BLOCK, first);
             allocator.free(before);
             StreamReuse.order(first, second);
-            allocator.free(after);
-            allocator.free(later);
+            final FreedMemory freed = new FreedMemory(subject, allocator);
+            freed.free(after, BLOCK, first);
+            freed.free(later, BLOCK, first);
             final List<Long> taken = new ArrayList<>();
             for (int i = 0; i < 12; i++) {
-                final long address = allocator.allocOnStream(BLOCK, second);
+                final long address = freed.allocate(BLOCK, second);
                 taken.add(address);
-                for (final long freed : new long[] {after, later}) {
-                    Expect.that(
-                            address + BLOCK <= freed || freed + BLOCK <= address,
-                            "a stream waited for an event of another; a block that was freed after the event went to"
-                                    + " it");
-                }
+                freed.requireApart(
+                        address,
+                        BLOCK,
+                        second,
+                        "a stream waited for an event of another; a block that was freed after the event went to it");
             }
             taken.forEach(allocator::free);
             first.onSessionRunEnd();
@@ -131,14 +133,14 @@ public abstract class StreamStampRules extends Chapter {
         final StreamAwareAllocator allocator = subject.orderedByStreams();
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
-        final long freed = allocator.allocOnStream(BLOCK, first);
+        final FreedMemory freed = new FreedMemory(subject, allocator);
+        final long block = allocator.allocOnStream(BLOCK, first);
         try (SyncNotification notification = first.createNotification()) {
             notification.activate();
             notification.waitOnHost();
         }
-        allocator.free(freed);
-        StreamReuse.requireNotReused(
-                allocator, freed, BLOCK, second, "the host waited for an event, and then the block was freed");
+        freed.free(block, BLOCK, first);
+        freed.requireNotReused(BLOCK, second, "the host waited for an event, and then the block was freed");
     }
 
     @ConformanceTest
@@ -147,18 +149,16 @@ public abstract class StreamStampRules extends Chapter {
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
         final SyncStream third = subject.stream();
-        final long freed = allocator.allocOnStream(BLOCK, first);
+        final FreedMemory freed = new FreedMemory(subject, allocator);
+        final long block = allocator.allocOnStream(BLOCK, first);
         final long other = allocator.allocOnStream(BLOCK, third);
-        allocator.free(freed);
+        freed.free(block, BLOCK, first);
         allocator.free(other);
         third.onSessionRunEnd();
-        StreamReuse.requireNotReused(
-                allocator, freed, BLOCK, second, "a block was freed on one stream, and the run of another ended");
+        freed.requireNotReused(BLOCK, second, "a block was freed on one stream, and the run of another ended");
         third.close();
-        StreamReuse.requireNotReused(
-                allocator, freed, BLOCK, second, "a block was freed on one stream, and another was closed");
-        StreamReuse.requireNotReused(
-                allocator, freed, BLOCK, null, "a block was freed on one stream, and another was closed");
+        freed.requireNotReused(BLOCK, second, "a block was freed on one stream, and another was closed");
+        freed.requireNotReused(BLOCK, null, "a block was freed on one stream, and another was closed");
     }
 
     @ConformanceTest
@@ -207,7 +207,12 @@ public abstract class StreamStampRules extends Chapter {
         subject.streamAware(subject.allocator());
         final List<SyncStream> streams = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
-            final SyncStream stream = subject.stream();
+            final Optional<SyncStream> further = subject.furtherStream(subject.memory());
+            if (further.isEmpty()) {
+                streams.removeFirst().close();
+                continue;
+            }
+            final SyncStream stream = further.get();
             for (final SyncStream other : streams) {
                 Expect.that(!Expect.same(stream, other), "createSyncStream returned the same stream twice");
                 Expect.that(other.id() < stream.id(), "a later stream has the lower id");
@@ -218,6 +223,27 @@ public abstract class StreamStampRules extends Chapter {
             }
         }
         streams.forEach(SyncStream::flush);
+    }
+
+    @ConformanceTest
+    void required_T07_aClosedStreamMakesRoomForAnother(Subject subject) {
+        subject.streamAware(subject.allocator());
+        final int most = subject.times(40, 20);
+        final List<SyncStream> open = new ArrayList<>();
+        for (int i = 0; i < most; i++) {
+            subject.furtherStream(subject.memory()).ifPresent(open::add);
+        }
+        final int count = open.size();
+        for (int i = 0; i < 2 * count; i++) {
+            open.removeFirst().close();
+            final Optional<SyncStream> next = subject.furtherStream(subject.memory());
+            Expect.that(
+                    next.isPresent(),
+                    "%d streams were open, and one of them was closed; it made no room for another",
+                    count);
+            next.ifPresent(open::add);
+        }
+        open.forEach(SyncStream::close);
     }
 
     @ConformanceTest
@@ -234,7 +260,7 @@ public abstract class StreamStampRules extends Chapter {
                 "a rejected allocOnStream was counted as an allocation");
         for (final MemoryInfo info : subject.memories()) {
             if (subject.factory().isStreamAware(info) && !isSameDevice(info, subject.memory())) {
-                final SyncStream other = subject.factory().createSyncStream(info);
+                final SyncStream other = subject.stream(info);
                 try {
                     Expect.rejection(
                             IllegalArgumentException.class,
@@ -297,7 +323,8 @@ public abstract class StreamStampRules extends Chapter {
         }
         final long now = allocator.stats().bytesHeld();
         live.forEach(allocator::free);
-        second.onSessionRunEnd();
+        first.close();
+        second.close();
         Expect.that(
                 now <= held,
                 "16 MiB of %s were freed on a stream that was created for %s; after %s another stream needed as much,"

@@ -66,18 +66,18 @@ public abstract class StreamWaitRules extends Chapter {
                 final MemoryRange block = new MemoryRange(subject.memory(), address, 4 * MIB);
                 transfer.copy(new MemoryRange(Contents.HOST, source.address(), 4 * MIB), block, stream);
                 transfer.copy(block, new MemoryRange(Contents.HOST, target.address(), 4 * MIB), stream);
-                if (!returns(stream, wait, isInterrupted)) {
-                    allocator.free(address);
-                    continue;
+                final boolean isDone = returns(stream, wait, isInterrupted);
+                if (isDone) {
+                    Contents.difference(target, 40 + round)
+                            .ifPresent(fault -> Expect.that(
+                                    false,
+                                    "a copy was queued on a stream; after %s returned%s, %s",
+                                    what,
+                                    isInterrupted ? " to an interrupted thread" : "",
+                                    fault));
                 }
-                Contents.difference(target, 40 + round)
-                        .ifPresent(fault -> Expect.that(
-                                false,
-                                "a copy was queued on a stream; after %s returned%s, %s",
-                                what,
-                                isInterrupted ? " to an interrupted thread" : "",
-                                fault));
                 allocator.free(address);
+                stream.close();
             }
         }
     }

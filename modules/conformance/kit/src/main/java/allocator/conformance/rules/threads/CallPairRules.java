@@ -8,9 +8,7 @@ import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
 import allocator.spi.OutOfMemoryException;
-import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
-import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -74,12 +72,8 @@ public abstract class CallPairRules extends Chapter {
         if (level >= SpiLevel.STATISTICS) {
             calls.put("stats", allocator::stats);
         }
-        if (allocator instanceof ShrinkableAllocator shrinkable && level >= SpiLevel.SHRINK) {
-            calls.put("shrink", shrinkable::shrink);
-        }
-        if (allocator instanceof StreamAwareAllocator aware
-                && level >= SpiLevel.STREAMS
-                && subject.factory().isStreamAware(subject.memory())) {
+        Subject.ifShrinkable(allocator).ifPresent(shrinkable -> calls.put("shrink", shrinkable::shrink));
+        subject.ifStreamAware(allocator).ifPresent(aware -> {
             final SyncStream common = subject.stream();
             calls.put("allocOnStream", () -> aware.free(aware.allocOnStream(1000, common)));
             calls.put("run end", common::onSessionRunEnd);
@@ -88,7 +82,7 @@ public abstract class CallPairRules extends Chapter {
                 aware.free(aware.allocOnStream(2000, stream));
                 stream.close();
             });
-        }
+        });
         return calls;
     }
 

@@ -157,8 +157,8 @@ public abstract class ConcurrencyRules extends Chapter {
                         }
                     }
                     case 4 -> {
-                        if (i % 20 == 0 && allocator instanceof ShrinkableAllocator shrinkable) {
-                            shrinkable.shrink();
+                        if (i % 20 == 0) {
+                            Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink);
                         }
                     }
                     default -> {

@@ -20,6 +20,7 @@ import java.util.Collections;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -313,7 +314,7 @@ public abstract class ContentionRules extends Chapter {
         subject.stats(allocator);
         final boolean isArena = subject.isArena(allocator);
         final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(subject.times(1_000, 150));
-        final boolean shrinks = allocator instanceof ShrinkableAllocator && allocator.spiLevel() >= SpiLevel.SHRINK;
+        final Optional<ShrinkableAllocator> shrinkable = Subject.ifShrinkable(allocator);
         Workers.run(platform(), THREADS, worker -> {
             AllocatorStats last = allocator.stats();
             while (System.nanoTime() < end) {
@@ -325,8 +326,8 @@ public abstract class ContentionRules extends Chapter {
                     StatisticsCheck.fall(before, now)
                             .ifPresent(fault -> Expect.that(false, "while threads work, %s", fault));
                     last = now;
-                } else if (worker == 1 && shrinks) {
-                    ((ShrinkableAllocator) allocator).shrink();
+                } else if (worker == 1 && shrinkable.isPresent()) {
+                    shrinkable.get().shrink();
                 } else {
                     final long[] live = new long[24];
                     for (int i = 0; i < live.length; i++) {

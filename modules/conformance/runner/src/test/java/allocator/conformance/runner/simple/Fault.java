@@ -63,6 +63,7 @@ public enum Fault {
     BOUND_TO_A_CLOSED_STREAM("T-05 T-04", "the freed memory was not used"),
     BOUND_AFTER_RUN_END("T-04", "unbound"),
     HANDLE_IS_IDENTITY("T-07 T-03", "native handle"),
+    CLOSED_STREAMS_TAKE_ROOM("T-07 T-05", "made no room for another"),
     CLOSED_STREAM_ACCEPTED("T-05", "closed stream"),
     NOT_THREAD_SAFE("C-01 C-02 S-01 S-02 S-03 S-04 A-03 A-08 R-01 F-04", ""),
     BOUND_TO_ITS_THREAD("A-08 C-01", "unexpected"),

@@ -7,6 +7,7 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorType;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceDiscovery;
+import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
@@ -48,6 +49,7 @@ public final class SimpleFactory implements EpFactory {
     private final SimpleDevice device = new SimpleDevice();
     private final Fault fault;
     private final boolean isOrderedByDevice;
+    private final int mostStreams;
     private final Map<MemoryInfo, SimpleAllocator> shared = new HashMap<>();
     private final IdentityHashMap<Allocator, Integer> references = new IdentityHashMap<>();
     private final IdentityHashMap<Allocator, AllocatorOptions> asked = new IdentityHashMap<>();
@@ -61,16 +63,23 @@ public final class SimpleFactory implements EpFactory {
     private int ghosts;
     private int discoveries;
     private int priorityCalls;
+    private int streamsMade;
 
     /** Creates a factory with a fault. */
     public SimpleFactory(Fault fault) {
-        this(fault, false);
+        this(fault, false, fault == Fault.CLOSED_STREAMS_TAKE_ROOM ? 24 : Integer.MAX_VALUE);
     }
 
-    /** Creates a factory with a fault whose device orders memory, or does not. */
-    public SimpleFactory(Fault fault, boolean isOrderedByDevice) {
+    /**
+     * Creates a factory with a fault.
+     *
+     * @param isOrderedByDevice whether its device orders memory
+     * @param mostStreams how many streams its device can have at one time
+     */
+    public SimpleFactory(Fault fault, boolean isOrderedByDevice, int mostStreams) {
         this.fault = fault;
         this.isOrderedByDevice = isOrderedByDevice;
+        this.mostStreams = mostStreams;
         if (fault == Fault.CONSTRUCTOR_TOUCHES_THE_DEVICE) {
             device.call();
         }
@@ -252,6 +261,10 @@ public final class SimpleFactory implements EpFactory {
         if (!isStreamAware(info)) {
             throw new UnsupportedMemoryException("no streams for " + info);
         }
+        if ((fault == Fault.CLOSED_STREAMS_TAKE_ROOM ? streamsMade : streams.size()) >= mostStreams) {
+            throw new DeviceException("all " + mostStreams + " queues are taken", null);
+        }
+        streamsMade++;
         long handle = 1;
         while (!handles.add(handle)) {
             handle++;
