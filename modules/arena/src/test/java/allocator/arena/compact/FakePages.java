@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -43,6 +44,7 @@ final class FakePages implements PageSource {
     private final TreeMap<Long, Long> ranges = new TreeMap<>();
     private final TreeMap<Long, Extent> mapped = new TreeMap<>();
     private Consumer<String> hook = Faults.NONE;
+    private LongConsumer unmapHook = address -> {};
     private long nextAddress;
     private boolean failuresTakeEffect;
     private long creates;
@@ -108,6 +110,11 @@ final class FakePages implements PageSource {
     /** Sets what is called with the name of each call, before it has any effect. */
     void before(Consumer<String> hook) {
         this.hook = hook;
+    }
+
+    /** Sets what is called with the address of each page that is about to be unmapped. */
+    void beforeUnmap(LongConsumer hook) {
+        unmapHook = hook;
     }
 
     /** Makes one call throw; {@code 1} is the next. Replaces an earlier choice. */
@@ -326,6 +333,9 @@ final class FakePages implements PageSource {
         requireReserved(address, pageBytes);
         final Map.Entry<Long, Extent> mapping = mappingAt(address);
         require(mapping == null || mapping.getKey() == address, "a part of a mapping is to be ended");
+        for (int page = 0; mapping != null && page < mapping.getValue().size; page++) {
+            unmapHook.accept(address + page * pageBytes);
+        }
         run("unmap", () -> {
             final Extent unmapped = mapped.remove(address);
             if (unmapped != null) {
