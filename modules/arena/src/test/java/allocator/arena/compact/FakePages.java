@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -42,6 +43,7 @@ public final class FakePages implements PageSource {
     private final TreeMap<Long, Long> ranges = new TreeMap<>();
     private final TreeMap<Long, Extent> mapped = new TreeMap<>();
     private Consumer<String> hook = Faults.NONE;
+    private LongConsumer unmapHook = address -> {};
     private long nextAddress;
     private long endOfAddresses = END_OF_ADDRESSES;
     private boolean failuresTakeEffect;
@@ -113,6 +115,11 @@ public final class FakePages implements PageSource {
     /** Leaves so many bytes of addresses to be reserved. */
     void limitAddresses(long byteSize) {
         endOfAddresses = nextAddress + byteSize;
+    }
+
+    /** Sets what is called with the address of each page that is about to be unmapped. */
+    void beforeUnmap(LongConsumer hook) {
+        unmapHook = hook;
     }
 
     /** Makes one call throw; {@code 1} is the next. Replaces an earlier choice. */
@@ -336,6 +343,9 @@ public final class FakePages implements PageSource {
         requireReserved(address, pageBytes);
         final Map.Entry<Long, Extent> mapping = mappingAt(address);
         require(mapping == null || mapping.getKey() == address, "a part of a mapping is to be ended");
+        for (int page = 0; mapping != null && page < mapping.getValue().size; page++) {
+            unmapHook.accept(address + page * pageBytes);
+        }
         run("unmap", () -> {
             final Extent unmapped = mapped.remove(address);
             if (unmapped != null) {

@@ -80,6 +80,10 @@ class LanePagesModelTest {
         private final List<FakeStream> streams = new ArrayList<>();
         private final List<Block> blocks = new ArrayList<>();
         private final Map<Long, LastUse[]> lastUses = new HashMap<>();
+
+        /** The same by address, where an extent may only be unmapped once the work there is done. */
+        private final Map<Long, LastUse[]> lastUsesAt = new HashMap<>();
+
         private final Map<Long, Block[]> users = new HashMap<>();
         private final int largest;
 
@@ -103,6 +107,20 @@ class LanePagesModelTest {
                 streams.add(new FakeStream(pages.info()));
             }
             largest = 1 << (8 + random.nextInt(9));
+            pages.beforeUnmap(this::requireDone);
+        }
+
+        /** Requires that all work at the addresses of a page is done. */
+        private void requireDone(long address) {
+            streams.forEach(this::forgetIfFlushed);
+            assertThat(lastUsesAt.getOrDefault(address, new LastUse[0]))
+                    .as("work at 0x%x", address)
+                    .allMatch(last -> last == null || last.stream() == null);
+            lastUsesAt.remove(address);
+            assertThat(blocks)
+                    .as("blocks at 0x%x", address)
+                    .noneMatch(
+                            block -> block.address() < address + PAGE && address < block.address() + block.byteSize());
         }
 
         void run() {
@@ -240,12 +258,17 @@ class LanePagesModelTest {
 
         private void free(Block block) {
             arena.free(block.address());
+            final LastUse use = new LastUse(
+                    block.stream(), block.stream() == null ? 0 : block.stream().syncId());
             forEachGranule(block, (page, granule) -> {
                 users.get(page)[granule] = null;
-                lastUses.get(page)[granule] = new LastUse(
-                        block.stream(),
-                        block.stream() == null ? 0 : block.stream().syncId());
+                lastUses.get(page)[granule] = use;
             });
+            for (long at = block.address(); at < block.address() + block.byteSize(); at += GRANULE) {
+                lastUsesAt
+                        .computeIfAbsent(at - at % PAGE, each -> new LastUse[PAGE / GRANULE])[
+                        (int) (at % PAGE) / GRANULE] = use;
+            }
         }
 
         private void endRun(FakeStream stream) {
@@ -255,13 +278,16 @@ class LanePagesModelTest {
 
         /** Forgets the work of a stream that is done, and that of others for which it has waited. */
         private void forget(SyncStream stream) {
-            lastUses.values().forEach(ofPage -> {
-                for (int i = 0; i < ofPage.length; i++) {
-                    if (ofPage[i] != null && ofPage[i].isBefore(stream)) {
-                        ofPage[i] = null;
-                    }
+            lastUses.values().forEach(ofPage -> forget(ofPage, stream));
+            lastUsesAt.values().forEach(ofPage -> forget(ofPage, stream));
+        }
+
+        private static void forget(LastUse[] uses, SyncStream stream) {
+            for (int i = 0; i < uses.length; i++) {
+                if (uses[i] != null && uses[i].isBefore(stream)) {
+                    uses[i] = null;
                 }
-            });
+            }
         }
 
         private void shrink() {
