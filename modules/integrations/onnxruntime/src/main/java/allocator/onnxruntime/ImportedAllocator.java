@@ -318,14 +318,10 @@ final class ImportedAllocator implements HostAccessibleAllocator {
     public AllocatorStats stats() {
         enter();
         try {
-            return currentStats();
+            return toStats(currentPairs(), failed.sum());
         } finally {
             guard.exit();
         }
-    }
-
-    private AllocatorStats currentStats() {
-        return toStats(currentPairs(), failed.sum());
     }
 
     private Map<String, String> currentPairs() {
