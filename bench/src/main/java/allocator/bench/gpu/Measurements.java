@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Set;
 
 /** What {@link Results} and the rivals wrote, read back. */
-final class Measurements {
+public final class Measurements {
     /** The workload of many threads; all others are traces. */
     static final String PAIRS = "pairs";
 
@@ -21,12 +21,16 @@ final class Measurements {
     private final Set<String> subjects = new LinkedHashSet<>();
     private final Set<String> traces = new LinkedHashSet<>();
 
+    private Measurements() {}
+
     /**
      * Reads a file.
      *
+     * @param file the file
+     * @return what is in it
      * @throws IOException if it cannot be read
      */
-    static Measurements read(Path file) throws IOException {
+    public static Measurements read(Path file) throws IOException {
         final Measurements measurements = new Measurements();
         for (String line : Files.readAllLines(file)) {
             measurements.add(List.of(line.split(",", -1)));
@@ -43,8 +47,12 @@ final class Measurements {
         }
     }
 
-    /** Returns the names of all traces, in the order in which they were measured. */
-    Set<String> traces() {
+    /**
+     * Returns the names of all traces, in the order in which they were measured.
+     *
+     * @return the names
+     */
+    public Set<String> traces() {
         return traces;
     }
 
@@ -58,8 +66,15 @@ final class Measurements {
         return value(ours, trace, 1, metric) / value(theirs, trace, 1, metric);
     }
 
-    /** Returns what a subject held on a trace at the peak, divided by what was requested. */
-    double heldOverRequested(String subject, String trace, int threads) {
+    /**
+     * Returns what a subject held on a trace at the peak, divided by what was requested.
+     *
+     * @param subject the subject
+     * @param trace the trace
+     * @param threads how many threads replayed it
+     * @return the ratio; {@link Double#NaN} if it was not measured
+     */
+    public double heldOverRequested(String subject, String trace, int threads) {
         return value(subject, trace, threads, "peak_held_bytes") / requested(subject, trace, threads);
     }
 

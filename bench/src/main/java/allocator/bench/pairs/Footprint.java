@@ -33,16 +33,18 @@ public final class Footprint {
      */
     public static void main(String[] args) throws IOException {
         final Output output = Output.to(Path.of(args[0]));
+        final SubjectType type = SubjectType.of(args[1]);
         final String name = args[2];
         final Workload workload = Workload.of(name, 0);
         // Once before, so that code and classes do not count.
-        try (Subject subject = SubjectType.of(args[1]).open()) {
+        try (Subject subject = type.open()) {
             final Player player = new Player(workload, subject.slots(workload.slots()));
             player.fill();
             player.drain();
         }
-        final long rssBefore = Machine.kibibytes("VmRSS:");
-        try (Subject subject = SubjectType.of(args[1]).open()) {
+        final long before =
+                type.mapsPagesSeveralTimes() ? Machine.proportionalKibibytes() : Machine.kibibytes("VmRSS:");
+        try (Subject subject = type.open()) {
             final Player player = new Player(workload, subject.slots(workload.slots()));
             final long heapBefore = usedHeap();
             player.fill();
@@ -61,13 +63,18 @@ public final class Footprint {
                         case Workload.REPLAY -> REPLAYS * workload.events().length;
                         default -> OTHER_EVENTS;
                     });
-            final double growth = 1024.0 * (Machine.kibibytes("VmHWM:") - rssBefore);
+            final double growth = 1024.0 * (resident(type) - before);
             player.drain();
-            if (rssBefore > 0) {
+            if (before > 0) {
                 output.add(name, 1, Metric.RSS_OVER_LIVE, growth / workload.peakLiveBytes());
             }
         }
         System.exit(0);
+    }
+
+    /** Returns the most KiB that were resident. Where pages are mapped several times it is what is resident now. */
+    private static long resident(SubjectType type) throws IOException {
+        return type.mapsPagesSeveralTimes() ? Machine.proportionalKibibytes() : Machine.kibibytes("VmHWM:");
     }
 
     private static long usedHeap() {

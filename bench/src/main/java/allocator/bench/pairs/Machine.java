@@ -65,11 +65,26 @@ public final class Machine {
      * @throws IOException if it cannot be read
      */
     public static long kibibytes(String field) throws IOException {
-        final Path status = Path.of("/proc/self/status");
-        if (!Files.isReadable(status)) {
+        return kibibytes(Path.of("/proc/self/status"), field);
+    }
+
+    /**
+     * Returns what is resident of this process but files, with each page of memory counted once however often it is
+     * mapped here. Files are left out, as what counts of them depends on other processes.
+     *
+     * @return a number of KiB; 0 on other systems
+     * @throws IOException if it cannot be read
+     */
+    static long proportionalKibibytes() throws IOException {
+        final Path rollup = Path.of("/proc/self/smaps_rollup");
+        return kibibytes(rollup, "Pss_Anon:") + kibibytes(rollup, "Pss_Shmem:");
+    }
+
+    private static long kibibytes(Path file, String field) throws IOException {
+        if (!Files.isReadable(file)) {
             return 0;
         }
-        return Files.readAllLines(status).stream()
+        return Files.readAllLines(file).stream()
                 .filter(line -> line.startsWith(field))
                 .map(line -> line.replaceAll("\\D", ""))
                 .mapToLong(Long::parseLong)

@@ -1,18 +1,10 @@
 package allocator.bench.pairs;
 
 import allocator.bench.pairs.Results.Cell;
+import allocator.bench.picture.Picture;
 import allocator.bench.subject.SubjectType;
-import de.erichseifert.vectorgraphics2d.VectorGraphics2D;
-import de.erichseifert.vectorgraphics2d.intermediate.CommandSequence;
-import de.erichseifert.vectorgraphics2d.svg.SVGProcessor;
-import de.erichseifert.vectorgraphics2d.util.PageSize;
-import java.awt.BasicStroke;
 import java.awt.Color;
-import java.awt.Font;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -21,14 +13,10 @@ import java.util.Map;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.style.CategoryStyler;
-import org.knowm.xchart.style.Styler.LegendLayout;
-import org.knowm.xchart.style.Styler.LegendPosition;
 
 /** The results as a picture: nanoseconds per pair on a logarithmic axis, one thread above, two threads below. */
 final class Plot {
-    private static final int WIDTH = 1200;
     private static final int HEIGHT = 430;
-    private static final String FONT = Font.SANS_SERIF;
 
     /** What is drawn, and how; the JDK's arenas would take most of the axis. */
     private static final Map<SubjectType, Color> COLORS = colors();
@@ -43,6 +31,7 @@ final class Plot {
         final Map<SubjectType, Color> colors = new LinkedHashMap<>();
         colors.put(SubjectType.ARENA, new Color(0x0b4f9e));
         colors.put(SubjectType.ARENA_QUICK, new Color(0x3d86d6));
+        colors.put(SubjectType.ARENA_COMPACT, new Color(0x6a3fa0));
         colors.put(SubjectType.ARENA_STREAMS, new Color(0x9cc7f2));
         colors.put(SubjectType.ORT, new Color(0xd9572b));
         colors.put(SubjectType.NETTY_POOLED, new Color(0x2f8f4e));
@@ -67,18 +56,7 @@ final class Plot {
         if (charts.isEmpty()) {
             return false;
         }
-        final VectorGraphics2D graphics = new VectorGraphics2D();
-        for (final CategoryChart chart : charts) {
-            chart.paint(graphics, WIDTH, HEIGHT);
-            graphics.translate(0, HEIGHT);
-        }
-        final CommandSequence commands = graphics.getCommands();
-        final ByteArrayOutputStream out = new ByteArrayOutputStream();
-        new SVGProcessor()
-                .getDocument(commands, new PageSize(0, 0, WIDTH, HEIGHT * charts.size()))
-                .writeTo(out);
-        // Texts are drawn as curves, with more digits than anybody can see.
-        Files.writeString(file, out.toString(StandardCharsets.UTF_8).replaceAll("(\\.\\d\\d)\\d+", "$1"));
+        Picture.write(charts, HEIGHT, file);
         return true;
     }
 
@@ -96,7 +74,7 @@ final class Plot {
             return;
         }
         final CategoryChart chart = new CategoryChartBuilder()
-                .width(WIDTH)
+                .width(Picture.WIDTH)
                 .height(HEIGHT)
                 .title(title)
                 .build();
@@ -132,18 +110,6 @@ final class Plot {
         styler.setYAxisMax(high);
         styler.setYAxisDecimalPattern("#,##0");
         styler.setAvailableSpaceFill(0.88);
-        styler.setPlotGridVerticalLinesVisible(false);
-        styler.setPlotGridLinesColor(new Color(0xdddddd));
-        styler.setPlotGridLinesStroke(new BasicStroke(1));
-        styler.setPlotBorderVisible(false);
-        styler.setPlotMargin(0);
-        styler.setAxisTickLabelsFont(new Font(FONT, Font.PLAIN, 13));
-        styler.setLegendPosition(LegendPosition.OutsideE);
-        styler.setLegendLayout(LegendLayout.Vertical);
-        styler.setLegendBorderColor(Color.WHITE);
-        styler.setLegendFont(new Font(FONT, Font.PLAIN, 13));
-        styler.setChartBackgroundColor(Color.WHITE);
-        styler.setChartTitleFont(new Font(FONT, Font.BOLD, 15));
-        styler.setChartTitleBoxVisible(false);
+        Picture.style(styler);
     }
 }

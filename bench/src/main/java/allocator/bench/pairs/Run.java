@@ -1,5 +1,6 @@
 package allocator.bench.pairs;
 
+import allocator.bench.picture.Picture;
 import allocator.bench.subject.SubjectType;
 import allocator.trace.Trace;
 import java.io.IOException;
@@ -115,7 +116,7 @@ public final class Run implements Callable<Integer> {
 
     /** Draws the results; a Java runtime need not be able to. */
     private boolean draw(Results results, String fileName) throws IOException {
-        if (ModuleLayer.boot().findModule("java.desktop").isEmpty()) {
+        if (!Picture.isPossible()) {
             progress.println("no picture: this Java runtime cannot draw; --draw makes it elsewhere from the CSV");
             return false;
         }

@@ -24,6 +24,8 @@ public enum SubjectType {
     ARENA("our arena, through the contract"),
     /** Our arena with another placement. */
     ARENA_QUICK("our arena with arena.policy=quick-fit"),
+    /** Our arena on pages. */
+    ARENA_COMPACT("our arena with arena.policy=compact, of the provider cpu-reference"),
     /** Our arena, ordered on streams. */
     ARENA_STREAMS("our arena, each thread on a stream of its own"),
     /** ONNX Runtime's arena. */
@@ -57,12 +59,13 @@ public enum SubjectType {
 
     /** This project's own: what two commits are compared by. */
     public static final List<SubjectType> OWN =
-            List.of(ARENA, ARENA_QUICK, ARENA_STREAMS, CPU_REFERENCE, SESSION, SESSION_STREAMS, BRIDGE);
+            List.of(ARENA, ARENA_QUICK, ARENA_COMPACT, ARENA_STREAMS, CPU_REFERENCE, SESSION, SESSION_STREAMS, BRIDGE);
 
     /** What a run measures by default. */
     public static final List<SubjectType> USUAL = List.of(
             ARENA,
             ARENA_QUICK,
+            ARENA_COMPACT,
             ARENA_STREAMS,
             ORT,
             NETTY_POOLED,
@@ -124,6 +127,11 @@ public enum SubjectType {
     /** Whether a block's whole memory is written, so that large blocks take milliseconds. */
     public boolean zeroes() {
         return this == JDK_CONFINED || this == JDK_SHARED;
+    }
+
+    /** Whether a page of its memory may be at several addresses, so that the system counts it as often. */
+    public boolean mapsPagesSeveralTimes() {
+        return this == ARENA_COMPACT;
     }
 
     /** Whether it keeps caches for threads of Netty's kind only. */
@@ -195,6 +203,7 @@ public enum SubjectType {
         return switch (this) {
             case ARENA -> SpiSubject.arena();
             case ARENA_QUICK -> SpiSubject.arenaWithQuickFit();
+            case ARENA_COMPACT -> SpiSubject.provider("cpu-reference", Map.of("arena.policy", "compact"));
             case ARENA_STREAMS -> SpiSubject.arenaOnStreams();
             case ORT -> SpiSubject.onnxRuntime();
             case NETTY_POOLED -> NettySubject.pooled();

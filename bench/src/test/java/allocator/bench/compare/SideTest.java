@@ -27,7 +27,13 @@ class SideTest {
         assertTrue(
                 offer.subjects()
                         .containsAll(List.of(
-                                "arena", "arena-quick", "arena-streams", "session", "session-streams", "bridge")),
+                                "arena",
+                                "arena-quick",
+                                "arena-compact",
+                                "arena-streams",
+                                "session",
+                                "session-streams",
+                                "bridge")),
                 offer::toString);
         assertTrue(offer.workloads().containsAll(List.of("large", "replay", "small", "bert")), offer::toString);
     }

@@ -39,6 +39,7 @@ class SubjectTypeTest {
             names = {
                 "ARENA",
                 "ARENA_QUICK",
+                "ARENA_COMPACT",
                 "ARENA_STREAMS",
                 "NETTY_POOLED",
                 "NETTY_ADAPTIVE",
