@@ -287,6 +287,7 @@ class ReplayCommandTest {
                                 the first region, which arena.keep_first_region=0 returns
 
                               effective option                            value  from        of
+                              arena.allocations_per_move                   1000  default     compact
                               arena.exclusive                                 1  replay
                               arena.extend_strategy                           0  default     best-fit
                             """).endsWith("""

@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
 final class ExtentChoice {
     private static final int NONE = Extents.NONE;
 
+    /** How many of the largest extents a limit has room for at least, unless it has room for fewer pages. */
+    private static final int LEAST_IN_LIMIT = 16;
+
     private final LanePages arena;
     private final PageTable table;
     private final ExtentSizes sizes;
@@ -74,7 +77,7 @@ final class ExtentChoice {
      */
     Next choose(int place, long peak, @Nullable SyncStream stream) {
         final int run = table.growing.unclaimedFrom(place);
-        final int largest = (int) Math.max(sizes.largestAnyway(), peak / arena.pageBytes / sizes.largestPart());
+        final int largest = largest(peak);
         final int space = table.growing.isLast(place + run - 1) ? run + freePlaces(place + run, largest) : run;
         table.ensureRoom(place + space);
         final long available = Math.min(arena.heldLimit.available() / arena.pageBytes, mostPages);
@@ -104,6 +107,16 @@ final class ExtentChoice {
         }
         cap.move();
         return idle == NONE ? release(larger) : map(idle);
+    }
+
+    /**
+     * Returns the most pages of a new extent. Under a limit it is a small part of that, so that idle pages beside a
+     * live block are not in the way of a reserve.
+     */
+    private int largest(long peak) {
+        final long byPeak = Math.max(sizes.largestAnyway(), peak / arena.pageBytes / sizes.largestPart());
+        final long byLimit = arena.heldLimit.limit() / LEAST_IN_LIMIT / arena.pageBytes;
+        return (int) Math.max(1, Math.min(byPeak, byLimit));
     }
 
     /** Returns how many places from one on have no mapping, up to a number. */

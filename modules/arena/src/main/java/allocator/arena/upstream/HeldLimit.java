@@ -20,6 +20,11 @@ public final class HeldLimit {
         this.limit = limit;
     }
 
+    /** Returns the most bytes that may be held, {@link Long#MAX_VALUE} for no limit. */
+    public long limit() {
+        return limit;
+    }
+
     /** Returns the bytes that may still be taken. */
     public long available() {
         return limit - held;

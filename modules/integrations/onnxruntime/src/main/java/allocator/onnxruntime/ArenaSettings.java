@@ -92,6 +92,13 @@ public record ArenaSettings(
         }
     }
 
+    /** Returns the keys that have no effect beside others: the sizes of doubling where nothing doubles (O-05). */
+    static List<OptionKey<?>> withoutEffect(AllocatorOptions options) {
+        return options.get(EXTEND_STRATEGY) == ExtendStrategy.NEXT_POWER_OF_TWO
+                ? List.of()
+                : List.of(INITIAL_CHUNK, INITIAL_GROWTH_CHUNK, MAX_POWER_OF_TWO_EXTEND);
+    }
+
     /**
      * Returns the option keys of these settings, with ONNX Runtime's names and defaults.
      *

@@ -155,6 +155,8 @@ public final class OnnxRuntimeFactory implements EpFactory {
         optionKeys().forEach(key -> keys.put(key.name(), key));
         if (options.get(SOURCE) != Source.ARENA) {
             ArenaSettings.optionKeys().forEach(key -> keys.remove(key.name()));
+        } else {
+            ArenaSettings.withoutEffect(options).forEach(key -> keys.remove(key.name()));
         }
         return options.resolve(keys.values());
     }

@@ -26,6 +26,7 @@ import java.util.stream.Stream;
  * <p>Which addresses have a mapping is recorded here, as the driver fails where it unmaps nothing. The driver's calls
  * cost nearly the same for an extent of any size.
  */
+// One class, since ranges, extents and mappings are what one call of the driver changes together.
 final class DevicePages implements PageSource {
     /** More make no array. */
     private static final int MOST_PAGES = Integer.MAX_VALUE - 8;

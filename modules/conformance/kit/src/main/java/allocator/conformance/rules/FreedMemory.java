@@ -89,7 +89,8 @@ public final class FreedMemory {
             if (block.overlaps(address, byteSize) && !Expect.same(block.stream, user)) {
                 if ((!counts && subject.probe().isEmpty()) || subject.isRestless()) {
                     throw Expect.skip(
-                            "freed memory came again; the allocator counts nothing, or free memory goes back by itself, so"
+                            "freed memory came again; the allocator counts nothing, or free memory goes back by itself,"
+                                    + " so"
                                     + " it is not known whether the memory went back to the device in between");
                 }
                 Expect.that(false, format, arguments);
