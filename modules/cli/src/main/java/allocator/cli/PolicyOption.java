@@ -15,7 +15,7 @@ final class PolicyOption {
     static final String NAME = "--policies";
     static final String KEY = "arena.policy";
 
-    /** What is shown to a user who asks for nothing. */
+    /** The policies that are compared by default. */
     static final List<String> USUAL = List.of("best-fit", "compact");
 
     static final String USUAL_ORIGIN = "replay";
@@ -70,7 +70,7 @@ final class PolicyOption {
         }
     }
 
-    /** Returns whether a provider has all the policies that are shown to a user who asks for nothing. */
+    /** Returns whether a provider has all the policies that are compared by default. */
     static boolean hasUsual(Environment environment, String provider) {
         try {
             settings(USUAL, USUAL_ORIGIN, AllocatorOptions.EMPTY, environment, provider);

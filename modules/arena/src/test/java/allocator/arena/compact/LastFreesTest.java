@@ -127,7 +127,7 @@ class LastFreesTest {
         }
     }
 
-    /** More streams than a mask has bits: those that share one are told apart no longer, but none is forgotten. */
+    /** More streams than a mask has bits: those that share a bit are not distinguished, and none is forgotten. */
     @Test
     void noStreamIsForgotten() {
         final Random random = new Random(1);

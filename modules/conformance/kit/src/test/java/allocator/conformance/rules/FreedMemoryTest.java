@@ -87,7 +87,7 @@ class FreedMemoryTest {
         assertThatThrownBy(() -> requireApart(1000, second)).isInstanceOf(Expect.Skip.class);
     }
 
-    /** An allocator that hands out the address it is told, and returns as much as it is told. */
+    /** An allocator that returns the address and holds the bytes that a test sets. */
     private static final class Scripted implements StreamAwareAllocator {
         private long next;
         private long returnedByFree;
