@@ -6,9 +6,16 @@ import allocator.cuda.driver.CudaMemoryUsage;
 
 /** What is in use on GPU 0, of all processes, as the driver says. */
 final class DeviceMemory {
-    private static final CudaDriver DRIVER = CudaDrivers.probe().orElseThrow(IllegalStateException::new);
+    private static final CudaDriver DRIVER = retain();
 
     private DeviceMemory() {}
+
+    /** Retains the device's context for the rest of the process. */
+    private static CudaDriver retain() {
+        final CudaDriver driver = CudaDrivers.probe().orElseThrow(IllegalStateException::new);
+        driver.devices().primaryContextRetain(0);
+        return driver;
+    }
 
     static double usedMebibytes() {
         final CudaMemoryUsage usage = DRIVER.memory().memGetInfo(0);

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtProvider;
@@ -16,8 +15,6 @@ import allocator.spi.OutOfMemoryException;
 import allocator.testkit.Gpu;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -84,7 +81,7 @@ class CudaSessionTest {
                         Models.run(theirs::run, sentences, words, run), Models.run(ours::run, sentences, words, run));
             }
             assertTrue(ours.gpu(0).stats().numAllocs() > RUNS, "the session has not used the memory");
-            assertTrue(ours.gpu(0).stats().numReserves() > 0, "its weights are elsewhere");
+            assertTrue(ours.gpu(0).liveBlocks() > 0, "its weights are elsewhere");
         }
     }
 
@@ -164,28 +161,37 @@ class CudaSessionTest {
         }
     }
 
-    @Test
-    void unusedMemoryGoesBackByCallAndByRunOption() throws OrtException {
-        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena").withOption("arena.policy", "compact"));
+    @ParameterizedTest
+    @CsvSource({"best-fit", "compact"})
+    void unusedMemoryGoesBackWhileTheSessionLives(String policy) throws OrtException {
+        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena").withOption("arena.policy", policy));
                 AllocatorSession session = open(memory, "bursts")) {
             Models.run(session::run, 1, 8, 1);
             final long small = memory.stats().bytesHeld();
-            Models.run(session::run, 32, 256, 1);
+            final int[] expected = Models.run(session::run, 64, 512, 1);
             final long large = memory.stats().bytesHeld();
             assertTrue(large > 2 * small, () -> small + " and " + large);
             assertTrue(memory.shrink().bytesReleased() > 0);
-            assertTrue(memory.stats().bytesHeld() <= small, () -> memory.stats().toString());
+            final long unused = large - memory.stats().bytesInUse();
+            final long returned = large - memory.stats().bytesHeld();
+            assertTrue(returned >= 0.95 * unused, () -> returned + " of " + unused);
+            assertArrayEquals(expected, Models.run(session::run, 64, 512, 1));
+        }
+    }
 
-            Models.run(session::run, 32, 256, 1);
-            final Map<String, OnnxTensor> inputs = Models.inputs(1, 8, 1);
-            try (OrtSession.RunOptions last = new OrtSession.RunOptions()) {
-                last.addRunConfigEntry("memory.enable_memory_arena_shrinkage", "gpu:0");
-                session.run(inputs, Set.copyOf(session.session().getOutputNames()), last)
-                        .close();
-            } finally {
-                inputs.values().forEach(OnnxTensor::close);
-            }
-            assertTrue(memory.stats().bytesHeld() <= small, () -> memory.stats().toString());
+    /** ONNX Runtime takes only its own arenas for arenas here, as the module's page says. */
+    @Test
+    void theRunOptionForAShrinkIsRejectedByOnnxRuntime() throws OrtException {
+        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena"));
+                AllocatorSession session = open(memory, "tiny");
+                OrtSession.RunOptions last = new OrtSession.RunOptions()) {
+            last.addRunConfigEntry("memory.enable_memory_arena_shrinkage", "gpu:0");
+            final OrtException failure = assertThrows(
+                    OrtException.class,
+                    () -> Models.run(
+                            inputs -> session.run(inputs, session.session().getOutputNames(), last), 1, 8, 1));
+            assertTrue(String.valueOf(failure.getMessage()).contains("Did not find an arena"), failure::toString);
+            assertTrue(Models.run(session::run, 1, 8, 1).length > 0);
         }
     }
 
@@ -198,9 +204,6 @@ class CudaSessionTest {
                 AllocatorSession session = open(memory, "both");
                 OrtSession theirs = openPlain()) {
             assertArrayEquals(Models.run(theirs::run, 2, 64, 1), Models.run(session::run, 2, 64, 1));
-            for (final SessionMemory part : session.memories()) {
-                System.out.println(part.info() + ": " + part.stats().numAllocs() + " allocations");
-            }
             assertTrue(session.stats().numAllocs() > 0, "of processor memory");
             assertTrue(session.gpu(0).stats().numAllocs() > 0, "of GPU memory");
         }
