@@ -4,8 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
-import allocator.onnxruntime.OrtApi.Function;
 import allocator.onnxruntime.block.BlockSizes;
+import allocator.onnxruntime.support.OrtAllocatorLayout;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.onnxruntime.support.OrtApi.Function;
+import allocator.onnxruntime.support.SystemMemory;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
