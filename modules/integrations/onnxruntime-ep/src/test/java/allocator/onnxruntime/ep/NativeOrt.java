@@ -140,6 +140,18 @@ final class NativeOrt {
         return invoke(MemorySegment.ofAddress(member(allocator, offset)), all);
     }
 
+    /** Calls a function of a struct that returns a status and has a result behind its parameter. */
+    static long resultOf(long struct, int offset) {
+        try (Arena scratch = Arena.ofConfined()) {
+            final MemorySegment out = scratch.allocate(JAVA_LONG);
+            final long status = callMember(struct, offset, out.address());
+            if (status != 0) {
+                throw api().failure("member at " + offset, status);
+            }
+            return out.get(JAVA_LONG, 0);
+        }
+    }
+
     static void shrink(long allocator) {
         final long status = callMember(allocator, OrtAllocatorLayout.SHRINK);
         if (status != 0) {

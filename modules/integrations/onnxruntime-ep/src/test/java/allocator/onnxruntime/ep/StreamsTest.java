@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import ai.onnxruntime.OrtEnvironment;
+import allocator.onnxruntime.ep.abi.EpApi;
+import allocator.onnxruntime.ep.abi.EpFunction;
+import allocator.onnxruntime.ep.abi.EpStructs;
 import allocator.onnxruntime.support.OrtAllocatorLayout;
 import allocator.spi.SyncStream;
 import org.junit.jupiter.api.AfterEach;
@@ -50,6 +53,43 @@ class StreamsTest {
         NativeOrt.free(allocator, block);
         NativeOrt.releaseStream(stream);
         assertThat(library.failures()).isZero();
+    }
+
+    /** ONNX Runtime makes notifications within sessions only, so the struct is called as it calls it. */
+    @Test
+    void aStreamWaitsForANotificationOfAnother() {
+        final long producer = NativeOrt.createStream(device);
+        final long consumer = NativeOrt.createStream(device);
+        final SyncStream first = provider.streams().getFirst();
+        final SyncStream second = provider.streams().getLast();
+        final long impl = EpApi.get().invoke(EpFunction.SYNC_STREAM_GET_IMPL, producer);
+        final long notification = NativeOrt.resultOf(impl, EpStructs.SyncStream.CREATE_NOTIFICATION);
+        assertThat(NativeOrt.callMember(notification, EpStructs.SyncNotification.ACTIVATE))
+                .isZero();
+        assertThat(second.lastWaitedSyncId(first)).isZero();
+        assertThat(NativeOrt.callMember(notification, EpStructs.SyncNotification.WAIT_ON_DEVICE, consumer))
+                .isZero();
+        assertThat(second.lastWaitedSyncId(first)).isEqualTo(first.syncId()).isOne();
+        assertThat(NativeOrt.callMember(notification, EpStructs.SyncNotification.WAIT_ON_HOST))
+                .isZero();
+        assertThat(NativeOrt.callMember(impl, EpStructs.SyncStream.FLUSH)).isZero();
+        assertThat(NativeOrt.callMember(impl, EpStructs.SyncStream.ON_SESSION_RUN_END))
+                .isZero();
+        final long ignored = NativeOrt.callMember(notification, EpStructs.SyncNotification.RELEASE);
+        NativeOrt.releaseStream(consumer);
+        NativeOrt.releaseStream(producer);
+        assertThat(library.failures()).isZero();
+    }
+
+    @Test
+    void aNotificationThatWasNotActivatedIsAStatus() {
+        final long stream = NativeOrt.createStream(device);
+        final long impl = EpApi.get().invoke(EpFunction.SYNC_STREAM_GET_IMPL, stream);
+        final long notification = NativeOrt.resultOf(impl, EpStructs.SyncStream.CREATE_NOTIFICATION);
+        final long status = NativeOrt.callMember(notification, EpStructs.SyncNotification.WAIT_ON_HOST);
+        assertThat(NativeOrt.api().failure("WaitOnHost", status)).hasMessageContaining("before it was activated");
+        final long ignored = NativeOrt.callMember(notification, EpStructs.SyncNotification.RELEASE);
+        NativeOrt.releaseStream(stream);
     }
 
     @Test
