@@ -3,6 +3,8 @@ package allocator.onnxruntime;
 import allocator.onnxruntime.block.BlockSizes;
 import allocator.onnxruntime.block.OwedBlocks;
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.onnxruntime.support.SystemMemory;
+import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -101,7 +103,7 @@ final class ExportedAllocator {
     /** Allocates a block. Returns its address, or 0 after it has reported the failure. Never throws. */
     long alloc(long byteSize, boolean isReserve) {
         if (byteSize == 0) {
-            return ExportedStruct.EMPTY;
+            return ThrowingThunk.EMPTY;
         }
         final long address;
         try {
@@ -213,7 +215,7 @@ final class ExportedAllocator {
      * @throws StackOverflowError if there is not even stack to record the block as owed; nothing has happened
      */
     void free(long address) {
-        if (address != 0 && address != ExportedStruct.EMPTY) {
+        if (address != 0 && address != ThrowingThunk.EMPTY) {
             final Throwable ignored = free(address, BlockSizes.NONE, false);
         }
     }

@@ -3,19 +3,16 @@ package allocator.onnxruntime;
 import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.block.BlockSizes;
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.onnxruntime.support.RecentFailures;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.Iterator;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.atomic.LongAdder;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The failed allocations of one exported allocator. Each goes to the log and to the flight recorder, and is stored
@@ -25,7 +22,6 @@ final class FailureLog {
     /** Named after the class that users know from the module's page. */
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
 
-    private static final int MAX_FAILURES = 64;
     private static final int MAX_DUMPED_SIZES = 16;
 
     private final String session;
@@ -35,10 +31,7 @@ final class FailureLog {
     private final BlockSizes blocks;
     private final LongAdder count = new LongAdder();
 
-    /** The failures not taken yet, oldest first. Guards itself. */
-    private final Deque<AllocationFailure> failures = new ArrayDeque<>(MAX_FAILURES + 1);
-
-    private volatile @Nullable AllocationFailure last;
+    private final RecentFailures<AllocationFailure> failures = new RecentFailures<>(AllocationFailure::threadId);
 
     /**
      * Creates an empty log.
@@ -71,22 +64,12 @@ final class FailureLog {
                     Thread.currentThread().threadId(),
                     cause,
                     dump(cause));
-            store(failure);
+            failures.add(failure);
             LOG.log(Level.WARNING, "{0}: cannot allocate {1} bytes: {2}", session, byteSize, cause);
             LOG.log(Level.DEBUG, failure::dump);
             emit(failure);
         } catch (Throwable e) {
             // The allocation fails all the same, without a report.
-        }
-    }
-
-    private void store(AllocationFailure failure) {
-        synchronized (failures) {
-            if (failures.size() == MAX_FAILURES) {
-                failures.removeFirst();
-            }
-            failures.addLast(failure);
-            last = failure;
         }
     }
 
@@ -148,17 +131,7 @@ final class FailureLog {
 
     /** Returns and removes the oldest failure of this thread, or else the oldest of all. */
     Optional<AllocationFailure> take() {
-        final long thread = Thread.currentThread().threadId();
-        synchronized (failures) {
-            for (final Iterator<AllocationFailure> all = failures.iterator(); all.hasNext(); ) {
-                final AllocationFailure failure = all.next();
-                if (failure.threadId() == thread) {
-                    all.remove();
-                    return Optional.of(failure);
-                }
-            }
-            return Optional.ofNullable(failures.pollFirst());
-        }
+        return failures.take();
     }
 
     /** Takes the failure behind ONNX Runtime's exception, if there is one, and sets it as the exception's cause. */
@@ -173,6 +146,6 @@ final class FailureLog {
 
     /** Returns the newest failure, taken or not. */
     Optional<AllocationFailure> last() {
-        return Optional.ofNullable(last);
+        return failures.last();
     }
 }
