@@ -11,8 +11,9 @@ import org.jspecify.annotations.NullMarked;
  * @provides allocator.spi.EpFactory ONNX Runtime's own allocators
  * @uses allocator.spi.EpFactory providers selected by name
  */
-// ONNX Runtime's jar has no module descriptor of its own, only a name in its manifest.
-@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"})
+// ONNX Runtime's jar has no module descriptor of its own, only a name in its manifest. The module of plug-in execution
+// providers requires this one, so it is compiled later.
+@SuppressWarnings({"requires-automatic", "requires-transitive-automatic", "module"})
 @NullMarked
 module java.allocator.onnxruntime {
     requires transitive java.allocator.spi;
@@ -22,6 +23,10 @@ module java.allocator.onnxruntime {
     requires static org.jspecify;
 
     exports allocator.onnxruntime;
+    exports allocator.onnxruntime.block to
+            java.allocator.onnxruntime.ep;
+    exports allocator.onnxruntime.support to
+            java.allocator.onnxruntime.ep;
 
     uses allocator.spi.EpFactory;
 

@@ -3,6 +3,8 @@ package allocator.onnxruntime;
 import allocator.onnxruntime.block.BlockSizes;
 import allocator.onnxruntime.block.OwedBlocks;
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.onnxruntime.support.SystemMemory;
+import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -143,7 +145,7 @@ final class ExportedAllocator {
 
     private long alloc(long byteSize, boolean isReserve, long stream) {
         if (byteSize == 0) {
-            return ExportedStruct.EMPTY;
+            return ThrowingThunk.EMPTY;
         }
         final long address;
         try {
@@ -263,7 +265,7 @@ final class ExportedAllocator {
      * @throws StackOverflowError if there is not even stack to record the block as owed; nothing has happened
      */
     void free(long address) {
-        if (address != 0 && address != ExportedStruct.EMPTY) {
+        if (address != 0 && address != ThrowingThunk.EMPTY) {
             final Throwable ignored = free(address, BlockSizes.NONE, false);
         }
     }

@@ -4,12 +4,14 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import allocator.onnxruntime.support.OrtAllocatorLayout;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.onnxruntime.support.OrtVersion;
+import allocator.onnxruntime.support.ThrowingThunk;
+import allocator.onnxruntime.support.Upcalls;
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -30,19 +32,13 @@ final class ExportedStruct {
     /** Behind ONNX Runtime's members: the allocator's index in the table. */
     private static final int NUMBER = OrtAllocatorLayout.BYTE_SIZE;
 
-    /** Behind that: the C string that explains a failed allocation. */
-    static final int MESSAGE = NUMBER + Long.BYTES;
-
-    /** Behind that: the {@code OrtMemoryInfo} of the memory. */
-    private static final int MEMORY_INFO = MESSAGE + Long.BYTES;
+    /** Behind the C string that explains a failed allocation: the {@code OrtMemoryInfo} of the memory. */
+    private static final int MEMORY_INFO = ThrowingThunk.MESSAGE + Long.BYTES;
 
     private static final int BYTE_SIZE = MEMORY_INFO + Long.BYTES;
 
     /** All of the address space, to read a struct without making a segment for it. */
     private static final MemorySegment MEMORY = OrtApi.view(0, Long.MAX_VALUE);
-
-    /** The address of every allocation of 0 bytes: ONNX Runtime's callers may take null for a failure. */
-    static final long EMPTY = Arena.global().allocate(64, 64).address();
 
     private static final Object LOCK = new Object();
     private static @Nullable ExportedAllocator[] table = new ExportedAllocator[16];
@@ -65,23 +61,8 @@ final class ExportedStruct {
                 ThrowingThunk.around(upcall("allocOnStream", long.class, long.class, long.class, long.class));
         static final MemorySegment SHRINK = upcall("shrink", long.class, long.class);
 
-        @SuppressWarnings("restricted")
         private static MemorySegment upcall(String name, Class<?> result, Class<?>... parameters) {
-            final var longs = new java.lang.foreign.MemoryLayout[parameters.length];
-            Arrays.fill(longs, JAVA_LONG);
-            final FunctionDescriptor descriptor =
-                    result == void.class ? FunctionDescriptor.ofVoid(longs) : FunctionDescriptor.of(JAVA_LONG, longs);
-            try {
-                return Linker.nativeLinker()
-                        .upcallStub(
-                                MethodHandles.lookup()
-                                        .findStatic(
-                                                ExportedStruct.class, name, MethodType.methodType(result, parameters)),
-                                descriptor,
-                                Arena.global());
-            } catch (ReflectiveOperationException e) {
-                throw new LinkageError(name, e);
-            }
+            return Upcalls.stub(MethodHandles.lookup().in(ExportedStruct.class), name, result, parameters);
         }
     }
 
@@ -109,7 +90,7 @@ final class ExportedStruct {
             struct.set(ADDRESS, OrtAllocatorLayout.SHRINK, Functions.SHRINK);
         }
         struct.set(JAVA_LONG, MEMORY_INFO, NativeEnvironment.get().memoryInfo(allocator.memory()));
-        struct.set(ADDRESS, MESSAGE, Arena.global().allocateFrom(message));
+        struct.set(ADDRESS, ThrowingThunk.MESSAGE, Arena.global().allocateFrom(message));
         struct.set(JAVA_LONG, NUMBER, add(allocator));
         return struct.address();
     }

@@ -1,14 +1,11 @@
 package allocator.onnxruntime;
 
 import ai.onnxruntime.OrtException;
+import allocator.onnxruntime.support.RecentFailures;
 import allocator.provider.support.StackReserve;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.Iterator;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The failed allocations of a session, of all its memories. Each goes to the log and to the flight recorder, and is
@@ -18,15 +15,10 @@ final class FailureLog {
     /** Named after the class that users know from the module's page. */
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
 
-    private static final int MAX_FAILURES = 64;
-
     private final String session;
     private final String model;
 
-    /** The failures not taken yet, oldest first. Guards itself. */
-    private final Deque<AllocationFailure> failures = new ArrayDeque<>(MAX_FAILURES + 1);
-
-    private volatile @Nullable AllocationFailure last;
+    private final RecentFailures<AllocationFailure> failures = new RecentFailures<>(AllocationFailure::threadId);
 
     /**
      * Creates an empty log.
@@ -65,22 +57,12 @@ final class FailureLog {
                     Thread.currentThread().threadId(),
                     cause,
                     dump.text(cause));
-            store(failure);
+            failures.add(failure);
             LOG.log(Level.WARNING, "{0}: cannot allocate {1} bytes: {2}", session, byteSize, cause);
             LOG.log(Level.DEBUG, failure::dump);
             emit(failure);
         } catch (Throwable e) {
             // The allocation fails all the same, without a report.
-        }
-    }
-
-    private void store(AllocationFailure failure) {
-        synchronized (failures) {
-            if (failures.size() == MAX_FAILURES) {
-                failures.removeFirst();
-            }
-            failures.addLast(failure);
-            last = failure;
         }
     }
 
@@ -98,17 +80,7 @@ final class FailureLog {
 
     /** Returns and removes the oldest failure of this thread, or else the oldest of all. */
     Optional<AllocationFailure> take() {
-        final long thread = Thread.currentThread().threadId();
-        synchronized (failures) {
-            for (final Iterator<AllocationFailure> all = failures.iterator(); all.hasNext(); ) {
-                final AllocationFailure failure = all.next();
-                if (failure.threadId() == thread) {
-                    all.remove();
-                    return Optional.of(failure);
-                }
-            }
-            return Optional.ofNullable(failures.pollFirst());
-        }
+        return failures.take();
     }
 
     /** Takes the failure behind ONNX Runtime's exception, if there is one, and sets it as the exception's cause. */
@@ -123,6 +95,6 @@ final class FailureLog {
 
     /** Returns the newest failure, taken or not. */
     Optional<AllocationFailure> last() {
-        return Optional.ofNullable(last);
+        return failures.last();
     }
 }

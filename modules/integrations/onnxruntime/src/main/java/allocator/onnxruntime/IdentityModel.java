@@ -1,9 +1,9 @@
 package allocator.onnxruntime;
 
-import static allocator.onnxruntime.Protobuf.field;
-import static allocator.onnxruntime.Protobuf.message;
-import static allocator.onnxruntime.Protobuf.number;
-import static allocator.onnxruntime.Protobuf.text;
+import static allocator.onnxruntime.support.Protobuf.field;
+import static allocator.onnxruntime.support.Protobuf.message;
+import static allocator.onnxruntime.support.Protobuf.number;
+import static allocator.onnxruntime.support.Protobuf.text;
 
 /**
  * The smallest useful ONNX model, {@code y = Identity(x)} on one float: it has no weights, so that a session of it

@@ -4,8 +4,11 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
-import allocator.onnxruntime.OrtApi.Function;
 import allocator.onnxruntime.block.BlockSizes;
+import allocator.onnxruntime.support.OrtAllocatorLayout;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.onnxruntime.support.OrtApi.Function;
+import allocator.onnxruntime.support.SystemMemory;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
@@ -33,11 +36,9 @@ import org.jspecify.annotations.Nullable;
  * <p>ONNX Runtime's arena crashes the process on a foreign address and frees a chunk by an address inside it. By
  * default this class therefore records which addresses are live, and rejects all others before they reach ONNX Runtime.
  *
- * <p>A block that cannot be recorded, since the Java heap or the stack has ended, goes back to ONNX Runtime: at once,
- * or with the next allocation or the close if that fails as well.
+ * <p>A block that cannot be recorded, for want of heap or stack, goes back at once or with a later call.
  *
- * <p>Each call that uses ONNX Runtime's allocator is counted while it is inside, and {@link #close} waits for them: the
- * native allocator ends when no call uses it.
+ * <p>Calls that use ONNX Runtime's allocator are counted, and {@link #close} waits for those that are inside.
  */
 final class ImportedAllocator implements HostAccessibleAllocator {
     /** Sizes above this are rejected here: ONNX Runtime rounds up without a check for overflow. */

@@ -2,8 +2,9 @@ package allocator.onnxruntime;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import ai.onnxruntime.OrtEnvironment;
-import allocator.onnxruntime.OrtApi.Function;
+import allocator.onnxruntime.support.EnvironmentReference;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.onnxruntime.support.OrtApi.Function;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceType;
@@ -15,8 +16,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicReference;
-import org.jspecify.annotations.Nullable;
 
 /**
  * ONNX Runtime's environment, of which a process has one, and its registrations of allocators, one for each memory.
@@ -24,9 +23,6 @@ import org.jspecify.annotations.Nullable;
  * <p>A session that sets {@code session.use_env_allocators} uses, for all its life, the allocator that is registered
  * when the session is created. So each session can get an allocator of its own: it is registered while that session is
  * created. Registrations here exclude one another and restore the installed allocator afterwards.
- *
- * <p>ONNX Runtime counts the users of its environment. The reference taken here is never released, so that the
- * environment outlives everything that Java code may close.
  */
 final class NativeEnvironment {
     /** The memory that ONNX Runtime's CPU provider uses, as our contract describes it. */
@@ -38,10 +34,6 @@ final class NativeEnvironment {
 
     /** ONNX Runtime's key: with {@code 1} a session takes the environment's allocators instead of making its own. */
     static final String USE_ENV_ALLOCATORS = "session.use_env_allocators";
-
-    private static final String LOGGER_NAME = "java.allocator";
-    private static final int WARNING = 2;
-    private static final long STACK_BYTES = 64L << 20;
 
     private final OrtApi api;
     private final long handle;
@@ -56,43 +48,9 @@ final class NativeEnvironment {
 
     private NativeEnvironment(OrtApi api) {
         this.api = api;
-        // If there is none yet, the binding creates the environment, with the settings of its user if there are any.
-        onRoomyThread(OrtEnvironment::getEnvironment);
-        try (Arena scratch = Arena.ofConfined()) {
-            handle = api.create(
-                    Function.CREATE_ENV,
-                    WARNING,
-                    scratch.allocateFrom(LOGGER_NAME).address());
-        }
+        handle = EnvironmentReference.handle();
         deviceInfo = memoryInfo(OrtMemory.CPU);
         arenaInfo = createMemoryInfo(OrtMemory.CPU, OrtApi.ARENA_ALLOCATOR);
-    }
-
-    /**
-     * ONNX Runtime 1.29 puts the command line through a regular expression when it makes its environment, and that
-     * takes some frames of stack for each character: on a usual thread four thousand of them end the process.
-     */
-    private static void onRoomyThread(Runnable work) {
-        final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-        final Thread thread = new Thread(null, work, "onnxruntime-environment", STACK_BYTES);
-        thread.setUncaughtExceptionHandler((_, e) -> failure.set(e));
-        thread.start();
-        boolean isInterrupted = false;
-        while (thread.isAlive()) {
-            try {
-                thread.join();
-            } catch (InterruptedException e) {
-                isInterrupted = true;
-            }
-        }
-        if (isInterrupted) {
-            Thread.currentThread().interrupt();
-        }
-        final Throwable thrown = failure.get();
-        if (thrown != null) {
-            throw new OnnxRuntimeException(
-                    "ONNX Runtime has no environment: " + thrown, OnnxRuntimeException.NO_CODE, thrown);
-        }
     }
 
     /** Returns the {@code OrtMemoryInfo} of a memory, for allocators other than ONNX Runtime's arenas. Never freed. */

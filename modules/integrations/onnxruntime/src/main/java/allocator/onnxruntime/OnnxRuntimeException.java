@@ -16,12 +16,24 @@ public final class OnnxRuntimeException extends DeviceException {
     /** ONNX Runtime's error code. */
     private final int code;
 
-    OnnxRuntimeException(String message, int code, @Nullable Throwable cause) {
+    /**
+     * Makes the exception.
+     *
+     * @param message what failed
+     * @param code ONNX Runtime's error code, {@link #NO_CODE} if no function of ONNX Runtime returned the failure
+     * @param cause why, or {@code null} if there is no exception behind it
+     */
+    public OnnxRuntimeException(String message, int code, @Nullable Throwable cause) {
         super(message, cause);
         this.code = code;
     }
 
-    OnnxRuntimeException(String message) {
+    /**
+     * Makes the exception for a failure without a call.
+     *
+     * @param message what failed
+     */
+    public OnnxRuntimeException(String message) {
         this(message, NO_CODE, null);
     }
 

@@ -1,6 +1,7 @@
 package allocator.onnxruntime;
 
 import allocator.onnxruntime.NativeEnvironment.SessionAllocator;
+import allocator.onnxruntime.support.OrtVersion;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import allocator.onnxruntime.examples.Examples;
+import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.spi.ShrinkReport;
 import allocator.trace.ReplayResult;
 import java.io.ByteArrayOutputStream;

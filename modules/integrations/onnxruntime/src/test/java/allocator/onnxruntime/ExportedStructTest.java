@@ -9,8 +9,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import allocator.onnxruntime.OrtApi.Function;
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.onnxruntime.support.OrtAllocatorLayout;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.onnxruntime.support.OrtApi.Function;
+import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;

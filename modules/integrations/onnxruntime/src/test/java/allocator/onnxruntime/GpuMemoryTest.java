@@ -14,6 +14,9 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.onnxruntime.support.OrtAllocatorLayout;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -230,7 +233,7 @@ class GpuMemoryTest {
 
         @Test
         void theEmptyAllocationNeedsNoStream() throws Throwable {
-            assertEquals(ExportedStruct.EMPTY, allocOnStream(0, first));
+            assertEquals(ThrowingThunk.EMPTY, allocOnStream(0, first));
             assertEquals(0, arena.stats().numAllocs());
         }
     }

@@ -1,5 +1,6 @@
 package allocator.onnxruntime;
 
+import allocator.onnxruntime.support.SystemMemory;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ForeignAddressException;

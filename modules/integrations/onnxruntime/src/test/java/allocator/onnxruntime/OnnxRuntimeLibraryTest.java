@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import allocator.onnxruntime.support.OrtLibrary;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -68,7 +69,7 @@ class OnnxRuntimeLibraryTest {
     }
 
     private static String failure(MemorySegment entryPoint) {
-        return assertThrows(OnnxRuntimeException.class, () -> OnnxRuntimeLibrary.load(entryPoint))
+        return assertThrows(OnnxRuntimeException.class, () -> OrtLibrary.load(entryPoint))
                 .reason();
     }
 

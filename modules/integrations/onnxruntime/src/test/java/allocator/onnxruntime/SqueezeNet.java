@@ -1,9 +1,9 @@
 package allocator.onnxruntime;
 
-import static allocator.onnxruntime.Protobuf.field;
-import static allocator.onnxruntime.Protobuf.message;
-import static allocator.onnxruntime.Protobuf.number;
-import static allocator.onnxruntime.Protobuf.text;
+import static allocator.onnxruntime.support.Protobuf.field;
+import static allocator.onnxruntime.support.Protobuf.message;
+import static allocator.onnxruntime.support.Protobuf.number;
+import static allocator.onnxruntime.support.Protobuf.text;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

@@ -1,9 +1,11 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import allocator.onnxruntime.OnnxRuntimeException;
+import allocator.onnxruntime.OnnxRuntimeLibrary;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,9 +35,8 @@ class OrtVersionTest {
     void otherVersionsAreRefusedByName(String text) {
         final OnnxRuntimeException failure = assertThrows(OnnxRuntimeException.class, () -> OrtVersion.parse(text));
 
-        assertTrue(
-                failure.reason().contains("ONNX Runtime " + text + " is not known; use 1.23 to 1.29"),
-                failure.reason());
+        final String reason = String.valueOf(failure.getMessage());
+        assertTrue(reason.contains("ONNX Runtime " + text + " is not known; use 1.23 to 1.29"), reason);
         assertEquals(OnnxRuntimeException.NO_CODE, failure.code());
     }
 

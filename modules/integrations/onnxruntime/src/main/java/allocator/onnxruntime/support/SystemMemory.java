@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -8,7 +8,7 @@ import java.lang.foreign.Linker;
 import java.lang.invoke.MethodHandle;
 
 /** The C library's {@code malloc}. */
-final class SystemMemory {
+public final class SystemMemory {
     private static final MethodHandle MALLOC = handle("malloc", FunctionDescriptor.of(JAVA_LONG, JAVA_LONG));
     private static final MethodHandle FREE = handle("free", FunctionDescriptor.ofVoid(JAVA_LONG));
 
@@ -21,7 +21,7 @@ final class SystemMemory {
     }
 
     /** Returns {@code byteSize} bytes, or 0 if the system has none. */
-    static long allocate(long byteSize) {
+    public static long allocate(long byteSize) {
         try {
             return (long) MALLOC.invokeExact(byteSize);
         } catch (Throwable e) {
@@ -30,7 +30,7 @@ final class SystemMemory {
     }
 
     /** Frees what {@link #allocate} returned. */
-    static void free(long address) {
+    public static void free(long address) {
         try {
             FREE.invokeExact(address);
         } catch (Throwable e) {
@@ -39,7 +39,7 @@ final class SystemMemory {
     }
 
     /** Returns whether the system can allocate {@code byteSize} bytes now. */
-    static boolean canAllocate(long byteSize) {
+    public static boolean canAllocate(long byteSize) {
         StackReserve.touch(); // or the block would stay allocated where the stack ends
         final long block = allocate(byteSize);
         free(block);

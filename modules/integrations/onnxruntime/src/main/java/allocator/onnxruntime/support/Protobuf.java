@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
@@ -7,29 +7,29 @@ import java.nio.charset.StandardCharsets;
  * Messages in the wire format of Protocol Buffers, as far as ONNX models need it: a field is its number and type as a
  * varint, {@code number << 3 | type}, and then a varint (type 0) or a length and that many bytes (type 2).
  */
-final class Protobuf {
+public final class Protobuf {
     private static final int VARINT = 0;
     private static final int BYTES = 2;
 
     private Protobuf() {}
 
     /** A field that holds a number, which is not negative. */
-    static byte[] number(int field, long value) {
+    public static byte[] number(int field, long value) {
         return message(varint(((long) field << 3) | VARINT), varint(value));
     }
 
     /** A field that holds a text. */
-    static byte[] text(int field, String value) {
+    public static byte[] text(int field, String value) {
         return field(field, value.getBytes(StandardCharsets.UTF_8));
     }
 
     /** A field that holds bytes, or a message. */
-    static byte[] field(int field, byte[] content) {
+    public static byte[] field(int field, byte[] content) {
         return message(varint(((long) field << 3) | BYTES), varint(content.length), content);
     }
 
     /** Fields one after another. */
-    static byte[] message(byte[]... parts) {
+    public static byte[] message(byte[]... parts) {
         final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         for (final byte[] part : parts) {
             bytes.writeBytes(part);

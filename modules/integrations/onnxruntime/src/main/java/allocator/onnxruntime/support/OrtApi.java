@@ -1,9 +1,10 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import allocator.onnxruntime.OnnxRuntimeException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -14,15 +15,15 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The functions of ONNX Runtime's C API that this module calls, in the library of {@link OnnxRuntimeLibrary}.
+ * The functions of ONNX Runtime's C API that this module calls, in the library of {@link OrtLibrary}.
  *
  * <p>The C API is a table of function pointers; {@link Function} has the position of each. Handles and pointers are
  * {@code long}s; an {@code int} parameter is passed as a {@code long} too, of which the callee reads the lower half. A
  * function that returns a status which is not null ends in an {@link OnnxRuntimeException}.
  */
-final class OrtApi {
+public final class OrtApi {
     /** A function of {@code OrtApi}: its position in the table. All are there from {@link OrtVersion#OLDEST_API} on. */
-    enum Function {
+    public enum Function {
         GET_ERROR_CODE(1),
         GET_ERROR_MESSAGE(2),
         CREATE_ENV(3),
@@ -60,10 +61,10 @@ final class OrtApi {
     }
 
     /** {@code OrtAllocatorType}: the kind of allocator in a memory info. */
-    static final int DEVICE_ALLOCATOR = 0;
+    public static final int DEVICE_ALLOCATOR = 0;
 
     /** {@code OrtAllocatorType} of ONNX Runtime's own arenas. */
-    static final int ARENA_ALLOCATOR = 1;
+    public static final int ARENA_ALLOCATOR = 1;
 
     private static final MethodHandle INT_OF_1 = handle(JAVA_INT, JAVA_LONG);
     private static final MethodHandle LONG_OF_1 = handle(JAVA_LONG, JAVA_LONG);
@@ -88,7 +89,7 @@ final class OrtApi {
      * @param address the address of the table
      * @throws OnnxRuntimeException if a function is missing
      */
-    OrtApi(OrtVersion version, long address) {
+    public OrtApi(OrtVersion version, long address) {
         this.version = version;
         table = view(address, tableSize());
         for (final Function function : Function.values()) {
@@ -111,24 +112,33 @@ final class OrtApi {
 
     /** Returns a handle that calls native functions of a form. */
     @SuppressWarnings("restricted")
-    static MethodHandle handle(MemoryLayout result, MemoryLayout... parameters) {
+    public static MethodHandle handle(MemoryLayout result, MemoryLayout... parameters) {
         return Linker.nativeLinker().downcallHandle(FunctionDescriptor.of(result, parameters));
     }
 
     /** Returns native memory whose size is known from the C API. */
     @SuppressWarnings("restricted")
-    static MemorySegment view(long address, long byteSize) {
+    public static MemorySegment view(long address, long byteSize) {
         return MemorySegment.ofAddress(address).reinterpret(byteSize);
     }
 
     /** Returns the C string at an address; empty for the null pointer. */
-    static String text(long address) {
+    public static String text(long address) {
         return address == 0 ? "" : view(address, MAX_TEXT).getString(0);
     }
 
     /** Returns the version of the loaded library. */
-    OrtVersion version() {
+    public OrtVersion version() {
         return version;
+    }
+
+    /**
+     * Returns a function of the table.
+     *
+     * @param position its position, of a function that the library's version has
+     */
+    public MemorySegment function(int position) {
+        return view(table.address(), (position + 1) * ADDRESS.byteSize()).getAtIndex(ADDRESS, position);
     }
 
     private MemorySegment pointer(Function function) {
@@ -136,7 +146,7 @@ final class OrtApi {
     }
 
     /** Releases an object; the null pointer is ignored. */
-    void release(Function function, long a) {
+    public void release(Function function, long a) {
         if (a != 0) {
             callVoid(function, a);
         }
@@ -151,7 +161,7 @@ final class OrtApi {
     }
 
     /** Calls a function of two arguments. */
-    void call(Function function, long a, long b) {
+    public void call(Function function, long a, long b) {
         final long status;
         try {
             status = (long) LONG_OF_2.invokeExact(pointer(function), a, b);
@@ -162,7 +172,7 @@ final class OrtApi {
     }
 
     /** Calls a function of three arguments. */
-    void call(Function function, long a, long b, long c) {
+    public void call(Function function, long a, long b, long c) {
         final long status;
         try {
             status = (long) LONG_OF_3.invokeExact(pointer(function), a, b, c);
@@ -173,7 +183,7 @@ final class OrtApi {
     }
 
     /** Calls a function of one argument and a result behind a pointer, and returns that result. */
-    long create(Function function) {
+    public long create(Function function) {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
             final long status;
@@ -188,7 +198,7 @@ final class OrtApi {
     }
 
     /** Calls a function of one argument and a result behind a pointer, and returns that result. */
-    long create(Function function, long a) {
+    public long create(Function function, long a) {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
             call(function, a, out.address());
@@ -197,7 +207,7 @@ final class OrtApi {
     }
 
     /** Calls a function of two arguments and a result behind a pointer, and returns that result. */
-    long create(Function function, long a, long b) {
+    public long create(Function function, long a, long b) {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
             call(function, a, b, out.address());
@@ -206,7 +216,7 @@ final class OrtApi {
     }
 
     /** Calls a function of three arguments and a result behind a pointer, and returns that result. */
-    long create(Function function, long a, long b, long c) {
+    public long create(Function function, long a, long b, long c) {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
             final long status;
@@ -221,7 +231,7 @@ final class OrtApi {
     }
 
     /** Calls a function of four arguments and a result behind a pointer, and returns that result. */
-    long create(Function function, long a, long b, long c, long d) {
+    public long create(Function function, long a, long b, long c, long d) {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
             final long status;
@@ -241,7 +251,7 @@ final class OrtApi {
      * @param out the address of eight bytes that receive the block's address
      * @return the status
      */
-    long allocatorAlloc(long allocator, long byteSize, long out) {
+    public long allocatorAlloc(long allocator, long byteSize, long out) {
         try {
             return (long) LONG_OF_3.invokeExact(allocatorAlloc, allocator, byteSize, out);
         } catch (Throwable e) {
@@ -254,7 +264,7 @@ final class OrtApi {
      *
      * @return the status
      */
-    long allocatorFree(long allocator, long address) {
+    public long allocatorFree(long allocator, long address) {
         try {
             return (long) LONG_OF_2.invokeExact(allocatorFree, allocator, address);
         } catch (Throwable e) {
@@ -263,7 +273,7 @@ final class OrtApi {
     }
 
     /** Returns the native handle of an {@code OrtSyncStream}, such as a {@code CUstream}. */
-    long streamHandle(long stream) {
+    public long streamHandle(long stream) {
         try {
             return (long) LONG_OF_1.invokeExact(streamHandle, stream);
         } catch (Throwable e) {
@@ -272,7 +282,7 @@ final class OrtApi {
     }
 
     /** Calls the function of an {@code OrtAllocator} that {@code member} points to, of the form of {@code Alloc}. */
-    static long callMember(long member, long allocator, long byteSize) {
+    public static long callMember(long member, long allocator, long byteSize) {
         try {
             return (long) LONG_OF_2.invokeExact(MemorySegment.ofAddress(member), allocator, byteSize);
         } catch (Throwable e) {
@@ -281,7 +291,16 @@ final class OrtApi {
     }
 
     /** Returns the pairs of an {@code OrtKeyValuePairs}, which is released. */
-    Map<String, String> takePairs(long pairs) {
+    public Map<String, String> takePairs(long pairs) {
+        try {
+            return readPairs(pairs);
+        } finally {
+            release(Function.RELEASE_KEY_VALUE_PAIRS, pairs);
+        }
+    }
+
+    /** Returns the pairs of an {@code OrtKeyValuePairs}, which stays the caller's; none for the null pointer. */
+    public Map<String, String> readPairs(long pairs) {
         final Map<String, String> map = new TreeMap<>();
         if (pairs == 0) {
             return map;
@@ -301,14 +320,12 @@ final class OrtApi {
             for (long i = 0; i < count; i++) {
                 map.put(text(keys.getAtIndex(JAVA_LONG, i)), text(values.getAtIndex(JAVA_LONG, i)));
             }
-        } finally {
-            release(Function.RELEASE_KEY_VALUE_PAIRS, pairs);
         }
         return map;
     }
 
     /** Makes an {@code OrtKeyValuePairs}, which the caller owns. */
-    long createPairs(Map<String, String> pairs) {
+    public long createPairs(Map<String, String> pairs) {
         try (Arena scratch = Arena.ofConfined()) {
             final MemorySegment out = scratch.allocate(JAVA_LONG);
             callVoid(Function.CREATE_KEY_VALUE_PAIRS, out.address());
@@ -347,8 +364,12 @@ final class OrtApi {
         }
     }
 
-    /** Turns a status, which is not null, into an exception and releases it. */
-    OnnxRuntimeException failure(Function function, long status) {
+    /**
+     * Turns a status, which is not null, into an exception and releases it.
+     *
+     * @param function the function that returned it, or another name for it
+     */
+    public OnnxRuntimeException failure(Object function, long status) {
         try {
             final int code = (int) INT_OF_1.invokeExact(pointer(Function.GET_ERROR_CODE), status);
             final long message = (long) LONG_OF_1.invokeExact(pointer(Function.GET_ERROR_MESSAGE), status);
@@ -369,7 +390,7 @@ final class OrtApi {
     }
 
     /** Converts what a downcall threw. A native function throws nothing: it is an error of the JVM. */
-    static RuntimeException unexpected(Throwable e) {
+    public static RuntimeException unexpected(Throwable e) {
         if (e instanceof Error error) {
             throw error;
         }

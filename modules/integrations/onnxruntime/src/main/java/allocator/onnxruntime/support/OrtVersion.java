@@ -1,5 +1,6 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
+import allocator.onnxruntime.OnnxRuntimeException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -12,15 +13,15 @@ import java.util.regex.Pattern;
  * @param text as the library states it
  * @param api the version of the C API, N of 1.N
  */
-record OrtVersion(String text, int api) {
+public record OrtVersion(String text, int api) {
     /** The oldest known version of the API: the first with statistics of allocators. */
-    static final int OLDEST_API = 23;
+    public static final int OLDEST_API = 23;
 
     /** The newest known version of the API. */
-    static final int NEWEST_API = 29;
+    public static final int NEWEST_API = 29;
 
     /** From here on {@code OrtAllocator} has {@code Shrink}. */
-    static final int SHRINK_API = 25;
+    public static final int SHRINK_API = 25;
 
     private static final Pattern FORM = Pattern.compile("1\\.(\\d{1,6})\\.\\d+.*");
 
@@ -29,7 +30,7 @@ record OrtVersion(String text, int api) {
      *
      * @throws OnnxRuntimeException if the version is not a known one
      */
-    static OrtVersion parse(String text) {
+    public static OrtVersion parse(String text) {
         final Matcher form = FORM.matcher(text);
         final int api = form.matches() ? Integer.parseInt(form.group(1)) : 0;
         if (api < OLDEST_API || api > NEWEST_API) {

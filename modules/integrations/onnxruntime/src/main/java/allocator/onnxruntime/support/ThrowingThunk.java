@@ -1,8 +1,9 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
+import allocator.onnxruntime.OnnxRuntimeException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -24,9 +25,15 @@ import java.util.Optional;
  * library's function that throws, so that to the unwinder the exception comes from ONNX Runtime's own call.
  *
  * <p>The exception is a {@code std::runtime_error}; its text is the C string that the struct points to at
- * {@link ExportedStruct#MESSAGE}. Made for Linux on x86-64; elsewhere there is none.
+ * {@link #MESSAGE}. Made for Linux on x86-64; elsewhere there is none.
  */
-final class ThrowingThunk {
+public final class ThrowingThunk {
+    /** Where a struct has the C string, in bytes: behind ONNX Runtime's members and one number of ours. */
+    public static final int MESSAGE = OrtAllocatorLayout.BYTE_SIZE + Long.BYTES;
+
+    /** What an upcall returns for 0 bytes: null is a failure. */
+    public static final long EMPTY = Arena.global().allocate(64, 64).address();
+
     private static final String RUNTIME = "libstdc++.so.6";
     private static final String THROW_RUNTIME_ERROR = "_ZSt21__throw_runtime_errorPKc";
 
@@ -40,7 +47,7 @@ final class ThrowingThunk {
     private ThrowingThunk() {}
 
     /** Returns whether thunks can be made on this system; otherwise failures cannot be returned to ONNX Runtime. */
-    static boolean isSupported() {
+    public static boolean isSupported() {
         return Holder.THROWER.isPresent();
     }
 
@@ -67,7 +74,7 @@ final class ThrowingThunk {
      * @param upcall the function to call, of the form of {@code Alloc}
      * @return the thunk; {@code upcall} itself where thunks are not supported
      */
-    static MemorySegment around(MemorySegment upcall) {
+    public static MemorySegment around(MemorySegment upcall) {
         return Holder.THROWER.map(thrower -> executable(code(upcall, thrower))).orElse(upcall);
     }
 
@@ -86,7 +93,7 @@ final class ThrowingThunk {
                 .put(bytes(0x48, 0x85, 0xC0)) // test rax, rax
                 .put(bytes(0x74, 0x01)) // jz over the return
                 .put(bytes(0xC3)) // ret
-                .put(bytes(0x48, 0x8B, 0x7F, ExportedStruct.MESSAGE)) // mov rdi, [rdi + MESSAGE]
+                .put(bytes(0x48, 0x8B, 0x7F, MESSAGE)) // mov rdi, [rdi + MESSAGE]
                 .put(bytes(0x48, 0xB8)) // mov rax, thrower
                 .putLong(thrower.address())
                 .put(bytes(0xFF, 0xE0)) // jmp rax

@@ -1,0 +1,62 @@
+package allocator.onnxruntime.ep;
+
+import ai.onnxruntime.OrtEnvironment;
+import allocator.arena.BfcArena;
+import allocator.cpu.reference.CpuReferenceFactory;
+import allocator.onnxruntime.OnnxRuntimeLibrary;
+import allocator.provider.support.StackReserve;
+import allocator.spi.EpFactory;
+import allocator.testkit.ForwardingFactory;
+import allocator.testkit.OwnJvm;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What could end a process, each in a process of its own: none does. */
+class BadInputTest {
+    private static final List<Class<?>> CLASS_PATH = List.of(
+            BadInputProgram.class,
+            PluginLibrary.class,
+            OnnxRuntimeLibrary.class,
+            OrtEnvironment.class,
+            EpFactory.class,
+            StackReserve.class,
+            BfcArena.class,
+            CpuReferenceFactory.class,
+            ForwardingFactory.class);
+
+    private static void run(List<String> more, String... arguments) throws IOException, InterruptedException {
+        final List<String> options =
+                new ArrayList<>(List.of("--enable-native-access=ALL-UNNAMED", "-XX:ErrorFile=/dev/null"));
+        options.addAll(more);
+        OwnJvm.run(CLASS_PATH, BadInputProgram.class, options, arguments);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "leftOpen",
+                "exit",
+                "halt",
+                "environmentClosedFirst",
+                "unregisteredWhileASessionLives",
+                "threads",
+                "fileReplaced",
+                "registeredManyTimes",
+                "nodeThatThrows",
+                "freeAfterRelease"
+            })
+    void theProcessEndsWell(String what) throws IOException, InterruptedException {
+        run(List.of(), what);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"noLibrary", "noDirectory"})
+    void whatIsMissingIsNamed(String what) throws IOException, InterruptedException {
+        run(
+                List.of(what.equals("noLibrary") ? "-Donnxruntime.native.path=/nowhere" : "-Dwithout.directory=true"),
+                what);
+    }
+}
