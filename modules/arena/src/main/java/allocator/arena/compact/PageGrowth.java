@@ -47,6 +47,7 @@ final class PageGrowth {
     private final PageTable table;
     private final ExtentCalls calls;
     private final ExtentChoice choice;
+    private final Takeover takeover;
 
     /** A chunk that is taken and not counted yet, as not all of it is backed. Guarded by the lane's lock. */
     private Repair.Live unfinished = NOTHING;
@@ -59,6 +60,7 @@ final class PageGrowth {
         table = arena.table;
         calls = new ExtentCalls(arena);
         choice = new ExtentChoice(arena, sizes);
+        takeover = new Takeover(arena, calls, choice);
     }
 
     /** Returns what is taken and not counted. Under the arena's lock. */
@@ -69,6 +71,11 @@ final class PageGrowth {
     /** Returns the calls of the source. */
     ExtentCalls calls() {
         return calls;
+    }
+
+    /** Returns what takes extents over from other lanes. */
+    Takeover takeover() {
+        return takeover;
     }
 
     /** Allocates, if there is no other way with calls of the device. */
@@ -281,8 +288,12 @@ final class PageGrowth {
         }
     }
 
-    /** Creates an extent in hand; returns {@link #NONE} if the device has no memory for it. */
+    /** Creates an extent in hand, or takes one over; returns {@link #NONE} if the device has no memory for it. */
     private int create(int pages) {
+        final int taken = takeover.take(pages);
+        if (taken != NONE) {
+            return taken;
+        }
         try {
             return calls.create(pages);
         } catch (OutOfMemoryException e) {
