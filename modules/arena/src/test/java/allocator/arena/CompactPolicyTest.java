@@ -157,12 +157,6 @@ class CompactPolicyTest {
         private final FakeStream second = new FakeStream();
 
         @Test
-        void pagesAreOfOneLaneUnlessMoreAreAskedFor() {
-            arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
-            assertThat(arena.laneCount()).isOne();
-        }
-
-        @Test
         void idleExtentsOfOtherLanesServeBeforeMoreAreCreated() {
             arena = create(0, 3);
             arena.free(arena.alloc(10 * PAGE));
