@@ -21,8 +21,7 @@ import java.util.Objects;
  * @param placementPolicy which free memory serves a request
  * @param maxKeptBytes the most bytes that {@link PlacementPolicy#QUICK_FIT} caches without merging; {@code 0} for an
  *     eighth of the regions
- * @param maxLanes the most lanes; {@code 1} for no division, {@code 0} for one more than there are processors, under
- *     {@link PlacementPolicy#COMPACT} for one
+ * @param maxLanes the most lanes; {@code 1} for no division, {@code 0} for one more than there are processors
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
  * @param compact what configures {@link PlacementPolicy#COMPACT} alone

@@ -87,7 +87,7 @@ public final class ArenaOptions {
             "arena.max_lanes",
             0,
             "the most lanes, each with its own lock, that the arena may divide into when threads contend; 1 is "
-                    + "no division, 0 is one more than there are processors, with compact 1");
+                    + "no division, 0 is one more than there are processors");
 
     /**
      * {@code arena.keep_first_region}; not an option of ONNX Runtime. On by default, as in ONNX Runtime's core; see

@@ -47,12 +47,7 @@ final class Lanes {
         heldLimit = new HeldLimit(config.limit().available(0));
         main = new Lane(this, 0, config);
         all.add(main);
-        choice = new LaneChoice(this, maxLanes(), System::nanoTime);
-    }
-
-    /** Returns the most lanes. Pages that one lane holds idle do not serve another, so they stay in one by default. */
-    private int maxLanes() {
-        return pages != null && config.maxLanes() == 0 ? 1 : config.maxLanes();
+        choice = new LaneChoice(this, config.maxLanes(), System::nanoTime);
     }
 
     /** Adds a lane, of which a shrink keeps no region. */

@@ -20,6 +20,7 @@ import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
@@ -199,6 +200,20 @@ final class PageSupply implements LaneSupply {
         @Override
         public HeldLimit heldLimit() {
             return lanes.heldLimit;
+        }
+
+        @Override
+        public List<LanePages> others() {
+            if (lanes.count() == 1) {
+                return List.of();
+            }
+            final List<LanePages> others = new ArrayList<>();
+            for (final Lane each : lanes.all()) {
+                if (each != lane && each.supply instanceof PageSupply supply) {
+                    others.add(supply.pages);
+                }
+            }
+            return others;
         }
 
         @Override

@@ -157,9 +157,48 @@ class CompactPolicyTest {
         private final FakeStream second = new FakeStream();
 
         @Test
-        void pagesAreOfOneLaneUnlessMoreAreAskedFor() {
+        void idleExtentsOfOtherLanesServeBeforeMoreAreCreated() {
+            arena = create(0, 3);
+            arena.free(arena.alloc(10 * PAGE));
             arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
-            assertThat(arena.laneCount()).isOne();
+            final long block = arena.allocOnStream(8 * PAGE, first);
+
+            assertThat(arena.stats().peakBytesHeld()).isEqualTo(10 * PAGE).isEqualTo(device.liveBytes());
+            assertThat(counter("NumExtents")).isEqualTo(10);
+            arena.checkConsistency();
+            arena.free(block);
+            arena.endRun(first);
+            assertThat(arena.shrink().bytesHeld()).isZero();
+            arena.close();
+            assertThat(device.liveBytes()).isZero();
+        }
+
+        /** The main lane is not new, so it leaves the other one what that has needed in the same second. */
+        @Test
+        void aLaneKeepsWhatItHasNeededLately() {
+            arena = create(0, 3);
+            arena.free(arena.alloc(PAGE));
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
+            arena.free(arena.allocOnStream(10 * PAGE, first));
+            arena.endRun(first);
+            assertThat(counter("NumExtents")).isEqualTo(10);
+
+            arena.free(arena.alloc(8 * PAGE));
+            assertThat(counter("NumExtents")).isEqualTo(18);
+            assertThat(counter("NumPageUnmaps")).isOne();
+        }
+
+        @Test
+        void whatAStreamMayStillUseStaysInItsLane() {
+            arena = create(0, 3);
+            arena.free(arena.allocOnStream(10 * PAGE, first));
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(second));
+            arena.free(arena.allocOnStream(4 * PAGE, second));
+            assertThat(counter("NumExtents")).isEqualTo(14);
+
+            arena.endRun(first);
+            arena.free(arena.allocOnStream(8 * PAGE, second));
+            assertThat(counter("NumExtents")).isEqualTo(14);
         }
 
         @Test

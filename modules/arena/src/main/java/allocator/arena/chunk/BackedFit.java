@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Best fit in regions of which only parts are backed by memory: takes the best fit of which all that is requested is
- * backed. Another part of the arena backs what is missing, and says here where: {@link #takeUnbacked}.
+ * backed. Another part of the arena backs what is missing, and says here where: {@link #takeLeastLacking}.
  *
  * <p>A chunk is split whatever its excess, since a region is much larger than what lives in it.
  */
@@ -44,15 +44,16 @@ public final class BackedFit extends BestFit {
          * @param address the first address
          * @param byteSize size in bytes, above zero
          * @param requester the stream that will use it, {@code null} for none
+         * @param enough a number of pages, above zero: no more than so many need to be counted
          * @return pages; 0 if it can be used at once, {@link #IMPOSSIBLE} if it cannot be backed now
          */
-        int lacks(long address, long byteSize, @Nullable SyncStream requester);
+        int lacks(long address, long byteSize, @Nullable SyncStream requester, int enough);
 
         /**
          * Returns where the range might be that was passed to {@link #lacks} last, and that lacks something, to lack
          * less.
          *
-         * @return the first address behind all that the range lacks
+         * @return the first address behind all that was counted
          */
         long behindLacking();
 
@@ -85,18 +86,19 @@ public final class BackedFit extends BestFit {
          * Makes room for {@link #freed} by a stream.
          *
          * @param stream the stream, {@code null} for none
+         * @return its number, until another method is called
          */
-        void prepareFreed(@Nullable SyncStream stream);
+        int prepareFreed(@Nullable SyncStream stream);
 
         /**
          * Ends a use that {@link #taken} has counted, after {@link #prepareFreed}. Begun, it does not fail.
          *
          * @param address the first address
          * @param byteSize size in bytes, above zero
-         * @param stream the stream that has used it, {@code null} for none
+         * @param stream the number of the stream that has used it
          * @param stamp the stream's sync id
          */
-        void freed(long address, long byteSize, @Nullable SyncStream stream, long stamp);
+        void freed(long address, long byteSize, int stream, long stamp);
 
         /**
          * Forgets that a stream may still use what it has freed.
@@ -113,11 +115,11 @@ public final class BackedFit extends BestFit {
          *
          * @param address the first address
          * @param byteSize size in bytes
-         * @param isLive whether it is live; otherwise it is free
+         * @param isFree whether it is free; otherwise it is live
          * @param stream the stream that may still use a free chunk, {@code null} for none
          * @param stamp the stream's sync id at the free
          */
-        void recount(long address, long byteSize, boolean isLive, @Nullable SyncStream stream, long stamp);
+        void recount(long address, long byteSize, boolean isFree, @Nullable SyncStream stream, long stamp);
     }
 
     /**
@@ -141,7 +143,7 @@ public final class BackedFit extends BestFit {
         for (int examined = 0; examined < MOST_EXAMINED; examined++) {
             final int found = find(least, slot);
             if (found == NONE) {
-                return NO_ADDRESS;
+                break;
             }
             if (backing.isBacked(foundAddress(found), byteSize, requester)) {
                 final long address = takeFound(found, granules, requested, slot);
@@ -150,7 +152,7 @@ public final class BackedFit extends BestFit {
             }
             least = foundKey + 1;
         }
-        return NO_ADDRESS;
+        return takeBacked(granules, requested, requester);
     }
 
     /** Returns the first address of what {@link #find} has found. */
@@ -169,7 +171,7 @@ public final class BackedFit extends BestFit {
     }
 
     /**
-     * Takes memory that is backed, as {@link #take} does, but looks at more of it.
+     * Takes memory that is backed, at whichever address of a fit.
      *
      * @param granules granules needed, at least 1
      * @param requested bytes that the caller requested, to be remembered
@@ -177,31 +179,39 @@ public final class BackedFit extends BestFit {
      * @return the address, {@link #NO_ADDRESS} if none was found
      */
     public long takeBacked(long granules, long requested, @Nullable SyncStream requester) {
-        final Slot slot = slot(requester);
-        findLeastLacking(granules, requester, slot);
-        if (leastLacking > 0) {
-            return NO_ADDRESS;
-        }
-        final long address = takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
-        backing.taken(address, Granules.toBytes(granules));
-        return address;
+        return takeLacking(granules, requested, requester, 0);
     }
 
     /**
-     * Takes memory that may not be backed, where the least is to be backed. Nothing of what backs it counts as used:
-     * the caller backs what is missing, and counts all of it, or ends it with {@link #freeUnbacked}.
+     * Takes memory where the least is to be backed, if anything is: {@link #isBacked} says whether. If so, nothing of
+     * what backs it counts as used: the caller backs what is missing, and counts all of it, or ends it with
+     * {@link #freeUnbacked}.
      *
      * @param granules granules needed, at least 1
      * @param requested bytes that the caller requested, to be remembered
      * @param requester the stream that requests it, {@code null} for none
      * @return the address, {@link #NO_ADDRESS} if no free chunk that is large enough can be backed now
      */
-    public long takeUnbacked(long granules, long requested, @Nullable SyncStream requester) {
+    public long takeLeastLacking(long granules, long requested, @Nullable SyncStream requester) {
+        return takeLacking(granules, requested, requester, Backing.IMPOSSIBLE - 1);
+    }
+
+    private long takeLacking(long granules, long requested, @Nullable SyncStream requester, int most) {
         final Slot slot = slot(requester);
         findLeastLacking(granules, requester, slot);
-        return leastLacking == Backing.IMPOSSIBLE
-                ? NO_ADDRESS
-                : takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
+        if (leastLacking > most) {
+            return NO_ADDRESS;
+        }
+        final long address = takeAt(bestAddress, find(bestKey, slot), granules, requested, slot);
+        if (leastLacking == 0) {
+            backing.taken(address, Granules.toBytes(granules));
+        }
+        return address;
+    }
+
+    /** Returns whether all of what was taken last by {@link #takeLeastLacking} was backed. */
+    public boolean isBacked() {
+        return leastLacking == 0;
     }
 
     /**
@@ -226,7 +236,7 @@ public final class BackedFit extends BestFit {
             final long last = lastAddress(found, start, granules);
             long address = start;
             for (int each = 0; each < MOST_ADDRESSES && leastLacking > 0; each++) {
-                final int lacking = backing.lacks(address, byteSize, requester);
+                final int lacking = backing.lacks(address, byteSize, requester, leastLacking);
                 if (lacking < leastLacking) {
                     leastLacking = lacking;
                     bestKey = foundKey;
@@ -271,8 +281,10 @@ public final class BackedFit extends BestFit {
         removeFree(region, found, owner, first, whole);
         final int right = split(found, offset, offset - first, whole - (offset - first));
         region.enter(this, right, offset);
-        insertFree(region, right, chunks.owner(right), offset, whole - (offset - first));
-        foundKey = key(region, offset, whole - (offset - first));
+        // Without an owner, it belongs to the next chunk, which another stream may own.
+        final long merged = mergeWithNext(region, right, offset, whole - (offset - first));
+        insertFree(region, right, chunks.owner(right), offset, merged);
+        foundKey = key(region, offset, merged);
         isEndFound = false;
         step = before;
         final long taken = takeFound(right, granules, requested, slot);
@@ -301,13 +313,13 @@ public final class BackedFit extends BestFit {
         final long address = address(region, chunk);
         final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
         final long stamp = stream == null ? 0 : stream.syncId();
-        backing.prepareFreed(stream);
+        final int number = backing.prepareFreed(stream);
         super.free(region, chunk, granules);
-        backing.freed(address, Granules.toBytes(granules), stream, stamp);
+        backing.freed(address, Granules.toBytes(granules), number, stamp);
     }
 
     /**
-     * Frees what {@link #takeUnbacked} took and nothing backs. Call {@link #prepareFree} before.
+     * Frees what {@link #takeLeastLacking} took and nothing backs. Call {@link #prepareFree} before.
      *
      * @param region its region
      * @param chunk the chunk
@@ -340,13 +352,13 @@ public final class BackedFit extends BestFit {
             final Region region = regions.at(i);
             for (int chunk = region.first; chunk != NONE; chunk = chunks.next(chunk)) {
                 final SyncStream stream = slots.get(chunks.owner(chunk)).stream;
-                final boolean isLive = chunks.isLive(chunk);
+                final boolean isFree = chunks.isFree(chunk);
                 backing.recount(
                         address(region, chunk),
                         Granules.toBytes(granules(region, chunk)),
-                        isLive,
-                        isLive ? null : stream,
-                        isLive || stream == null ? 0 : chunks.stamp(chunk));
+                        isFree,
+                        isFree ? stream : null,
+                        isFree && stream != null ? chunks.stamp(chunk) : 0);
             }
         }
     }

@@ -151,7 +151,7 @@ class ChunkStore extends FreeChunks {
      * Merges a free chunk that is in no index with the next one if that is free and may be merged, and returns the size
      * of the result.
      */
-    private long mergeWithNext(Region region, int chunk, long offset, long granules) {
+    final long mergeWithNext(Region region, int chunk, long offset, long granules) {
         final int next = chunks.next(chunk);
         if (next == NONE || !chunks.isFree(next) || !haveMergeableOwners(chunk, next)) {
             return granules;

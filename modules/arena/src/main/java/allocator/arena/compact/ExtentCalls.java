@@ -87,11 +87,66 @@ final class ExtentCalls {
         }
     }
 
-    /** Ends the mappings of an extent in hand, and releases it. If that fails, it stays in hand. */
-    void release(int extent) {
+    /**
+     * Takes over an extent that another lane has in hand: ends its mappings there, and makes it one in hand here. If
+     * that fails, it is idle there. Call {@link PageTable#ensureRoom} before.
+     */
+    int takeOver(ExtentCalls other, int extent) {
+        boolean isUnmapped = false;
+        try {
+            other.endMappings(extent);
+            isUnmapped = true;
+        } finally {
+            if (!isUnmapped) {
+                other.putBack(extent);
+            }
+        }
+        final int size = other.table.extents.size(extent);
+        final long number = other.remove(extent, size);
+        arena.lock.lock();
+        try {
+            arena.counters.extended(size * arena.pageBytes);
+            final int taken = table.extents.add(number, size);
+            peakPages = Math.max(peakPages, table.pages());
+            return taken;
+        } finally {
+            arena.lock.unlock();
+        }
+    }
+
+    private void putBack(int extent) {
+        arena.lock.lock();
+        try {
+            table.extents.putBack(extent);
+        } finally {
+            arena.lock.unlock();
+        }
+    }
+
+    /** Removes an extent in hand that another lane takes over; returns its number in the source. */
+    private long remove(int extent, int size) {
+        arena.lock.lock();
+        try {
+            final long number = table.extents.number(extent);
+            table.extents.remove(extent);
+            arena.counters.detached();
+            arena.counters.returned(size * arena.pageBytes);
+            return number;
+        } finally {
+            arena.lock.unlock();
+        }
+    }
+
+    /** Ends the mappings of an extent in hand. */
+    private void endMappings(int extent) {
         for (int mapping = beginUnmap(extent); mapping != NONE; mapping = beginUnmap(extent)) {
             unmap(mapping);
         }
+    }
+
+    /** Ends the mappings of an extent in hand, and releases it. If that fails, it stays in hand. */
+    void release(int extent) {
+        endMappings(extent);
         final long begin = System.nanoTime();
         source.release(table.extents.number(extent));
         final long took = System.nanoTime() - begin;

@@ -135,6 +135,11 @@ final class ExtentChoice {
         return most / arena.pageBytes - table.pages();
     }
 
+    /** Returns how many pages there are beyond what the most in use and twice the slack need; negative if fewer. */
+    long spare(long peak) {
+        return -room(peak, 2 * sizes.slack());
+    }
+
     private Next create(long pages) {
         owedPages = Math.max(0, owedPages - pages);
         return new Next(NONE, (int) pages, false);

@@ -23,15 +23,34 @@ final class FreeingStreams {
 
     private static final int LEAST_LENGTH = 4;
 
+    /** How many numbers are visited to find one whose stream is done. */
+    private static final int VISITS = 8;
+
+    /** The golden ratio's fraction: spreads stream ids. */
+    private static final long SPREAD = 0x9E37_79B9_7F4A_7C15L;
+
+    /** By number; the length is a power of two. */
     private @Nullable SyncStream[] streams = new @Nullable SyncStream[LEAST_LENGTH];
 
-    /** By stream: its work up to this free is done. */
+    /** By number: the stream's id. */
+    private long[] ids = new long[LEAST_LENGTH];
+
+    /** By hash of an id: the first number of a chain, plus 1. As long as {@link #streams}. */
+    private int[] chains = new int[LEAST_LENGTH];
+
+    /** By number: the next one of its chain, plus 1. */
+    private int[] nexts = new int[LEAST_LENGTH];
+
+    /** By number: the stream's work up to this free is done. */
     private long[] doneUpTo = new long[LEAST_LENGTH];
 
-    /** By stream: its last free. */
+    /** By number: the stream's last free. */
     private long[] lastFrees = new long[LEAST_LENGTH];
 
     private int count;
+
+    /** The number visited last in search of one whose stream is done. */
+    private int hand;
 
     /** All work up to this free is done. */
     private long allDoneUpTo;
@@ -39,8 +58,8 @@ final class FreeingStreams {
     /** Frees so far. */
     private long frees;
 
-    /** The stream asked for last. */
-    private int latest = NONE;
+    /** The number asked for last; there is a stream of that number if {@link #count} is above it. */
+    private int latest;
 
     /** Returns how many frees there have been. */
     long frees() {
@@ -49,45 +68,102 @@ final class FreeingStreams {
 
     /** Returns the number of a stream, {@link #NONE} if it has none. */
     int find(SyncStream stream) {
-        if (latest >= 0 && isAt(latest, stream)) {
+        return find(stream.id());
+    }
+
+    private int find(long id) {
+        if (latest < count && ids[latest] == id) {
             return latest;
         }
-        for (int number = 0; number < count; number++) {
-            if (isAt(number, stream)) {
-                latest = number;
-                return number;
+        for (int each = chains[chain(id, chains.length)]; each != 0; each = nexts[each - 1]) {
+            if (ids[each - 1] == id) {
+                latest = each - 1;
+                return latest;
             }
         }
         return NONE;
     }
 
-    private boolean isAt(int number, SyncStream stream) {
-        final SyncStream other = streams[number];
-        return other != null && other.id() == stream.id();
+    private static int chain(long id, int chains) {
+        return (int) ((id * SPREAD) >>> (Integer.numberOfLeadingZeros(chains) + Integer.SIZE + 1));
     }
 
     /** Returns the number of a stream, and gives it one if it has none. May take Java heap. */
     int number(SyncStream stream) {
-        final int known = find(stream);
+        final long id = stream.id();
+        final int known = find(id);
         if (known != NONE) {
             return known;
         }
-        int number = 0;
-        while (number < count && !isDone(number, lastFrees[number])) {
-            number++;
+        final int vacant = vacant();
+        if (vacant != NONE) {
+            unchain(vacant);
+        } else if (count == streams.length) {
+            grow();
         }
-        if (number == streams.length) {
-            final int length = 2 * number;
-            final long[] moreDone = Arrays.copyOf(doneUpTo, length);
-            final long[] moreFrees = Arrays.copyOf(lastFrees, length);
-            streams = Arrays.copyOf(streams, length);
-            lastFrees = moreFrees;
-            doneUpTo = moreDone;
-        }
+        final int number = vacant == NONE ? count : vacant;
+        final int chain = chain(id, chains.length);
+        // Stores only, as a call may fail where the stack ends.
         streams[number] = stream;
-        count = Math.max(count, number + 1);
+        ids[number] = id;
+        nexts[number] = chains[chain];
+        chains[chain] = number + 1;
+        count += vacant == NONE ? 1 : 0;
         latest = number;
         return number;
+    }
+
+    /**
+     * Returns a number whose stream is done, {@link #NONE} if there is none among the next few. As each stream that is
+     * added visits a few in turn, there are at most about a seventh more than were ever needed at once.
+     */
+    private int vacant() {
+        for (int visits = Math.min(VISITS, count); visits > 0; visits--) {
+            hand = hand + 1 < count ? hand + 1 : 0;
+            if (isDone(hand, lastFrees[hand])) {
+                return hand;
+            }
+        }
+        return NONE;
+    }
+
+    /** Takes a number out of its chain, unless an attempt to do so that failed has done it. */
+    private void unchain(int number) {
+        final int chain = chain(ids[number], chains.length);
+        int before = NONE;
+        int each = chains[chain] - 1;
+        while (each != NONE && each != number) {
+            before = each;
+            each = nexts[each] - 1;
+        }
+        if (each == NONE) {
+            return;
+        }
+        if (before == NONE) {
+            chains[chain] = nexts[number];
+        } else {
+            nexts[before] = nexts[number];
+        }
+    }
+
+    private void grow() {
+        final int length = 2 * count;
+        final long[] moreIds = Arrays.copyOf(ids, length);
+        final long[] moreDone = Arrays.copyOf(doneUpTo, length);
+        final long[] moreFrees = Arrays.copyOf(lastFrees, length);
+        final int[] moreNexts = new int[length];
+        final int[] moreChains = new int[length];
+        for (int number = 0; number < count; number++) {
+            final int chain = chain(ids[number], length);
+            moreNexts[number] = moreChains[chain];
+            moreChains[chain] = number + 1;
+        }
+        streams = Arrays.copyOf(streams, length);
+        ids = moreIds;
+        doneUpTo = moreDone;
+        lastFrees = moreFrees;
+        nexts = moreNexts;
+        chains = moreChains;
     }
 
     /** Returns the stream of a number. */
@@ -98,8 +174,17 @@ final class FreeingStreams {
 
     /** Counts a free. Returns the number of its stream, {@link #NONE} for none. */
     int countFree(@Nullable SyncStream stream) {
+        final int number = stream == null ? NONE : number(stream);
+        countFree(number);
+        return number;
+    }
+
+    /** Counts a free by the stream of a number, {@link #NONE} for none. */
+    void countFree(int number) {
         frees++;
-        return stream == null ? NONE : recountFree(stream);
+        if (number != NONE) {
+            lastFrees[number] = frees;
+        }
     }
 
     /** Makes the last free that was counted the last one of a stream, and returns its number. */
@@ -151,12 +236,17 @@ final class FreeingStreams {
     void compact() {
         if (streams.length > LEAST_LENGTH && areAllDone()) {
             final @Nullable SyncStream[] none = new @Nullable SyncStream[LEAST_LENGTH];
+            final long[] noIds = new long[LEAST_LENGTH];
+            final int[] noChains = new int[LEAST_LENGTH];
+            final int[] noNexts = new int[LEAST_LENGTH];
             final long[] noneDone = new long[LEAST_LENGTH];
             lastFrees = new long[LEAST_LENGTH];
             doneUpTo = noneDone;
+            nexts = noNexts;
+            chains = noChains;
+            ids = noIds;
             streams = none;
             count = 0;
-            latest = NONE;
             allDoneUpTo = frees; // so that no number that is recorded is looked up
         }
     }
@@ -172,6 +262,8 @@ final class FreeingStreams {
 
     /** Returns the bytes of Java heap that the tables take. */
     long bookkeepingBytes() {
-        return HeapSize.ofReferences(streams.length) + 2 * HeapSize.ofLongs(streams.length);
+        return HeapSize.ofReferences(streams.length)
+                + 3 * HeapSize.ofLongs(streams.length)
+                + 2 * HeapSize.ofInts(streams.length);
     }
 }

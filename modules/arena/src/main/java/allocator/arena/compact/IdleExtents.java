@@ -80,6 +80,22 @@ final class IdleExtents {
         return best;
     }
 
+    /**
+     * Returns the largest idle extent of at most so many pages that no stream may still use, {@link #NONE} if there is
+     * none.
+     */
+    int largestReleasable(long most) {
+        int best = NONE;
+        for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
+            if (extents.size(extent) <= most
+                    && (best == NONE || extents.size(extent) > extents.size(best))
+                    && isReleasable(extent)) {
+                best = extent;
+            }
+        }
+        return best;
+    }
+
     private boolean isReleasable(int extent) {
         return extents.earlier.isNone(extent)
                 && (!extents.hasCurrent(extent) || mappings.frees.isNone(extents.current(extent)));

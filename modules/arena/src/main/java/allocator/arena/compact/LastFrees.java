@@ -60,7 +60,12 @@ final class LastFrees {
 
     /** Records a free by the stream of a number, the last one that was counted. */
     void record(int index, int stream, long stamp) {
-        record(index, stream, stamp, 0, streams.frees());
+        if (last[index] == stream && !streams.isDone(stream, frees[index])) {
+            stamps[index] = Math.max(stamps[index], stamp);
+            frees[index] = streams.frees();
+        } else {
+            record(index, stream, stamp, 0, streams.frees());
+        }
     }
 
     /** Records here what another table has at an index. */

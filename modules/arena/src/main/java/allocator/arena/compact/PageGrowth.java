@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class PageGrowth {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
     private static final int NONE = PageTable.NONE;
+
     /**
      * How many times their memory extents may be mapped, before mappings of no use are ended. Fewer would end mappings
      * that a program needs again when it repeats what it has done.
@@ -46,6 +47,7 @@ final class PageGrowth {
     private final PageTable table;
     private final ExtentCalls calls;
     private final ExtentChoice choice;
+    private final Takeover takeover;
 
     /** A chunk that is taken and not counted yet, as not all of it is backed. Guarded by the lane's lock. */
     private Repair.Live unfinished = NOTHING;
@@ -58,6 +60,7 @@ final class PageGrowth {
         table = arena.table;
         calls = new ExtentCalls(arena);
         choice = new ExtentChoice(arena, sizes);
+        takeover = new Takeover(arena, calls, choice);
     }
 
     /** Returns what is taken and not counted. Under the arena's lock. */
@@ -70,10 +73,17 @@ final class PageGrowth {
         return calls;
     }
 
+    /** Returns what takes extents over from other lanes. */
+    Takeover takeover() {
+        return takeover;
+    }
+
     /** Allocates, if there is no other way with calls of the device. */
     long allocate(long byteSize, @Nullable SyncStream stream) {
         StackReserve.touch();
-        final long backed = arena.locked(() -> takeBacked(byteSize, stream));
+        // Where the device is busy, a chunk that is backed is worth a search.
+        final boolean isBusy = arena.deviceLock.isLocked() || arena.isInDevice();
+        final long backed = arena.locked(() -> isBusy ? takeBacked(byteSize, stream) : NO_ADDRESS);
         if (backed != NO_ADDRESS) {
             return backed;
         }
@@ -105,16 +115,12 @@ final class PageGrowth {
     private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact) {
         arena.deviceLock.lock();
         try {
-            final long free = arena.locked(() -> {
-                abandonLeft();
-                return takeBacked(byteSize, stream);
-            });
-            if (free != NO_ADDRESS) {
-                return free;
-            }
             endUselessMappings();
             final Region range = ensureRange(byteSize);
-            final long address = arena.locked(() -> begin(range, byteSize, stream, isExact));
+            final long address = arena.locked(() -> take(range, byteSize, stream, isExact));
+            if (!table.growing.isActive()) {
+                return address;
+            }
             boolean isBacked = false;
             try {
                 back(stream);
@@ -134,6 +140,28 @@ final class PageGrowth {
         } finally {
             arena.deviceLock.unlock();
         }
+    }
+
+    /** Takes a chunk that is backed, or begins to back one. Under both locks. */
+    private long take(Region range, long byteSize, @Nullable SyncStream stream, boolean isExact) {
+        abandonLeft();
+        final long bytes = Granules.roundUp(byteSize);
+        // At both ends it may share a page with others.
+        final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
+        final boolean isPossible = bytes <= range.byteSize() && leastNeeded <= arena.heldLimit.available();
+        final long backed = isExact || !isPossible ? takeBacked(byteSize, stream) : NO_ADDRESS;
+        if (backed != NO_ADDRESS) {
+            return backed;
+        }
+        final long address = isPossible ? begin(byteSize, stream, isExact) : NO_ADDRESS;
+        if (address == NO_ADDRESS) {
+            throw new OutOfMemoryException(
+                    "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
+                            + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "
+                            + bytes,
+                    OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
+        }
+        return address;
     }
 
     /** Takes a chunk that is backed, wherever it is. Under the arena's lock. */
@@ -197,24 +225,21 @@ final class PageGrowth {
         return range;
     }
 
-    /** Takes the chunk that lacks the fewest pages. Under both locks. */
-    private long begin(Region range, long byteSize, @Nullable SyncStream stream, boolean isExact) {
+    /** Takes the chunk that lacks the fewest pages, and begins to back it if it lacks any. Under both locks. */
+    private long begin(long byteSize, @Nullable SyncStream stream, boolean isExact) {
+        arena.placement.unbindEnded();
         final long bytes = Granules.roundUp(byteSize);
-        // At both ends it may share a page with others.
-        final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
-        final boolean isImpossible = bytes > range.byteSize() || leastNeeded > arena.heldLimit.available();
-        final BitSet claimed = new BitSet(isImpossible ? 0 : (int) (bytes / arena.pageBytes) + 2);
+        final BitSet claimed = new BitSet((int) (bytes / arena.pageBytes) + 2);
         table.setExact(isExact);
         isBeginning = true;
-        final long address =
-                isImpossible ? NO_ADDRESS : arena.placement.takeUnbacked(Granules.floor(bytes), byteSize, stream);
-        if (address == NO_ADDRESS) {
-            cancel();
-            throw new OutOfMemoryException(
-                    "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
-                            + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "
-                            + bytes,
-                    OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
+        final long address = arena.placement.takeLeastLacking(Granules.floor(bytes), byteSize, stream);
+        if (address == NO_ADDRESS || arena.placement.isBacked()) {
+            isBeginning = false;
+            table.setExact(false);
+            if (address != NO_ADDRESS) {
+                arena.lane.allocated(bytes, byteSize);
+            }
+            return address;
         }
         unfinished = new Repair.Live(bytes, byteSize);
         table.ensureRoom(table.place(address + bytes - 1));
@@ -263,8 +288,12 @@ final class PageGrowth {
         }
     }
 
-    /** Creates an extent in hand; returns {@link #NONE} if the device has no memory for it. */
+    /** Creates an extent in hand, or takes one over; returns {@link #NONE} if the device has no memory for it. */
     private int create(int pages) {
+        final int taken = takeover.take(pages);
+        if (taken != NONE) {
+            return taken;
+        }
         try {
             return calls.create(pages);
         } catch (OutOfMemoryException e) {

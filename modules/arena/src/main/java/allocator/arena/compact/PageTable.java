@@ -141,7 +141,7 @@ public final class PageTable implements BackedFit.Backing {
     }
 
     @Override
-    public int lacks(long address, long byteSize, @Nullable SyncStream requester) {
+    public int lacks(long address, long byteSize, @Nullable SyncStream requester, int enough) {
         search++;
         found = NONE;
         final int first = place(address);
@@ -149,7 +149,7 @@ public final class PageTable implements BackedFit.Backing {
         int lacking = 0;
         boolean isPossible = true;
         int place = first;
-        while (place <= last) {
+        while (place <= last && lacking < enough) {
             final boolean isMapped = mappings.extent(place) != NONE;
             final int next = isMapped ? endOfMapping(place) : place + 1;
             if (!isMapped || !isUsable(place, first, last, requester)) {
@@ -201,22 +201,24 @@ public final class PageTable implements BackedFit.Backing {
     }
 
     @Override
-    public void prepareFreed(@Nullable SyncStream stream) {
-        if (stream != null) {
-            streams.number(stream);
-        }
+    public int prepareFreed(@Nullable SyncStream stream) {
+        return stream == null ? FreeingStreams.NONE : streams.number(stream);
     }
 
     @Override
-    public void freed(long address, long byteSize, @Nullable SyncStream stream, long stamp) {
-        final int number = streams.countFree(stream);
+    public void freed(long address, long byteSize, int stream, long stamp) {
+        streams.countFree(stream);
         final int last = place(address + byteSize - 1);
-        for (int place = place(address); place <= last; place = endOfMapping(place)) {
-            extents.release(mappings.extent(place));
-            if (number != NONE) {
-                mappings.frees.record(mappings.first(place), number, stamp);
+        int place = place(address);
+        do {
+            final int extent = mappings.extent(place);
+            final int mapping = mappings.first(place);
+            extents.release(extent);
+            if (stream != FreeingStreams.NONE) {
+                mappings.frees.record(mapping, stream, stamp);
             }
-        }
+            place = mapping + extents.size(extent);
+        } while (place <= last);
     }
 
     @Override
@@ -226,7 +228,7 @@ public final class PageTable implements BackedFit.Backing {
 
     @Override
     public void clear() {
-        streams.countFree(null); // what is recounted comes after all that is known to be done
+        streams.countFree(FreeingStreams.NONE); // what is recounted comes after all that is known to be done
         mappings.frees.clear();
         extents.clearUses();
         for (int place = growing.nextClaimed(0); place != NONE; place = growing.nextClaimed(endOfMapping(place))) {
@@ -235,8 +237,8 @@ public final class PageTable implements BackedFit.Backing {
     }
 
     @Override
-    public void recount(long address, long byteSize, boolean isLive, @Nullable SyncStream stream, long stamp) {
-        if (isLive ? growing.isAt(address) : stream == null) {
+    public void recount(long address, long byteSize, boolean isFree, @Nullable SyncStream stream, long stamp) {
+        if (isFree ? stream == null : growing.isAt(address)) {
             return;
         }
         final int number = stream == null ? NONE : streams.recountFree(stream);
@@ -246,10 +248,10 @@ public final class PageTable implements BackedFit.Backing {
             int next = place + 1;
             if (mappings.extent(place) != NONE) {
                 next = endOfMapping(place);
-                if (isLive) {
-                    use(place);
-                } else {
+                if (isFree) {
                     mappings.frees.record(mappings.first(place), number, stamp);
+                } else {
+                    use(place);
                 }
             }
             place = next;

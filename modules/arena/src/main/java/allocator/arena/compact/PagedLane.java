@@ -5,6 +5,7 @@ import allocator.arena.upstream.HeldLimit;
 import allocator.provider.support.BriefLock;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
+import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -25,6 +26,9 @@ public interface PagedLane {
 
     /** Returns what all lanes hold together, and may hold. */
     HeldLimit heldLimit();
+
+    /** Returns the pages of the arena's other lanes. Under the device lock. */
+    List<LanePages> others();
 
     /** Runs work under the lock, after what an operation has left half done is repaired. */
     <T extends @Nullable Object> T locked(Supplier<T> work);

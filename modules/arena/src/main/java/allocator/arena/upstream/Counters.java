@@ -25,14 +25,17 @@ public final class Counters {
     private long held;
     private long peakHeld;
 
-    /** The most bytes in use since a reserve was last made or freed. */
+    /** The most bytes in use since a reserve was last made or freed, or a period began. */
     private long peakInUse;
 
     /** The most bytes in use before. */
     private long earlierPeakInUse;
 
-    /** The most bytes in use in chunks, before a reserve was last made or freed. */
-    private long earlierPeakInChunks;
+    /** The most bytes in use in chunks in this period, before a reserve was last made or freed. */
+    private long periodPeakInChunks;
+
+    /** The most bytes in use in chunks in the period before. */
+    private long earlierPeriodPeakInChunks;
 
     /** The bytes of all reserves. */
     private long reservedBytes;
@@ -62,9 +65,20 @@ public final class Counters {
         return held;
     }
 
-    /** Returns the most bytes that have been in use in chunks, as if {@code more} were in use as well. */
+    /**
+     * Returns the most bytes that have been in use in chunks in this period and the one before, as if {@code more} were
+     * in use as well. The first period is all the time until {@link #endPeriod} is called.
+     */
     public long peakInChunks(long more) {
-        return Math.max(earlierPeakInChunks, Math.max(peakInUse, inUse + more) - reservedBytes);
+        final long peakSinceReserve = Math.max(peakInUse, inUse + more) - reservedBytes;
+        return Math.max(earlierPeriodPeakInChunks, Math.max(periodPeakInChunks, peakSinceReserve));
+    }
+
+    /** Begins another period. */
+    public void endPeriod() {
+        keepPeaks();
+        earlierPeriodPeakInChunks = periodPeakInChunks;
+        periodPeakInChunks = 0;
     }
 
     /** Counts the bytes of an allocation. */
@@ -104,10 +118,15 @@ public final class Counters {
     }
 
     private void beforeReserves(long more) {
-        earlierPeakInUse = Math.max(earlierPeakInUse, peakInUse);
-        earlierPeakInChunks = Math.max(earlierPeakInChunks, peakInUse - reservedBytes);
-        peakInUse = inUse;
+        keepPeaks();
         reservedBytes += more;
+    }
+
+    /** Keeps the peaks so far, and begins with what is in use now. */
+    private void keepPeaks() {
+        earlierPeakInUse = Math.max(earlierPeakInUse, peakInUse);
+        periodPeakInChunks = Math.max(periodPeakInChunks, peakInUse - reservedBytes);
+        peakInUse = inUse;
     }
 
     /** Counts a new region. */

@@ -30,6 +30,7 @@ class LanePagesModelTest {
     private static final int GRANULE = 256;
     private static final int PROGRAMS = 300;
     private static final int STEPS = 400;
+    private static final int FEW_SIZES = 6;
 
     @Test
     void noGranuleIsUsedTwiceOrTooEarly() {
@@ -210,7 +211,9 @@ class LanePagesModelTest {
         }
 
         private void alloc() {
-            final int byteSize = 1 + random.nextInt(largest);
+            final int byteSize = random.nextBoolean()
+                    ? 1 + random.nextInt(largest)
+                    : (1 + random.nextInt(FEW_SIZES)) * largest / FEW_SIZES;
             final SyncStream stream = streams.isEmpty() || random.nextInt(4) == 0 ? null : stream();
             final long failures = pages.failures();
             final long address;

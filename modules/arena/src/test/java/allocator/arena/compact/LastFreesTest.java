@@ -127,6 +127,27 @@ class LastFreesTest {
         }
     }
 
+    @Test
+    void eachOfManyStreamsHasItsNumber() {
+        final List<FakeStream> all = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            all.add(new FakeStream());
+            assertThat(streams.countFree(all.get(i))).isEqualTo(i);
+        }
+        for (int i = 0; i < all.size(); i++) {
+            assertThat(streams.find(all.get(i))).isEqualTo(i);
+            assertThat(streams.stream(i)).isSameAs(all.get(i));
+        }
+        streams.finish(all.get(500));
+        final FakeStream another = new FakeStream();
+        for (int i = 0; i < 1000 && streams.find(all.get(500)) == 500; i++) {
+            streams.countFree(i == 0 ? another : new FakeStream());
+        }
+        assertThat(streams.find(all.get(500))).isEqualTo(FreeingStreams.NONE);
+        assertThat(streams.stream(500)).isNotSameAs(all.get(500));
+        assertThat(streams.find(all.get(499))).isEqualTo(499);
+    }
+
     /** More streams than a mask has bits: those that share a bit are not distinguished, and none is forgotten. */
     @Test
     void noStreamIsForgotten() {

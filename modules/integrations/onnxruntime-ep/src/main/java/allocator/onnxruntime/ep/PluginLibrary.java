@@ -36,8 +36,8 @@ import java.util.stream.Collectors;
  * }
  * }</pre>
  *
- * <p>The library is a file of a few kilobytes that is written, loaded and removed again. It works with ONNX Runtime
- * 1.23 to 1.29 on Linux on x86-64; on aarch64 it is not proven.
+ * <p>The library is a file of a few kilobytes that is written, loaded and removed again. It is made for ONNX Runtime
+ * 1.23 to 1.29 on Linux: proven on x86-64, not proven on aarch64. The Java binding lists devices from 1.24 on.
  *
  * <p>Whatever a provider throws in a callback becomes an error of ONNX Runtime; {@link #explained} adds the exception.
  */

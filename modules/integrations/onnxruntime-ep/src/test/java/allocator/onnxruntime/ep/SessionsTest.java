@@ -2,11 +2,13 @@ package allocator.onnxruntime.ep;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
+import allocator.onnxruntime.OnnxRuntimeLibrary;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OutOfMemoryException;
@@ -194,6 +196,7 @@ class SessionsTest {
     class Shrinking {
         @Test
         void aRunOptionShrinksTheArena() throws OrtException {
+            assumeTrue(OnnxRuntimeLibrary.apiVersion() >= 25, "ONNX Runtime shrinks plug-in allocators from 1.25 on");
             try (PluginLibrary library = register();
                     OrtSession session =
                             open(library, Map.of("arena.exclusive", "1", "arena.keep_first_region", "0"))) {

@@ -1,0 +1,79 @@
+package allocator.arena.compact;
+
+import java.util.List;
+
+/**
+ * Takes idle extents over from other lanes of the arena, instead of creating more: from lanes that hold more than they
+ * have needed in the last seconds and twice their slack. Each lane keeps what it needs again and again, so that lanes
+ * do not take extents from one another in turn. For a lane that is new, what the others have in use is all that they
+ * need: until it was added, one of them served its requesters too.
+ *
+ * <p>Under the device lock, so that no other lane takes or makes extents meanwhile. The lock of one lane is held at a
+ * time.
+ */
+final class Takeover {
+    private static final int NONE = Extents.NONE;
+
+    /** What a lane needs is the most in use in two periods of at least this length; a lane is new for one. */
+    private static final long PERIOD_NANOS = 1_000_000_000;
+
+    private final LanePages pages;
+    private final ExtentCalls calls;
+    private final ExtentChoice choice;
+
+    /** When this lane's period began. */
+    private long since = System.nanoTime();
+
+    private boolean hasTaken;
+
+    /** Whether there were other lanes when this one first lacked an extent. */
+    private boolean isAdded;
+
+    /** When this lane first lacked an extent. */
+    private long added;
+
+    Takeover(LanePages pages, ExtentCalls calls, ExtentChoice choice) {
+        this.pages = pages;
+        this.calls = calls;
+        this.choice = choice;
+    }
+
+    /** Takes an extent of at most so many pages in hand; returns {@link #NONE} if no other lane has one to spare. */
+    int take(int most) {
+        final List<LanePages> others = pages.lane.others();
+        final long now = System.nanoTime();
+        if (!hasTaken) {
+            hasTaken = true;
+            isAdded = !others.isEmpty();
+            added = now;
+        }
+        final boolean isNew = isAdded && now - added < PERIOD_NANOS;
+        for (int i = 0; i < others.size(); i++) {
+            final PageGrowth other = others.get(i).growth;
+            final int extent = other.takeover().offer(most, now, isNew);
+            if (extent != NONE) {
+                return calls.takeOver(other.calls(), extent);
+            }
+        }
+        return NONE;
+    }
+
+    /** Takes an extent of this lane in hand for another lane; returns {@link #NONE} if there is none to spare. */
+    private int offer(int most, long now, boolean isForNew) {
+        return pages.locked(() -> {
+            if (isForNew || now - since >= PERIOD_NANOS) {
+                since = now;
+                pages.counters.endPeriod();
+            }
+            if (isForNew) {
+                pages.counters.endPeriod();
+            }
+            final long spare = choice.spare(pages.counters.peakInChunks(0));
+            final int extent = spare > 0 ? pages.table.idleExtents.largestReleasable(Math.min(spare, most)) : NONE;
+            if (extent != NONE) {
+                pages.table.extents.take(extent);
+            }
+            return extent;
+        });
+    }
+}
