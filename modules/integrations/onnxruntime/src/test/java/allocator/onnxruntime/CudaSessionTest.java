@@ -11,8 +11,12 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtProvider;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
+import allocator.onnxruntime.examples.Examples;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.Gpu;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -21,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -193,6 +198,12 @@ class CudaSessionTest {
             assertTrue(String.valueOf(failure.getMessage()).contains("Did not find an arena"), failure::toString);
             assertTrue(Models.run(session::run, 1, 8, 1).length > 0);
         }
+    }
+
+    @Test
+    void theProgramOfTheModulesPageRuns(@TempDir Path folder) throws IOException, OrtException {
+        final Path model = Files.write(folder.resolve(Sessions.MODEL), Models.TINY_BERT);
+        Examples.gpu(model, (sentences, words) -> Models.inputs(sentences, words, 1));
     }
 
     @Test
