@@ -4,22 +4,27 @@ import ai.onnxruntime.OnnxTensorLike;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import allocator.spi.AllocatorStats;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A session of ONNX Runtime whose memory comes from an allocator of this project: the {@link OrtSession}, with its
- * budget, statistics and failures.
+ * A session of ONNX Runtime whose memory comes from allocators of this project: the {@link OrtSession}, with its
+ * budgets, statistics and failures.
  *
  * <p>{@link #run(Map)} is that of the {@link OrtSession}, except that after a failed allocation ONNX Runtime's
  * exception has the allocator's {@link allocator.spi.OutOfMemoryException} as its cause. The session remains usable.
+ *
+ * <p>Run a session with GPU memory through this object: the end of a run lets other sessions use what it freed. A run
+ * of {@link #session()} itself does not, and must not overlap one of this object.
  */
 public final class AllocatorSession implements AutoCloseable {
     private final OrtSession session;
-    private final ExportedAllocator memory;
+    private final ExportedSession memory;
 
-    AllocatorSession(OrtSession session, ExportedAllocator memory) {
+    AllocatorSession(OrtSession session, ExportedSession memory) {
         this.session = session;
         this.memory = memory;
     }
@@ -39,7 +44,7 @@ public final class AllocatorSession implements AutoCloseable {
      * @return the name given when it was opened, or the model's
      */
     public String name() {
-        return memory.session();
+        return memory.failures().session();
     }
 
     /**
@@ -50,10 +55,13 @@ public final class AllocatorSession implements AutoCloseable {
      * @throws OrtException if ONNX Runtime fails; if an allocation failed, the cause is its exception
      */
     public OrtSession.Result run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
+        memory.beginRun();
         try {
             return session.run(inputs);
         } catch (OrtException e) {
             throw memory.failures().explain(e);
+        } finally {
+            memory.endRun();
         }
     }
 
@@ -69,10 +77,13 @@ public final class AllocatorSession implements AutoCloseable {
     public OrtSession.Result run(
             Map<String, ? extends OnnxTensorLike> inputs, Set<String> outputs, OrtSession.RunOptions options)
             throws OrtException {
+        memory.beginRun();
         try {
             return session.run(inputs, outputs, options);
         } catch (OrtException e) {
             throw memory.failures().explain(e);
+        } finally {
+            memory.endRun();
         }
     }
 
@@ -97,42 +108,69 @@ public final class AllocatorSession implements AutoCloseable {
     }
 
     /**
-     * Returns what the session has allocated, in requested bytes; {@code limit} is its budget.
+     * Returns the session's memories, in the order of {@link OnnxRuntimeAllocators#memories}.
+     *
+     * @return the memories, at least one
+     */
+    public List<SessionMemory> memories() {
+        return memory.memories();
+    }
+
+    /**
+     * Returns the session's memory of a GPU.
+     *
+     * @param ordinal the device's ordinal
+     * @return the device's own memory
+     * @throws IllegalArgumentException if the installation has none of that device
+     */
+    public SessionMemory gpu(int ordinal) {
+        return OnnxRuntimeAllocators.gpu(ordinal, memories(), SessionMemory::info);
+    }
+
+    /**
+     * Returns what the session has allocated of its first memory, in requested bytes; {@code limit} is its budget.
      *
      * @return the statistics
      */
     public AllocatorStats stats() {
-        return memory.stats();
+        return memories().getFirst().stats();
     }
 
     /**
-     * Sets the most that the session may have in use from now on, in requested bytes. Live blocks stay valid; below
-     * what is in use, every allocation fails until enough is freed.
+     * Sets the most that the session may have in use of its first memory from now on, in requested bytes. Live blocks
+     * stay valid; below what is in use, every allocation fails until enough is freed.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
     public void setBudget(long bytes) {
-        memory.budget().setLimit(bytes);
+        memories().getFirst().setBudget(bytes);
     }
 
     /**
      * Returns how many blocks ONNX Runtime holds for this session.
      *
-     * @return the number of live blocks
+     * @return the number of live blocks, of all memories
      */
     public int liveBlocks() {
         return memory.liveBlocks();
     }
 
     /**
-     * Closes the session. Its results and tensors stay valid; until they are closed too, the
-     * {@link OnnxRuntimeAllocators} cannot be closed. A second call does nothing.
+     * Closes the session, after the work on its streams. Its results and tensors stay valid; until they are closed too,
+     * the {@link OnnxRuntimeAllocators} cannot be closed. A second call does nothing.
      *
      * @throws OrtException if ONNX Runtime fails
+     * @throws allocator.spi.DeviceException if the device cannot confirm that the work is done; the session is closed,
+     *     and the close of the {@link OnnxRuntimeAllocators} tries again
      */
     @Override
     public void close() throws OrtException {
-        if (isOpen()) {
+        if (!isOpen()) {
+            return;
+        }
+        try {
+            memory.closeStreams();
+        } finally {
             session.close();
         }
     }
@@ -155,7 +193,9 @@ public final class AllocatorSession implements AutoCloseable {
         return true;
     }
 
-    ExportedAllocator memory() {
-        return memory;
+    /** Returns why the export of a closed session cannot be ended now, or {@code null} if it can. */
+    @Nullable
+    String obstacle() {
+        return memory.obstacle();
     }
 }

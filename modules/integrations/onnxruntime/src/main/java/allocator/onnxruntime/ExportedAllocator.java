@@ -16,6 +16,7 @@ import allocator.spi.OutOfMemoryException.Shortage;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.LongAdder;
@@ -37,12 +38,16 @@ final class ExportedAllocator {
     /** Ends the message of every failed allocation; ONNX Runtime repeats it in the message of its exception. */
     static final String FAILED = "cannot allocate; the cause of this exception has the numbers";
 
+    private static final long NO_STREAM = 0;
+
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
     private static final EventType ALLOCATION = EventType.getEventType(SessionEvents.Allocation.class);
     private static final EventType FREE = EventType.getEventType(SessionEvents.Free.class);
 
     private final String session;
     private final Allocator target;
+    private final OrtMemory memory;
+    private final @Nullable SessionStreams streams;
     private final SessionBudget budget;
     private final BlockSizes blocks = new BlockSizes();
 
@@ -54,6 +59,7 @@ final class ExportedAllocator {
     private final LongAdder reserves = new LongAdder();
 
     private final FailureLog failures;
+    private final MemoryDump dump;
     private final long struct;
 
     private volatile boolean isRegistered;
@@ -62,19 +68,31 @@ final class ExportedAllocator {
     /**
      * Exports an allocator.
      *
-     * @param target the allocator, which stays the caller's
+     * @param target the allocator, which stays the caller's; ordered on streams if {@code streams} are given
+     * @param memory the memory of ONNX Runtime's that it serves
+     * @param streams the streams of the session, or {@code null} if memory is not ordered on streams
      * @param budget the budget of its blocks
-     * @param session the session's name, for messages
-     * @param model the model's name, for messages
+     * @param failures the failures of the session, of all its memories
      */
-    ExportedAllocator(Allocator target, SessionBudget budget, String session, String model) {
+    ExportedAllocator(
+            Allocator target,
+            OrtMemory memory,
+            @Nullable SessionStreams streams,
+            SessionBudget budget,
+            FailureLog failures) {
         this.target = target;
+        this.memory = memory;
+        this.streams = streams;
         this.budget = budget;
-        this.session = session;
-        failures = new FailureLog(session, model, target, budget, blocks);
+        this.failures = failures;
+        session = failures.session();
+        dump = new MemoryDump(failures, target, budget, blocks);
         // Last, as it publishes this object to native code and to a table that holds it until it is closed.
         struct = ExportedStruct.create(
-                this, OnnxRuntimeLibrary.api().version().api(), "the allocator of " + session + " " + FAILED);
+                this,
+                OnnxRuntimeLibrary.api().version().api(),
+                "the allocator of " + session + " " + FAILED,
+                streams != null);
     }
 
     /** Returns the address of the {@code OrtAllocator}. */
@@ -84,6 +102,16 @@ final class ExportedAllocator {
 
     String session() {
         return session;
+    }
+
+    /** Returns the allocator that is exported. */
+    Allocator target() {
+        return target;
+    }
+
+    /** Returns the memory of ONNX Runtime's that it serves. */
+    OrtMemory memory() {
+        return memory;
     }
 
     SessionBudget budget() {
@@ -101,15 +129,29 @@ final class ExportedAllocator {
     }
 
     /** Allocates a block. Returns its address, or 0 after it has reported the failure. Never throws. */
-    long alloc(long byteSize, boolean isReserve) {
+    long alloc(long byteSize) {
+        return alloc(byteSize, false, NO_STREAM);
+    }
+
+    /** Allocates a block for weights, as {@link #alloc}. */
+    long reserve(long byteSize) {
+        return alloc(byteSize, true, NO_STREAM);
+    }
+
+    /** Allocates a block on an {@code OrtSyncStream}, as {@link #alloc}; without one if {@code stream} is 0. */
+    long allocOnStream(long byteSize, long stream) {
+        return alloc(byteSize, false, stream);
+    }
+
+    private long alloc(long byteSize, boolean isReserve, long stream) {
         if (byteSize == 0) {
             return ThrowingThunk.EMPTY;
         }
         final long address;
         try {
-            address = take(byteSize, isReserve);
+            address = take(byteSize, isReserve, stream);
         } catch (Throwable e) {
-            failures.report(byteSize, e);
+            failures.report(byteSize, e, dump);
             return ThrowingThunk.isSupported() ? 0 : lend(byteSize);
         }
         try {
@@ -127,7 +169,7 @@ final class ExportedAllocator {
     }
 
     /** Takes a block from the allocator and charges the budget; neither if it throws. */
-    private long take(long byteSize, boolean isReserve) {
+    private long take(long byteSize, boolean isReserve, long stream) {
         if (byteSize < 0) {
             // A size_t above the largest long.
             throw InvalidSizeException.negative(byteSize);
@@ -140,9 +182,7 @@ final class ExportedAllocator {
         }
         long address = 0;
         try {
-            address = isReserve && target.spiLevel() >= SpiLevel.RESERVE
-                    ? target.reserve(byteSize)
-                    : target.alloc(byteSize);
+            address = takeFromTarget(byteSize, isReserve, stream);
             requireUsable(address, byteSize);
             blocks.put(address, byteSize);
             return address;
@@ -150,6 +190,16 @@ final class ExportedAllocator {
             undo(address, byteSize);
             throw e;
         }
+    }
+
+    private long takeFromTarget(long byteSize, boolean isReserve, long stream) {
+        if (isReserve && target.spiLevel() >= SpiLevel.RESERVE) {
+            return target.reserve(byteSize);
+        }
+        final SessionStreams table = streams;
+        return stream == NO_STREAM || table == null
+                ? target.alloc(byteSize)
+                : ((StreamAwareAllocator) target).allocOnStream(byteSize, table.of(stream));
     }
 
     /**
@@ -170,10 +220,10 @@ final class ExportedAllocator {
     }
 
     /** Checks the alignment: ONNX Runtime's kernels use instructions that end the process without it. */
-    private static void requireUsable(long address, long byteSize) {
-        if (address == 0 || address % NativeEnvironment.CPU.byteAlignment() != 0) {
+    private void requireUsable(long address, long byteSize) {
+        if (address == 0 || address % memory.alignment() != 0) {
             throw new IllegalStateException("the allocator returned 0x" + Long.toHexString(address) + " for " + byteSize
-                    + " bytes; a block begins at a multiple of " + NativeEnvironment.CPU.byteAlignment());
+                    + " bytes; a block begins at a multiple of " + memory.alignment());
         }
     }
 
@@ -358,7 +408,7 @@ final class ExportedAllocator {
                 .limit(budget.limit())
                 .inUse(used, used, peak)
                 .held(used, peak)
-                .calls(blocks.added(), reserved, failures.count(), blocks.largest())
+                .calls(blocks.added(), reserved, dump.failures(), blocks.largest())
                 .build();
     }
 

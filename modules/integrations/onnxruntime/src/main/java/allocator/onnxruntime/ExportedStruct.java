@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Both are never freed, so that a late call of ONNX Runtime, from any thread, never reaches freed memory. The
  * functions are the same for all structs; behind the members that ONNX Runtime knows, a struct has a number, which is
- * the index of its {@link ExportedAllocator} in a table. The entry of a closed allocator is empty: an allocation then
- * fails, and a free is ignored.
+ * the index of its {@link ExportedAllocator} in a table, a message and a memory info. The entry of a closed allocator
+ * is empty: an allocation then fails, and a free is ignored.
  *
  * <p>No upcall throws: the JVM would end the process. Each catches everything; the methods that it calls have reported
  * the failure before.
@@ -32,8 +32,10 @@ final class ExportedStruct {
     /** Behind ONNX Runtime's members: the allocator's index in the table. */
     private static final int NUMBER = OrtAllocatorLayout.BYTE_SIZE;
 
-    /** Behind that is the C string that explains a failed allocation. */
-    private static final int BYTE_SIZE = ThrowingThunk.MESSAGE + Long.BYTES;
+    /** Behind the C string that explains a failed allocation: the {@code OrtMemoryInfo} of the memory. */
+    private static final int MEMORY_INFO = ThrowingThunk.MESSAGE + Long.BYTES;
+
+    private static final int BYTE_SIZE = MEMORY_INFO + Long.BYTES;
 
     /** All of the address space, to read a struct without making a segment for it. */
     private static final MemorySegment MEMORY = OrtApi.view(0, Long.MAX_VALUE);
@@ -55,10 +57,9 @@ final class ExportedStruct {
         static final MemorySegment FREE = upcall("free", void.class, long.class, long.class);
         static final MemorySegment INFO = upcall("info", long.class, long.class);
         static final MemorySegment GET_STATS = upcall("stats", long.class, long.class, long.class);
+        static final MemorySegment ALLOC_ON_STREAM =
+                ThrowingThunk.around(upcall("allocOnStream", long.class, long.class, long.class, long.class));
         static final MemorySegment SHRINK = upcall("shrink", long.class, long.class);
-
-        /** What {@link #info} returns; read before the first upcall, which must not fail. */
-        static final long DEVICE_INFO = NativeEnvironment.get().deviceInfo();
 
         private static MemorySegment upcall(String name, Class<?> result, Class<?>... parameters) {
             return Upcalls.stub(MethodHandles.lookup().in(ExportedStruct.class), name, result, parameters);
@@ -70,9 +71,10 @@ final class ExportedStruct {
      *
      * @param apiVersion the version of ONNX Runtime's API, which decides what members the struct has
      * @param message what ONNX Runtime's exception says when an allocation fails
+     * @param hasStreams whether memory is allocated on streams
      * @return the struct's address
      */
-    static long create(ExportedAllocator allocator, int apiVersion, String message) {
+    static long create(ExportedAllocator allocator, int apiVersion, String message, boolean hasStreams) {
         final boolean hasShrink = apiVersion >= OrtVersion.SHRINK_API;
         final MemorySegment struct = Arena.global().allocate(BYTE_SIZE, Long.BYTES);
         struct.set(JAVA_INT, OrtAllocatorLayout.VERSION, hasShrink ? OrtVersion.SHRINK_API : OrtVersion.OLDEST_API);
@@ -81,9 +83,13 @@ final class ExportedStruct {
         struct.set(ADDRESS, OrtAllocatorLayout.INFO, Functions.INFO);
         struct.set(ADDRESS, OrtAllocatorLayout.RESERVE, Functions.RESERVE);
         struct.set(ADDRESS, OrtAllocatorLayout.GET_STATS, Functions.GET_STATS);
+        if (hasStreams) {
+            struct.set(ADDRESS, OrtAllocatorLayout.ALLOC_ON_STREAM, Functions.ALLOC_ON_STREAM);
+        }
         if (hasShrink) {
             struct.set(ADDRESS, OrtAllocatorLayout.SHRINK, Functions.SHRINK);
         }
+        struct.set(JAVA_LONG, MEMORY_INFO, NativeEnvironment.get().memoryInfo(allocator.memory()));
         struct.set(ADDRESS, ThrowingThunk.MESSAGE, Arena.global().allocateFrom(message));
         struct.set(JAVA_LONG, NUMBER, add(allocator));
         return struct.address();
@@ -115,7 +121,7 @@ final class ExportedStruct {
     private static long alloc(long struct, long byteSize) {
         try {
             final ExportedAllocator allocator = of(struct);
-            return allocator == null ? 0 : allocator.alloc(byteSize, false);
+            return allocator == null ? 0 : allocator.alloc(byteSize);
         } catch (Throwable e) {
             return 0;
         }
@@ -124,7 +130,16 @@ final class ExportedStruct {
     private static long reserve(long struct, long byteSize) {
         try {
             final ExportedAllocator allocator = of(struct);
-            return allocator == null ? 0 : allocator.alloc(byteSize, true);
+            return allocator == null ? 0 : allocator.reserve(byteSize);
+        } catch (Throwable e) {
+            return 0;
+        }
+    }
+
+    private static long allocOnStream(long struct, long byteSize, long stream) {
+        try {
+            final ExportedAllocator allocator = of(struct);
+            return allocator == null ? 0 : allocator.allocOnStream(byteSize, stream);
         } catch (Throwable e) {
             return 0;
         }
@@ -143,7 +158,7 @@ final class ExportedStruct {
 
     private static long info(long struct) {
         try {
-            return Functions.DEVICE_INFO;
+            return MEMORY.get(JAVA_LONG, struct + MEMORY_INFO);
         } catch (Throwable e) {
             return 0;
         }

@@ -13,18 +13,24 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 
 /**
- * ONNX Runtime's environment, of which a process has one, and its single registration of an allocator of CPU memory.
+ * ONNX Runtime's environment, of which a process has one, and its registrations of allocators, one for each memory.
  *
  * <p>A session that sets {@code session.use_env_allocators} uses, for all its life, the allocator that is registered
  * when the session is created. So each session can get an allocator of its own: it is registered while that session is
  * created. Registrations here exclude one another and restore the installed allocator afterwards.
  */
 final class NativeEnvironment {
-    /** The memory that ONNX Runtime's CPU provider uses, named as there, so that registrations replace one another. */
+    /** The memory that ONNX Runtime's CPU provider uses, as our contract describes it. */
     static final MemoryInfo CPU = new MemoryInfo(
-            "Cpu", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 64, AllocatorType.DEVICE);
+            OrtMemory.CPU.name(),
+            new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT),
+            OrtMemory.CPU.alignment(),
+            AllocatorType.DEVICE);
 
     /** ONNX Runtime's key: with {@code 1} a session takes the environment's allocators instead of making its own. */
     static final String USE_ENV_ALLOCATORS = "session.use_env_allocators";
@@ -33,23 +39,41 @@ final class NativeEnvironment {
     private final long handle;
     private final long deviceInfo;
     private final long arenaInfo;
+
+    /** The {@code OrtMemoryInfo} of each memory that an allocator was registered for. Guarded by itself. */
+    private final Map<OrtMemory, Long> infos = new HashMap<>();
+
+    private boolean isInstalled;
     private long installed;
 
     private NativeEnvironment(OrtApi api) {
         this.api = api;
         handle = EnvironmentReference.handle();
-        deviceInfo = memoryInfo(OrtApi.DEVICE_ALLOCATOR);
-        arenaInfo = memoryInfo(OrtApi.ARENA_ALLOCATOR);
+        deviceInfo = memoryInfo(OrtMemory.CPU);
+        arenaInfo = createMemoryInfo(OrtMemory.CPU, OrtApi.ARENA_ALLOCATOR);
     }
 
-    private long memoryInfo(int allocatorType) {
+    /** Returns the {@code OrtMemoryInfo} of a memory, for allocators other than ONNX Runtime's arenas. Never freed. */
+    final long memoryInfo(OrtMemory memory) {
+        synchronized (infos) {
+            final Long known = infos.get(memory);
+            if (known != null) {
+                return known;
+            }
+            final long made = createMemoryInfo(memory, OrtApi.DEVICE_ALLOCATOR);
+            infos.put(memory, made);
+            return made;
+        }
+    }
+
+    private long createMemoryInfo(OrtMemory memory, int allocatorType) {
         try (Arena scratch = Arena.ofConfined()) {
             return api.create(
                     Function.CREATE_MEMORY_INFO,
-                    scratch.allocateFrom(CPU.name()).address(),
+                    scratch.allocateFrom(memory.name()).address(),
                     allocatorType,
-                    CPU.deviceOrdinal(),
-                    0);
+                    memory.ordinal(),
+                    memory.type());
         }
     }
 
@@ -71,35 +95,40 @@ final class NativeEnvironment {
         return api;
     }
 
-    /** The {@code OrtMemoryInfo} of CPU memory that is not ONNX Runtime's arena. It is never freed. */
-    long deviceInfo() {
-        return deviceInfo;
-    }
-
     /** Something that makes a session. */
     interface Work<T, E extends Exception> {
         T run() throws E;
     }
 
-    /** Runs {@code work} while {@code allocator}, an {@code OrtAllocator}, is what new sessions get. */
-    synchronized <T, E extends Exception> T whileRegistered(long allocator, Work<T, E> work) throws E {
-        api.call(Function.REGISTER_ALLOCATOR, handle, allocator);
-        return registered(work);
+    /** Runs {@code work} while new sessions get the given allocators, each of another memory. */
+    synchronized <T, E extends Exception> T whileRegistered(List<ExportedAllocator> allocators, Work<T, E> work)
+            throws E {
+        return whileRegistered(allocators, 0, work);
+    }
+
+    private <T, E extends Exception> T whileRegistered(List<ExportedAllocator> allocators, int from, Work<T, E> work)
+            throws E {
+        if (from == allocators.size()) {
+            return work.run();
+        }
+        final ExportedAllocator allocator = allocators.get(from);
+        api.call(Function.REGISTER_ALLOCATOR, handle, allocator.struct());
+        return registered(memoryInfo(allocator.memory()), () -> whileRegistered(allocators, from + 1, work));
     }
 
     private synchronized <T> T whileArenaRegistered(long arenaConfig, Work<T, RuntimeException> work) {
         api.call(Function.CREATE_AND_REGISTER_ALLOCATOR, handle, arenaInfo, arenaConfig);
-        return registered(work);
+        return registered(deviceInfo, work);
     }
 
-    private <T, E extends Exception> T registered(Work<T, E> work) throws E {
+    private <T, E extends Exception> T registered(long memoryInfo, Work<T, E> work) throws E {
         try {
             return work.run();
         } finally {
             try {
-                api.call(Function.UNREGISTER_ALLOCATOR, handle, deviceInfo);
+                api.call(Function.UNREGISTER_ALLOCATOR, handle, memoryInfo);
             } finally {
-                if (installed != 0) {
+                if (installed != 0 && memoryInfo == deviceInfo) {
                     api.call(Function.REGISTER_ALLOCATOR, handle, installed);
                 }
             }
@@ -107,15 +136,25 @@ final class NativeEnvironment {
     }
 
     /**
-     * Makes {@code allocator} what new sessions get, until {@link #uninstall}.
+     * Begins the one installation of the process.
      *
-     * @throws IllegalStateException if one is installed
+     * @throws IllegalStateException if there is one
      */
-    synchronized void install(long allocator) {
-        if (installed != 0) {
+    synchronized void beginInstallation() {
+        if (isInstalled) {
             throw new IllegalStateException(
                     "an allocator is installed on the environment already; close that installation first");
         }
+        isInstalled = true;
+    }
+
+    /** Ends the installation. */
+    synchronized void endInstallation() {
+        isInstalled = false;
+    }
+
+    /** Makes {@code allocator}, of CPU memory, what new sessions get, until {@link #uninstall}. */
+    synchronized void install(long allocator) {
         api.call(Function.REGISTER_ALLOCATOR, handle, allocator);
         installed = allocator;
     }

@@ -5,12 +5,17 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.block.SessionBudget;
-import allocator.onnxruntime.support.OrtApi.Function;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceType;
+import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryType;
 import allocator.spi.ShrinkReport;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,10 +24,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An allocator of this project, installed on ONNX Runtime's environment: sessions take their CPU memory from it.
+ * Allocators of this project, installed on ONNX Runtime's environment: sessions take their memory from them.
  *
  * <pre>{@code
  * try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
@@ -36,11 +42,14 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>Sessions opened here share one allocator, but each has its own statistics, budget and failures. A session created
- * with {@link OrtEnvironment#createSession} uses the allocator too if its options set
+ * <p>Sessions opened here share the allocators, but each has its own statistics, budgets and failures. A session
+ * created with {@link OrtEnvironment#createSession} uses the allocator of CPU memory too if its options set
  * {@code session.use_env_allocators} to {@code 1}; all such sessions are counted together, as the environment's.
  *
- * <p>Only CPU memory is provided. A process has one environment, and at most one installation at a time.
+ * <p>CPU memory is installed with {@link Builder#provider(String)} or {@link Builder#allocator}, that of CUDA devices
+ * with {@link Builder#gpu}; either or both. What is not installed, ONNX Runtime allocates itself. GPU memory is for
+ * sessions opened here only, whose options name ONNX Runtime's CUDA provider. A process has one environment, and at
+ * most one installation at a time.
  */
 // One class, since most of it documents one public type and its builder.
 public final class OnnxRuntimeAllocators implements AutoCloseable {
@@ -48,16 +57,24 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private static final int WARM_UP_CALLS = 30_000;
     private static final long WARM_UP_BYTES = 1000;
 
+    /** Of CPU memory, which ONNX Runtime allocates on no stream. */
+    private static final StreamViews NO_STREAMS = new StreamViews(handle -> {
+        throw new UnsupportedOperationException("CPU memory is not ordered on streams");
+    });
+
     private final OrtEnvironment environment;
     private final NativeEnvironment registry;
-    private final Allocator allocator;
-    private final TargetAllocator target;
-    private final SessionBudget budget;
+
+    /** That of the CPU first, if it is installed. */
+    private final List<InstalledMemory> memories;
+
+    /** Exports the first memory, for sessions of the environment if it is the CPU's. */
     private final ExportedAllocator shared;
+
     private final List<AllocatorSession> sessions = new ArrayList<>();
 
     /** What is owed of sessions that could not be opened. Guarded by this. */
-    private final List<ExportedAllocator> abandoned = new ArrayList<>();
+    private final List<ExportedSession> abandoned = new ArrayList<>();
 
     /** The calls that use the export or make another: sessions being opened, and warm-ups. Guarded by this. */
     private int underWay;
@@ -65,24 +82,41 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private boolean isClosed;
 
     private OnnxRuntimeAllocators(
-            OrtEnvironment environment, NativeEnvironment registry, TargetAllocator target, long budgetBytes) {
+            OrtEnvironment environment, NativeEnvironment registry, List<InstalledMemory> memories) {
         this.environment = environment;
         this.registry = registry;
-        allocator = target.allocator();
-        this.target = target;
-        budget = new SessionBudget(null, budgetBytes);
+        this.memories = memories;
+        final InstalledMemory first = memories.getFirst();
         shared = new ExportedAllocator(
-                allocator, new SessionBudget(budget, AllocatorStats.UNLIMITED), ENVIRONMENT, "of any session");
+                first.allocator(),
+                first.target().memory(),
+                null,
+                new SessionBudget(first.budget(), AllocatorStats.UNLIMITED),
+                new FailureLog(ENVIRONMENT, "of any session"));
         boolean isInstalled = false;
         try {
-            registry.install(shared.struct());
-            isInstalled = true;
+            registry.beginInstallation();
+            try {
+                if (isForTheEnvironment()) {
+                    registry.install(shared.struct());
+                }
+                isInstalled = true;
+            } finally {
+                if (!isInstalled) {
+                    registry.endInstallation();
+                }
+            }
         } finally {
             if (!isInstalled) {
                 shared.close();
             }
         }
-        shared.setRegistered(true);
+        shared.setRegistered(isForTheEnvironment());
+    }
+
+    /** Returns whether the first memory is the CPU's, which sessions of the environment may use. */
+    private boolean isForTheEnvironment() {
+        return shared.memory().equals(OrtMemory.CPU);
     }
 
     /**
@@ -146,11 +180,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             throws OrtException {
         begin();
         try {
-            final ExportedAllocator memory = new ExportedAllocator(
-                    settings.decorator().apply(allocator),
-                    new SessionBudget(budget, settings.budget()),
-                    settings.name().orElse(model),
-                    model);
+            final ExportedSession memory = new ExportedSession(
+                    memories, settings, new FailureLog(settings.name().orElse(model), model));
             return open(memory, create, options);
         } finally {
             end();
@@ -169,12 +200,17 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         underWay--;
     }
 
-    private AllocatorSession open(ExportedAllocator memory, Callable<OrtSession> create, SessionOptions options)
+    private AllocatorSession open(ExportedSession memory, Callable<OrtSession> create, SessionOptions options)
             throws OrtException {
         boolean isOpen = false;
         OrtSession made = null;
         try {
-            made = registry.whileRegistered(memory.struct(), () -> make(create, options));
+            memory.beginRun();
+            try {
+                made = registry.whileRegistered(memory.allocators(), () -> make(create, options));
+            } finally {
+                memory.endRun();
+            }
             final AllocatorSession session = new AllocatorSession(made, memory);
             synchronized (this) {
                 sessions.removeIf(OnnxRuntimeAllocators::hasClosed);
@@ -192,14 +228,14 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /** Closes what was made of a session that could not be opened. */
-    private void abandon(@Nullable OrtSession made, ExportedAllocator memory) throws OrtException {
+    private void abandon(@Nullable OrtSession made, ExportedSession memory) throws OrtException {
         if (made != null) {
             made.close();
         }
         if (memory.obstacle() == null) {
             try {
                 memory.close();
-            } catch (IllegalStateException | Error e) {
+            } catch (RuntimeException | Error e) {
                 synchronized (this) {
                     abandoned.add(memory);
                 }
@@ -211,7 +247,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private static boolean hasClosed(AllocatorSession session) {
         try {
             return session.closeIfUnused();
-        } catch (IllegalStateException | Error e) {
+        } catch (RuntimeException | Error e) {
             return false;
         }
     }
@@ -240,49 +276,107 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Returns the allocator beneath all sessions.
+     * Returns the installed memories: that of the CPU first, then for each GPU its own memory and its pinned memory.
+     *
+     * @return the memories, at least one
+     */
+    public List<InstalledMemory> memories() {
+        return memories;
+    }
+
+    /**
+     * Returns the installed memory of a GPU.
+     *
+     * @param ordinal the device's ordinal
+     * @return the device's own memory
+     * @throws IllegalArgumentException if none is installed
+     */
+    public InstalledMemory gpu(int ordinal) {
+        return gpu(ordinal, memories, InstalledMemory::info);
+    }
+
+    /** Finds the memory of a GPU. */
+    static <T> T gpu(int ordinal, List<T> memories, Function<T, MemoryInfo> info) {
+        for (final T memory : memories) {
+            final MemoryInfo candidate = info.apply(memory);
+            if (candidate.deviceType() == DeviceType.GPU
+                    && candidate.memoryType() == MemoryType.DEFAULT
+                    && candidate.deviceOrdinal() == ordinal) {
+                return memory;
+            }
+        }
+        throw new IllegalArgumentException("no memory of gpu:" + ordinal + " is installed; there are "
+                + memories.stream().map(info).toList());
+    }
+
+    /**
+     * Returns the allocator of the first memory, beneath all sessions.
      *
      * @return the allocator that was given, or that the provider created
      */
     public Allocator allocator() {
-        return allocator;
+        return memories.getFirst().allocator();
     }
 
     /**
-     * Returns the allocator's statistics, for all sessions together.
+     * Returns the statistics of the first memory, for all sessions together.
      *
      * @return the statistics; {@link AllocatorStats#NONE} if it has none
      */
     public AllocatorStats stats() {
-        return ExportedAllocator.stats(allocator);
+        return memories.getFirst().stats();
     }
 
     /**
-     * Returns what all sessions together have in use.
+     * Returns what all sessions together have in use of the first memory.
      *
      * @return requested bytes
      */
     public long bytesInUse() {
-        return budget.used();
+        return memories.getFirst().bytesInUse();
     }
 
     /**
-     * Sets the most that all sessions together may have in use from now on, in requested bytes. Live blocks stay valid.
-     * What the allocator may take from the system is limited by its own options, such as {@code arena.max_mem}.
+     * Sets the most that all sessions together may have in use of the first memory from now on, in requested bytes.
+     * Live blocks stay valid. What the allocator may take from the system is limited by its own options, such as
+     * {@code arena.max_mem}.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      */
     public void setBudget(long bytes) {
-        budget.setLimit(bytes);
+        memories.getFirst().setBudget(bytes);
     }
 
     /**
-     * Returns unused memory to the system. May be called at any time, also while sessions run.
+     * Returns unused memory to the system and the devices. May be called at any time, also while sessions run. If a
+     * memory throws, the others are shrunk all the same.
      *
-     * @return what was returned and what is still held; nothing is returned if the allocator cannot be shrunk
+     * @return what was returned of all memories, and what is still held; nothing is returned by an allocator that
+     *     cannot be shrunk
      */
     public ShrinkReport shrink() {
-        return ExportedAllocator.shrink(allocator);
+        ShrinkReport sum = null;
+        RuntimeException failure = null;
+        for (final InstalledMemory memory : memories) {
+            try {
+                final ShrinkReport report = memory.shrink();
+                sum = sum == null ? report : sum.plus(report);
+            } catch (RuntimeException e) {
+                failure = first(failure, e);
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+        return Objects.requireNonNull(sum);
+    }
+
+    private static RuntimeException first(@Nullable RuntimeException failure, RuntimeException next) {
+        if (failure == null) {
+            return next;
+        }
+        TargetAllocator.suppress(failure, next);
+        return failure;
     }
 
     /**
@@ -298,8 +392,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         begin();
         try {
             for (int i = 0; i < WARM_UP_CALLS; i++) {
-                final long block = registry.api().create(Function.ALLOCATOR_ALLOC, shared.struct(), WARM_UP_BYTES);
-                registry.api().call(Function.ALLOCATOR_FREE, shared.struct(), block);
+                final long block =
+                        registry.api().create(OrtApi.Function.ALLOCATOR_ALLOC, shared.struct(), WARM_UP_BYTES);
+                registry.api().call(OrtApi.Function.ALLOCATOR_FREE, shared.struct(), block);
             }
         } finally {
             end();
@@ -307,15 +402,17 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     }
 
     /**
-     * Uninstalls the allocator from the environment and releases it to its provider. A second call tries again what
-     * failed, and otherwise does nothing.
+     * Uninstalls the allocators from the environment and releases them to their providers. A second call tries again
+     * what failed, and otherwise does nothing.
      *
      * <p>A session created with {@link OrtEnvironment#createSession} that is still open is not known here. Its later
      * allocations fail, and its runs throw.
      *
-     * @throws IllegalStateException if sessions are open or being opened, the allocator is being warmed up, or ONNX
-     *     Runtime holds memory of the allocator; the message names the session, and nothing changes; or if the
-     *     allocator does not take a block back, and another call tries again
+     * @throws IllegalStateException if sessions are open or being opened, an allocator is being warmed up, or ONNX
+     *     Runtime holds memory of an allocator; the message names the session, and nothing changes; or if an allocator
+     *     does not take a block back, and another call tries again
+     * @throws allocator.spi.DeviceException if a device cannot confirm that the work of a closed session is done;
+     *     another call tries again
      */
     @Override
     public synchronized void close() {
@@ -323,7 +420,17 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             uninstall();
             isClosed = true;
         }
-        target.release();
+        RuntimeException failure = null;
+        for (final InstalledMemory memory : memories) {
+            try {
+                memory.target().release();
+            } catch (RuntimeException e) {
+                failure = first(failure, e);
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
     }
 
     private void uninstall() {
@@ -332,11 +439,12 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
         sessions.removeIf(AllocatorSession::closeIfUnused);
         for (final AllocatorSession session : sessions) {
-            final String obstacle = session.memory().obstacle();
             throw new IllegalStateException(
-                    session.isOpen() ? "the session " + session.name() + " is open; close it first" : obstacle);
+                    session.isOpen()
+                            ? "the session " + session.name() + " is open; close it first"
+                            : session.obstacle());
         }
-        abandoned.forEach(ExportedAllocator::close);
+        abandoned.forEach(ExportedSession::close);
         abandoned.clear();
         boolean isUninstalled = false;
         shared.setRegistered(false);
@@ -349,10 +457,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             isUninstalled = true;
         } finally {
             if (!isUninstalled) {
-                shared.setRegistered(true);
+                shared.setRegistered(isForTheEnvironment());
             }
         }
         shared.close();
+        registry.endInstallation();
     }
 
     /** Collects the settings of an installation. Not safe for use by several threads. */
@@ -363,13 +472,14 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         private @Nullable String providerName;
         private @Nullable Allocator allocator;
         private long budget = AllocatorStats.UNLIMITED;
+        private final Map<Integer, GpuMemory> gpus = new TreeMap<>();
 
         private Builder(OrtEnvironment environment) {
             this.environment = Objects.requireNonNull(environment, "environment");
         }
 
         /**
-         * Takes the allocator from a provider on the module path or the class path.
+         * Takes CPU memory from a provider on the module path or the class path.
          *
          * @param name the provider's name, such as {@code cpu-reference}
          * @return this builder
@@ -380,7 +490,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Takes the allocator from a provider that the caller closes, after the installation.
+         * Takes CPU memory from a provider that the caller closes, after the installation.
          *
          * @param provider the provider
          * @return this builder
@@ -391,7 +501,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Takes an allocator that the caller releases, after the installation.
+         * Takes CPU memory from an allocator that the caller releases, after the installation.
          *
          * @param target an allocator of memory that the CPU can read and write, aligned to 64 bytes or more
          * @return this builder
@@ -402,7 +512,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Sets an option of the provider's allocator.
+         * Sets an option of the provider's allocator of CPU memory.
          *
          * @param key the key, such as {@code arena.max_mem}
          * @param value its value
@@ -414,7 +524,19 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Sets the most that all sessions together may have in use, in requested bytes.
+         * Takes the memory of a CUDA device from a provider: the device's own memory and pinned host memory. Settings
+         * of the same device that were given before are replaced.
+         *
+         * @param memory provider, device, options and budget
+         * @return this builder
+         */
+        public Builder gpu(GpuMemory memory) {
+            gpus.put(memory.ordinal(), memory);
+            return this;
+        }
+
+        /**
+         * Sets the most CPU memory that all sessions together may have in use, in requested bytes.
          *
          * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
          * @return this builder
@@ -425,41 +547,101 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Installs the allocator. A provider creates an instance for this installation, so that the options apply.
+         * Installs the allocators. A provider creates instances for this installation, so that the options apply.
          *
          * @return the installation, to be closed by the caller after its sessions
-         * @throws IllegalArgumentException if the provider is not found or has no CPU memory, if blocks are aligned to
-         *     less than 64 bytes, or if options are given together with an allocator
+         * @throws IllegalArgumentException if nothing was chosen; if a provider is not found or lacks the memory; if
+         *     blocks are aligned to less than ONNX Runtime needs, 64 bytes for CPU memory; or if options are given
+         *     together with an allocator
          * @throws IllegalStateException if another installation is not closed
+         * @throws UnsupportedOperationException if GPU memory was chosen on a system other than Linux on x86-64, where
+         *     a failed allocation could not be reported to ONNX Runtime
          * @throws InvalidOptionException if an option is unknown or its value not accepted
          * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
          */
         public OnnxRuntimeAllocators install() {
             final NativeEnvironment registry = NativeEnvironment.get();
-            final TargetAllocator target = target();
+            final List<InstalledMemory> memories = new ArrayList<>();
             try {
-                return new OnnxRuntimeAllocators(environment, registry, target, budget);
+                addCpu(memories);
+                gpus.values().forEach(gpu -> addGpu(memories, gpu));
+                if (memories.isEmpty()) {
+                    throw new IllegalArgumentException("neither a provider nor an allocator was chosen");
+                }
+                return new OnnxRuntimeAllocators(environment, registry, List.copyOf(memories));
+            } catch (Throwable e) {
+                memories.reversed().forEach(memory -> memory.target().releaseAfter(e));
+                throw e;
+            }
+        }
+
+        private void addCpu(List<InstalledMemory> memories) {
+            if (allocator != null) {
+                if (!options.isEmpty()) {
+                    throw new IllegalArgumentException(
+                            "options " + options.keySet() + " are for a provider's allocator");
+                }
+                memories.add(new InstalledMemory(TargetAllocator.ofCpu(allocator), budget, NO_STREAMS));
+                return;
+            }
+            final TargetProvider provider = provider(factory, providerName);
+            if (provider != null) {
+                try {
+                    add(memories, provider, provider.cpuMemory(), options, budget, NO_STREAMS);
+                } catch (Throwable e) {
+                    provider.closeIfUnusedAfter(e);
+                    throw e;
+                }
+            } else if (!options.isEmpty()) {
+                throw new IllegalArgumentException("options " + options.keySet()
+                        + " are for CPU memory, of which no provider was chosen; those of a GPU go to GpuMemory");
+            }
+        }
+
+        private static void addGpu(List<InstalledMemory> memories, GpuMemory gpu) {
+            if (!ThrowingThunk.isSupported()) {
+                throw new UnsupportedOperationException("GPU memory for ONNX Runtime needs Linux on x86-64; this is "
+                        + System.getProperty("os.name") + " on " + System.getProperty("os.arch"));
+            }
+            final TargetProvider provider = Objects.requireNonNull(
+                    provider(gpu.provider().orElse(null), gpu.providerName().orElse(null)));
+            try {
+                final EpDevice device = provider.gpu(gpu.ordinal());
+                final MemoryInfo own = device.defaultMemory().orElseThrow();
+                final StreamViews views =
+                        new StreamViews(handle -> provider.factory().viewSyncStream(own, handle));
+                add(memories, provider, own, gpu.options(), gpu.budget(), views);
+                device.hostAccessibleMemory()
+                        .ifPresent(pinned ->
+                                add(memories, provider, pinned, gpu.pinnedOptions(), AllocatorStats.UNLIMITED, views));
+            } catch (Throwable e) {
+                provider.closeIfUnusedAfter(e);
+                throw e;
+            }
+        }
+
+        /** Adds an allocator of a provider to the memories; nothing is created if it throws. */
+        private static void add(
+                List<InstalledMemory> memories,
+                TargetProvider provider,
+                MemoryInfo info,
+                Map<String, String> options,
+                long budget,
+                StreamViews views) {
+            final TargetAllocator target = TargetAllocator.create(provider, info, options);
+            try {
+                memories.add(new InstalledMemory(target, budget, views));
             } catch (Throwable e) {
                 target.releaseAfter(e);
                 throw e;
             }
         }
 
-        private TargetAllocator target() {
-            if (allocator != null) {
-                if (!options.isEmpty()) {
-                    throw new IllegalArgumentException(
-                            "options " + options.keySet() + " are for a provider's allocator");
-                }
-                return TargetAllocator.of(allocator);
-            }
+        private static @Nullable TargetProvider provider(@Nullable EpFactory factory, @Nullable String name) {
             if (factory != null) {
-                return TargetAllocator.create(factory, options);
+                return TargetProvider.of(factory);
             }
-            if (providerName == null) {
-                throw new IllegalArgumentException("neither a provider nor an allocator was chosen");
-            }
-            return TargetAllocator.create(providerName, options);
+            return name == null ? null : TargetProvider.find(name);
         }
     }
 }

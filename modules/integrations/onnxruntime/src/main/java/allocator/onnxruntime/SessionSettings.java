@@ -11,15 +11,17 @@ import org.jspecify.annotations.Nullable;
 public final class SessionSettings {
     /** No name, so the model's is used; no budget; no decorator. */
     public static final SessionSettings DEFAULT =
-            new SessionSettings(null, AllocatorStats.UNLIMITED, UnaryOperator.identity());
+            new SessionSettings(null, AllocatorStats.UNLIMITED, AllocatorStats.UNLIMITED, UnaryOperator.identity());
 
     private final @Nullable String name;
     private final long budget;
+    private final long gpuBudget;
     private final UnaryOperator<Allocator> decorator;
 
-    private SessionSettings(@Nullable String name, long budget, UnaryOperator<Allocator> decorator) {
+    private SessionSettings(@Nullable String name, long budget, long gpuBudget, UnaryOperator<Allocator> decorator) {
         this.name = name;
         this.budget = budget;
+        this.gpuBudget = gpuBudget;
         this.decorator = decorator;
     }
 
@@ -30,28 +32,41 @@ public final class SessionSettings {
      * @return the settings
      */
     public SessionSettings withName(String sessionName) {
-        return new SessionSettings(Objects.requireNonNull(sessionName, "sessionName"), budget, decorator);
+        return new SessionSettings(Objects.requireNonNull(sessionName, "sessionName"), budget, gpuBudget, decorator);
     }
 
     /**
-     * Returns these settings with a budget: the most that the session may have in use, weights included, in requested
-     * bytes.
+     * Returns these settings with a budget: the most CPU memory that the session may have in use, weights included, in
+     * requested bytes.
      *
      * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
      * @return the settings
      */
     public SessionSettings withBudget(long bytes) {
-        return new SessionSettings(name, bytes, decorator);
+        return new SessionSettings(name, bytes, gpuBudget, decorator);
     }
 
     /**
-     * Returns these settings with a wrapper around the session's allocator, such as a recorder of traces.
+     * Returns these settings with a budget of GPU memory: the most that the session may have in use of each GPU's own
+     * memory, weights included, in requested bytes. Pinned memory has no budget.
      *
-     * @param wrapper returns the allocator that the session uses, given the one beneath; called once for each session
+     * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
+     * @return the settings
+     */
+    public SessionSettings withGpuBudget(long bytes) {
+        return new SessionSettings(name, budget, bytes, decorator);
+    }
+
+    /**
+     * Returns these settings with a wrapper around the session's allocators, such as a recorder of traces. An allocator
+     * whose memory is ordered on streams must stay a {@link allocator.spi.StreamAwareAllocator}.
+     *
+     * @param wrapper returns the allocator that the session uses, given the one beneath; called once for each memory of
+     *     each session
      * @return the settings
      */
     public SessionSettings withDecorator(UnaryOperator<Allocator> wrapper) {
-        return new SessionSettings(name, budget, Objects.requireNonNull(wrapper, "wrapper"));
+        return new SessionSettings(name, budget, gpuBudget, Objects.requireNonNull(wrapper, "wrapper"));
     }
 
     Optional<String> name() {
@@ -60,6 +75,10 @@ public final class SessionSettings {
 
     long budget() {
         return budget;
+    }
+
+    long gpuBudget() {
+        return gpuBudget;
     }
 
     UnaryOperator<Allocator> decorator() {

@@ -98,7 +98,8 @@ class ExportedAllocatorTest {
     private final Flat flat = new Flat();
     private final SessionBudget all = new SessionBudget(null, 1 << 20);
     private final SessionBudget budget = new SessionBudget(all, AllocatorStats.UNLIMITED);
-    private final ExportedAllocator allocator = new ExportedAllocator(flat, budget, "the test", "no model");
+    private final ExportedAllocator allocator =
+            new ExportedAllocator(flat, OrtMemory.CPU, null, budget, new FailureLog("the test", "no model"));
 
     private void assertExact(long blocks) {
         assertEquals(blocks, flat.live);
@@ -114,11 +115,11 @@ class ExportedAllocatorTest {
         void anAllocationThatFailsIsNotCharged(Thrown thrown) {
             flat.fault = thrown.make;
             for (int i = 0; i < 10; i++) {
-                assertEquals(0, allocator.alloc(8, i % 2 == 0));
+                assertEquals(0, i % 2 == 0 ? allocator.reserve(8) : allocator.alloc(8));
                 assertExact(0);
             }
             flat.fault = null;
-            allocator.free(allocator.alloc(8, false));
+            allocator.free(allocator.alloc(8));
             assertExact(0);
             allocator.close();
         }
@@ -126,7 +127,7 @@ class ExportedAllocatorTest {
         @ParameterizedTest
         @EnumSource
         void aFreeThatFailsIsMadeUpForByTheNextShrink(Thrown thrown) {
-            final long block = allocator.alloc(8, false);
+            final long block = allocator.alloc(8);
             flat.fault = thrown.make;
             flat.isFreed = thrown == Thrown.DEVICE;
             allocator.free(block);
@@ -140,7 +141,7 @@ class ExportedAllocatorTest {
 
         @Test
         void aFreeThatFailsForWantOfHeapIsTriedAgainByEachClose() {
-            final long block = allocator.alloc(8, false);
+            final long block = allocator.alloc(8);
             flat.fault = Thrown.HEAP.make;
             allocator.free(block);
             assertThrows(OutOfMemoryError.class, allocator::close);
@@ -153,8 +154,8 @@ class ExportedAllocatorTest {
         @ParameterizedTest
         @EnumSource(names = {"RUNTIME", "CHECKED", "OUT_OF_MEMORY"})
         void whatIsNotFreedAtACloseIsTriedAgainByTheNext(Thrown thrown) {
-            final long block = allocator.alloc(8, false);
-            final long other = allocator.alloc(8, false);
+            final long block = allocator.alloc(8);
+            final long other = allocator.alloc(8);
             flat.fault = thrown.make;
             allocator.free(block);
             allocator.free(other);
@@ -175,7 +176,7 @@ class ExportedAllocatorTest {
             flat.next++;
             flat.isOddKept = true;
             for (int i = 0; i < 200; i++) {
-                assertEquals(0, allocator.alloc(8, false));
+                assertEquals(0, allocator.alloc(8));
             }
             assertEquals(0, allocator.liveBlocks());
             assertEquals(200 * 8, all.used());
@@ -190,7 +191,7 @@ class ExportedAllocatorTest {
         void manyFreesMayFail() {
             final List<Long> blocks = new ArrayList<>();
             for (int i = 0; i < 1000; i++) {
-                blocks.add(allocator.alloc(8, false));
+                blocks.add(allocator.alloc(8));
             }
             flat.fault = Thrown.STACK.make;
             blocks.forEach(allocator::free);
@@ -217,10 +218,10 @@ class ExportedAllocatorTest {
         private void program(SmallStack stack) {
             // A class whose initializer overflows cannot be used again.
             flat.fault = Thrown.STACK.make;
-            assertEquals(0, allocator.alloc(8, false));
+            assertEquals(0, allocator.alloc(8));
             allocator.free(8);
             flat.fault = null;
-            allocator.free(allocator.alloc(8, false));
+            allocator.free(allocator.alloc(8));
             for (int i = 0; i < 1000; i++) {
                 final boolean isFree = !blocks.isEmpty() && random.nextBoolean();
                 final long block = isFree ? blocks.getLast() : 0;
@@ -229,7 +230,7 @@ class ExportedAllocatorTest {
                     if (isFree) {
                         allocator.free(block);
                     } else {
-                        result = allocator.alloc(8, false);
+                        result = allocator.alloc(8);
                     }
                     result = isFree ? 0 : result;
                 });

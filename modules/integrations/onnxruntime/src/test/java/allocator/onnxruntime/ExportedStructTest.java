@@ -37,7 +37,8 @@ class ExportedStructTest {
     private final OrtApi api = NativeEnvironment.get().api();
     private final HeapAllocator heap = new HeapAllocator();
     private final SessionBudget budget = new SessionBudget(null, AllocatorStats.UNLIMITED);
-    private final ExportedAllocator allocator = new ExportedAllocator(heap, budget, "the test", "no model");
+    private final ExportedAllocator allocator =
+            new ExportedAllocator(heap, OrtMemory.CPU, null, budget, new FailureLog("the test", "no model"));
 
     private long alloc(long byteSize) {
         return api.create(Function.ALLOCATOR_ALLOC, allocator.struct(), byteSize);
@@ -130,7 +131,8 @@ class ExportedStructTest {
                 throw new IllegalStateException("broken on purpose");
             }
         };
-        final ExportedAllocator exported = new ExportedAllocator(broken, budget, "the test", "no model");
+        final ExportedAllocator exported =
+                new ExportedAllocator(broken, OrtMemory.CPU, null, budget, new FailureLog("the test", "no model"));
         final MemorySegment struct = OrtApi.view(exported.struct(), OrtAllocatorLayout.BYTE_SIZE);
         assertNotEquals(0, api.create(Function.ALLOCATOR_GET_STATS, exported.struct()));
         final long shrink = struct.get(JAVA_LONG, OrtAllocatorLayout.SHRINK);
@@ -198,7 +200,7 @@ class ExportedStructTest {
                 // The start routine takes one argument, the struct, and returns a pointer, as Info does.
                 assertEquals(0, (int) create.invokeExact(thread, 0L, info, allocator.struct()));
                 assertEquals(0, (int) join.invokeExact(thread.get(JAVA_LONG, 0), result));
-                assertEquals(NativeEnvironment.get().deviceInfo(), result.get(JAVA_LONG, 0));
+                assertEquals(NativeEnvironment.get().memoryInfo(OrtMemory.CPU), result.get(JAVA_LONG, 0));
             }
         }
     }

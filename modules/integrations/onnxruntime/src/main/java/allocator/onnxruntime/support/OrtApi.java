@@ -50,7 +50,8 @@ public final class OrtApi {
         GET_KEY_VALUE_PAIRS(298),
         RELEASE_KEY_VALUE_PAIRS(300),
         ALLOCATOR_GET_STATS(319),
-        GET_SHARED_ALLOCATOR(376);
+        GET_SHARED_ALLOCATOR(376),
+        SYNC_STREAM_GET_HANDLE(384);
 
         private final int position;
 
@@ -79,6 +80,7 @@ public final class OrtApi {
     private final MemorySegment table;
     private final MemorySegment allocatorAlloc;
     private final MemorySegment allocatorFree;
+    private final MemorySegment streamHandle;
 
     /**
      * Reads a table.
@@ -97,6 +99,7 @@ public final class OrtApi {
         }
         allocatorAlloc = table.getAtIndex(ADDRESS, Function.ALLOCATOR_ALLOC.position);
         allocatorFree = table.getAtIndex(ADDRESS, Function.ALLOCATOR_FREE.position);
+        streamHandle = table.getAtIndex(ADDRESS, Function.SYNC_STREAM_GET_HANDLE.position);
     }
 
     private static long tableSize() {
@@ -264,6 +267,15 @@ public final class OrtApi {
     public long allocatorFree(long allocator, long address) {
         try {
             return (long) LONG_OF_2.invokeExact(allocatorFree, allocator, address);
+        } catch (Throwable e) {
+            throw unexpected(e);
+        }
+    }
+
+    /** Returns the native handle of an {@code OrtSyncStream}, such as a {@code CUstream}. */
+    public long streamHandle(long stream) {
+        try {
+            return (long) LONG_OF_1.invokeExact(streamHandle, stream);
         } catch (Throwable e) {
             throw unexpected(e);
         }

@@ -6,6 +6,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.AllocatorSession;
+import allocator.onnxruntime.GpuMemory;
 import allocator.onnxruntime.OnnxRuntimeAllocators;
 import allocator.onnxruntime.SessionSettings;
 import allocator.runtime.Environment;
@@ -59,6 +60,27 @@ public final class Examples {
             run(session, inputs, 4, 128);
             System.out.println("still runs, and held at most " + memory.stats().peakBytesHeld() + " bytes");
             System.out.println(memory.shrink());
+        }
+    }
+
+    /** The sample of the module's page for a GPU: two sessions on one arena of at most 1 GiB. */
+    public static void gpu(Path model, Inputs inputs) throws OrtException {
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .gpu(GpuMemory.of("cuda-arena")
+                                .withOption("arena.max_mem", "1073741824")
+                                .withOption("arena.policy", "compact"))
+                        .install();
+                SessionOptions options = new SessionOptions()) {
+            options.addCUDA(0);
+            try (AllocatorSession first = memory.openSession(model, options, SessionSettings.DEFAULT);
+                    AllocatorSession second = memory.openSession(model, options, SessionSettings.DEFAULT)) {
+                run(first, inputs, 64, 256);
+                run(second, inputs, 64, 256);
+                System.out.println("each in use " + first.gpu(0).stats().bytesInUse() + " bytes, peak "
+                        + first.gpu(0).stats().peakBytesInUse() + "; both held at most "
+                        + memory.gpu(0).stats().peakBytesHeld());
+                System.out.println(memory.gpu(0).shrink());
+            }
         }
     }
 

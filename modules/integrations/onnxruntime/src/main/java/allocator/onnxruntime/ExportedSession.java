@@ -1,0 +1,169 @@
+package allocator.onnxruntime;
+
+import allocator.onnxruntime.block.SessionBudget;
+import allocator.provider.support.StackReserve;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryType;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** All that one session has of an installation: an exported allocator for each memory, its streams, its failures. */
+final class ExportedSession {
+    private final FailureLog failures;
+    private final List<SessionMemory> memories = new ArrayList<>();
+
+    /** By the ordinal of the GPU. */
+    private final Map<Integer, SessionStreams> streams = new TreeMap<>();
+
+    /**
+     * Exports the allocators of an installation for one session.
+     *
+     * @param installed the installation's memories
+     * @param settings budgets and decorator
+     * @param failures receives the failures of all memories
+     * @throws IllegalArgumentException if a decorator's allocator lacks the streams of the one beneath
+     */
+    ExportedSession(Collection<InstalledMemory> installed, SessionSettings settings, FailureLog failures) {
+        this.failures = failures;
+        boolean isDone = false;
+        try {
+            for (final InstalledMemory memory : installed) {
+                memories.add(new SessionMemory(export(memory, settings)));
+            }
+            isDone = true;
+        } finally {
+            if (!isDone) {
+                memories.forEach(memory -> memory.exported().close());
+            }
+        }
+    }
+
+    private ExportedAllocator export(InstalledMemory installed, SessionSettings settings) {
+        final Allocator allocator = installed.allocator();
+        final UnaryOperator<Allocator> decorator = settings.decorator();
+        final Allocator decorated = decorator.apply(allocator);
+        final SessionStreams table = hasStreams(allocator) ? streamsOf(installed) : null;
+        if (table != null && !hasStreams(decorated)) {
+            throw new IllegalArgumentException("the decorator of session " + failures.session()
+                    + " returned an allocator without streams for " + allocator.info()
+                    + ", whose memory is ordered on streams; return a StreamAwareAllocator");
+        }
+        return new ExportedAllocator(
+                decorated,
+                installed.target().memory(),
+                table,
+                new SessionBudget(installed.budget(), budget(allocator.info(), settings)),
+                failures);
+    }
+
+    private static boolean hasStreams(Allocator allocator) {
+        return allocator instanceof StreamAwareAllocator && allocator.spiLevel() >= SpiLevel.STREAMS;
+    }
+
+    private static long budget(MemoryInfo info, SessionSettings settings) {
+        if (info.deviceType() == DeviceType.CPU) {
+            return settings.budget();
+        }
+        return info.memoryType() == MemoryType.DEFAULT ? settings.gpuBudget() : AllocatorStats.UNLIMITED;
+    }
+
+    /** Returns the session's streams of a GPU; none of CPU memory, as ONNX Runtime's CPU provider has no streams. */
+    private @Nullable SessionStreams streamsOf(InstalledMemory installed) {
+        final MemoryInfo info = installed.info();
+        if (info.deviceType() == DeviceType.CPU) {
+            return null;
+        }
+        return streams.computeIfAbsent(
+                info.deviceOrdinal(),
+                _ -> new SessionStreams(failures.session(), OnnxRuntimeLibrary.api()::streamHandle, installed.views()));
+    }
+
+    FailureLog failures() {
+        return failures;
+    }
+
+    List<SessionMemory> memories() {
+        return List.copyOf(memories);
+    }
+
+    List<ExportedAllocator> allocators() {
+        return memories.stream().map(SessionMemory::exported).toList();
+    }
+
+    int liveBlocks() {
+        return memories.stream().mapToInt(SessionMemory::liveBlocks).sum();
+    }
+
+    /** Begins a run, or the creation of the session. */
+    void beginRun() {
+        StackReserve.touch();
+        for (final SessionStreams table : streams.values()) {
+            table.beginRun();
+        }
+    }
+
+    /** Ends what {@link #beginRun} has begun. */
+    void endRun() {
+        for (final SessionStreams table : streams.values()) {
+            table.endRun();
+        }
+    }
+
+    /**
+     * Waits for the work on the session's streams and forgets them.
+     *
+     * @throws RuntimeException of a stream whose work cannot be confirmed; another call tries again
+     */
+    void closeStreams() {
+        RuntimeException failure = null;
+        for (final SessionStreams table : streams.values()) {
+            try {
+                table.close();
+            } catch (RuntimeException e) {
+                if (failure == null) {
+                    failure = e;
+                } else {
+                    failure.addSuppressed(e);
+                }
+            }
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /** Returns why this cannot be closed now, or {@code null} if it can. */
+    @Nullable
+    String obstacle() {
+        for (final SessionMemory memory : memories) {
+            final String obstacle = memory.exported().obstacle();
+            if (obstacle != null) {
+                return obstacle;
+            }
+        }
+        return null;
+    }
+
+    /**
+     * Ends the export of all memories.
+     *
+     * @throws IllegalStateException as {@link ExportedAllocator#close}
+     * @throws RuntimeException as {@link #closeStreams}
+     */
+    void close() {
+        closeStreams();
+        for (final SessionMemory memory : memories) {
+            memory.exported().close();
+        }
+    }
+}

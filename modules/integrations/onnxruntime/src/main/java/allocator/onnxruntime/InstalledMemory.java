@@ -1,0 +1,95 @@
+package allocator.onnxruntime;
+
+import allocator.onnxruntime.block.SessionBudget;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryInfo;
+import allocator.spi.ShrinkReport;
+
+/**
+ * One memory of an installation: the allocator that its sessions share, and their common budget. Safe for use by any
+ * thread.
+ */
+public final class InstalledMemory {
+    private final TargetAllocator target;
+    private final SessionBudget budget;
+    private final StreamViews views;
+
+    /**
+     * @param target the allocator
+     * @param budgetBytes the budget of all sessions together
+     * @param views the views of the device's streams
+     */
+    InstalledMemory(TargetAllocator target, long budgetBytes, StreamViews views) {
+        this.target = target;
+        this.views = views;
+        budget = new SessionBudget(null, budgetBytes);
+    }
+
+    /**
+     * Returns the memory's info.
+     *
+     * @return the info of the allocator
+     */
+    public MemoryInfo info() {
+        return allocator().info();
+    }
+
+    /**
+     * Returns the allocator beneath all sessions.
+     *
+     * @return the allocator that was given, or that the provider created
+     */
+    public Allocator allocator() {
+        return target.allocator();
+    }
+
+    /**
+     * Returns the allocator's statistics, for all sessions together.
+     *
+     * @return the statistics; {@link AllocatorStats#NONE} if it has none
+     */
+    public AllocatorStats stats() {
+        return ExportedAllocator.stats(allocator());
+    }
+
+    /**
+     * Returns what all sessions together have in use of this memory.
+     *
+     * @return requested bytes
+     */
+    public long bytesInUse() {
+        return budget.used();
+    }
+
+    /**
+     * Sets the most that all sessions together may have in use of this memory from now on, in requested bytes. Live
+     * blocks stay valid.
+     *
+     * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
+     */
+    public void setBudget(long bytes) {
+        budget.setLimit(bytes);
+    }
+
+    /**
+     * Returns unused memory to the system or the device. May be called at any time, also while sessions run.
+     *
+     * @return what was returned and what is still held; nothing is returned if the allocator cannot be shrunk
+     */
+    public ShrinkReport shrink() {
+        return ExportedAllocator.shrink(allocator());
+    }
+
+    TargetAllocator target() {
+        return target;
+    }
+
+    StreamViews views() {
+        return views;
+    }
+
+    SessionBudget budget() {
+        return budget;
+    }
+}

@@ -1,0 +1,54 @@
+package allocator.onnxruntime;
+
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryInfo;
+
+/** One memory of a session: what ONNX Runtime has in use of it, and its budget. Safe for use by any thread. */
+public final class SessionMemory {
+    private final ExportedAllocator exported;
+
+    SessionMemory(ExportedAllocator exported) {
+        this.exported = exported;
+    }
+
+    /**
+     * Returns the memory's info.
+     *
+     * @return the info of the allocator beneath
+     */
+    public MemoryInfo info() {
+        return exported.target().info();
+    }
+
+    /**
+     * Returns what the session has allocated of this memory, in requested bytes; {@code limit} is its budget.
+     *
+     * @return the statistics
+     */
+    public AllocatorStats stats() {
+        return exported.stats();
+    }
+
+    /**
+     * Sets the most that the session may have in use of this memory from now on, in requested bytes. Live blocks stay
+     * valid; below what is in use, every allocation fails until enough is freed.
+     *
+     * @param bytes the budget, {@link AllocatorStats#UNLIMITED} for none
+     */
+    public void setBudget(long bytes) {
+        exported.budget().setLimit(bytes);
+    }
+
+    /**
+     * Returns how many blocks ONNX Runtime holds of this memory for the session.
+     *
+     * @return the number of live blocks
+     */
+    public int liveBlocks() {
+        return exported.liveBlocks();
+    }
+
+    ExportedAllocator exported() {
+        return exported;
+    }
+}

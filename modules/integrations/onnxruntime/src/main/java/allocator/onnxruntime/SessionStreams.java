@@ -1,0 +1,148 @@
+package allocator.onnxruntime;
+
+import allocator.spi.SyncStream;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.Arrays;
+import java.util.function.LongUnaryOperator;
+
+/**
+ * The streams on which ONNX Runtime allocates memory for one session, each as the provider's view of it.
+ *
+ * <p>ONNX Runtime creates a session's streams as runs need them, and destroys them with the session. Views are made on
+ * first use, and closed before that.
+ *
+ * <p>A run waits for its streams before it returns. Memory freed on them may then serve the streams of other sessions,
+ * which {@link #endRun} tells the provider. A stream belongs to one run at a time, but the next run may take it over
+ * before the first has reported its end. So only a run that is alone ends the streams: the one that ends last, while no
+ * other may begin.
+ */
+final class SessionStreams {
+    private static final Logger LOG = System.getLogger(SessionStreams.class.getName());
+
+    private final String session;
+    private final LongUnaryOperator handles;
+    private final StreamViews views;
+
+    /** Replaced, never changed, under the monitor of this. */
+    private volatile Entry[] entries = {};
+
+    /** The runs that have begun and not ended. Guarded by this. */
+    private int runs;
+
+    /** A stream of ONNX Runtime's. */
+    private static final class Entry {
+        private final long handle;
+        private final SyncStream view;
+
+        /** Whether memory was allocated on it since the last end of its work. */
+        private volatile boolean isUsed;
+
+        Entry(long handle, SyncStream view) {
+            this.handle = handle;
+            this.view = view;
+        }
+    }
+
+    /**
+     * Creates an empty table.
+     *
+     * @param session the session's name, for messages
+     * @param handles returns the native handle of an {@code OrtSyncStream}
+     * @param views the views of the installation
+     */
+    SessionStreams(String session, LongUnaryOperator handles, StreamViews views) {
+        this.session = session;
+        this.handles = handles;
+        this.views = views;
+    }
+
+    /**
+     * Returns the view of an {@code OrtSyncStream}, on which the caller is about to allocate.
+     *
+     * @throws IllegalArgumentException if it is a stream of another device
+     * @throws allocator.spi.DeviceException if the driver fails
+     */
+    SyncStream of(long ortStream) {
+        final long handle = handles.applyAsLong(ortStream);
+        for (final Entry entry : entries) {
+            if (entry.handle == handle) {
+                if (!entry.isUsed) {
+                    entry.isUsed = true;
+                }
+                return entry.view;
+            }
+        }
+        return add(handle);
+    }
+
+    private synchronized SyncStream add(long handle) {
+        for (final Entry entry : entries) {
+            if (entry.handle == handle) {
+                entry.isUsed = true;
+                return entry.view;
+            }
+        }
+        final Entry[] more = Arrays.copyOf(entries, entries.length + 1);
+        final Entry entry = new Entry(handle, views.acquire(handle));
+        entry.isUsed = true;
+        more[more.length - 1] = entry;
+        entries = more;
+        return entry.view;
+    }
+
+    /** Begins a run, or the creation of the session. Waits while another one ends. */
+    synchronized void beginRun() {
+        runs++;
+    }
+
+    /** Ends a run. If it was the only one, memory freed on the session's streams may serve others from here on. */
+    synchronized void endRun() {
+        runs--;
+        if (runs > 0) {
+            return;
+        }
+        for (final Entry entry : entries) {
+            if (entry.isUsed) {
+                end(entry);
+            }
+        }
+    }
+
+    private void end(Entry entry) {
+        try {
+            entry.isUsed = !views.endRun(entry.handle);
+        } catch (RuntimeException e) {
+            // The memory stays bound to the stream: the next end of a run, or of the stream, tries again.
+            LOG.log(Level.WARNING, "{0}: the end of a run on {1} cannot be confirmed: {2}", session, entry.view, e);
+        }
+    }
+
+    /**
+     * Closes the views: waits for their work, and lets other streams use the memory. To be called before ONNX Runtime
+     * destroys the streams. A view whose close fails stays, and another call tries again.
+     *
+     * @throws RuntimeException of the first close that failed, after all have been tried
+     */
+    synchronized void close() {
+        RuntimeException failure = null;
+        Entry[] left = {};
+        for (final Entry entry : entries) {
+            try {
+                views.release(entry.handle);
+            } catch (RuntimeException e) {
+                left = Arrays.copyOf(left, left.length + 1);
+                left[left.length - 1] = entry;
+                if (failure == null) {
+                    failure = e;
+                } else {
+                    failure.addSuppressed(e);
+                }
+            }
+        }
+        entries = left;
+        if (failure != null) {
+            throw failure;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+package allocator.onnxruntime;
+
+import allocator.spi.SyncStream;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.LongFunction;
+
+/**
+ * The views of streams of one GPU, by their native handles. Sessions that share a stream, as with ONNX Runtime's option
+ * {@code user_compute_stream}, share its view, which the last one closes.
+ */
+final class StreamViews {
+    private final LongFunction<SyncStream> make;
+
+    /** Guarded by this. */
+    private final Map<Long, View> views = new HashMap<>();
+
+    private static final class View {
+        private final SyncStream stream;
+        private int users;
+
+        View(SyncStream stream) {
+            this.stream = stream;
+        }
+    }
+
+    /**
+     * Creates an empty table.
+     *
+     * @param make makes a view of the stream with a native handle
+     */
+    StreamViews(LongFunction<SyncStream> make) {
+        this.make = make;
+    }
+
+    /**
+     * Returns the view of a stream for one more session, which {@linkplain #release releases} it.
+     *
+     * @throws IllegalArgumentException if the handle is none of a stream of the device
+     * @throws allocator.spi.DeviceException if the driver fails
+     */
+    synchronized SyncStream acquire(long handle) {
+        final View view = views.computeIfAbsent(handle, key -> new View(make.apply(key)));
+        view.users++;
+        return view.stream;
+    }
+
+    /**
+     * Ends a run on a stream that no other session uses. Another session may have work on a stream that it shares,
+     * which the end of a run would not wait for; its memory stays bound to the stream.
+     *
+     * @return whether other streams may use the memory now
+     * @throws allocator.spi.DeviceException if the driver fails
+     */
+    synchronized boolean endRun(long handle) {
+        final View view = views.get(handle);
+        if (view == null || view.users != 1) {
+            return false;
+        }
+        view.stream.onSessionRunEnd();
+        return true;
+    }
+
+    /**
+     * Closes the view of a stream if no other session uses it. If that fails, the session still has it, and another
+     * call tries again.
+     *
+     * @throws allocator.spi.DeviceException if the device cannot confirm that the stream's work is done
+     */
+    synchronized void release(long handle) {
+        final View view = views.get(handle);
+        if (view == null) {
+            return;
+        }
+        if (view.users == 1) {
+            view.stream.close();
+            views.remove(handle);
+        }
+        view.users--;
+    }
+}

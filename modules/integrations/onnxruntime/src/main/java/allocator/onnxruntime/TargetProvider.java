@@ -1,0 +1,143 @@
+package allocator.onnxruntime;
+
+import allocator.spi.DeviceDiscovery;
+import allocator.spi.DeviceType;
+import allocator.spi.EpDevice;
+import allocator.spi.EpFactory;
+import allocator.spi.MemoryInfo;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.ServiceLoader;
+
+/** A provider of allocators for an installation. One that was found by its name is closed after its last allocator. */
+final class TargetProvider {
+    private static final System.Logger LOG = System.getLogger(TargetProvider.class.getName());
+
+    /** A service loader that fails this often in a row is assumed not to advance. */
+    private static final int MAX_FAILURES_IN_A_ROW = 64;
+
+    private final EpFactory factory;
+    private final boolean isFound;
+    private int users;
+
+    private TargetProvider(EpFactory factory, boolean isFound) {
+        this.factory = factory;
+        this.isFound = isFound;
+    }
+
+    /** Uses a provider that the caller closes. */
+    static TargetProvider of(EpFactory factory) {
+        return new TargetProvider(factory, false);
+    }
+
+    /**
+     * Finds a provider on the module path or the class path. Others that are broken are passed over, and named if there
+     * is no such provider.
+     *
+     * @throws IllegalArgumentException if there is none of that name
+     */
+    static TargetProvider find(String name) {
+        final List<String> found = new ArrayList<>();
+        final Iterator<ServiceLoader.Provider<EpFactory>> candidates =
+                ServiceLoader.load(EpFactory.class).stream().iterator();
+        int failuresInARow = 0;
+        while (failuresInARow < MAX_FAILURES_IN_A_ROW) {
+            EpFactory provider = null;
+            try {
+                if (!candidates.hasNext()) {
+                    break;
+                }
+                final ServiceLoader.Provider<EpFactory> candidate = candidates.next();
+                failuresInARow = 0;
+                provider = candidate.get();
+                final String providerName = provider.name();
+                if (providerName.equals(name)) {
+                    return new TargetProvider(provider, true);
+                }
+                found.add(providerName);
+            } catch (Throwable e) {
+                failuresInARow++;
+                found.add("one that is broken (" + e + ")");
+            }
+            if (provider != null) {
+                closeUnused(provider);
+            }
+        }
+        throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
+    }
+
+    private static void closeUnused(EpFactory provider) {
+        try {
+            provider.close();
+        } catch (Throwable e) {
+            LOG.log(System.Logger.Level.WARNING, "close of provider {0} failed: {1}", provider.getClass(), e);
+        }
+    }
+
+    EpFactory factory() {
+        return factory;
+    }
+
+    /** Returns whether {@link #closeIfUnused} closes the provider in the end. */
+    boolean isFound() {
+        return isFound;
+    }
+
+    /**
+     * Returns the provider's CPU memory.
+     *
+     * @throws IllegalArgumentException if it has none
+     */
+    MemoryInfo cpuMemory() {
+        final DeviceDiscovery discovery = factory.discoverDevices();
+        return discovery.devices().stream()
+                .flatMap(device -> device.defaultMemory().stream())
+                .filter(memory -> memory.deviceType() == DeviceType.CPU)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "provider " + factory.name() + " has no CPU memory: " + discovery));
+    }
+
+    /**
+     * Returns the provider's device of an ordinal that is a GPU.
+     *
+     * @throws IllegalArgumentException if it has none
+     */
+    EpDevice gpu(int ordinal) {
+        final DeviceDiscovery discovery = factory.discoverDevices();
+        return discovery.devices().stream()
+                .filter(device -> device.defaultMemory()
+                        .filter(memory -> memory.deviceType() == DeviceType.GPU && memory.deviceOrdinal() == ordinal)
+                        .isPresent())
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "provider " + factory.name() + " has no memory of gpu:" + ordinal + ": " + discovery));
+    }
+
+    /** Counts an allocator, until it {@linkplain #leave leaves}. */
+    synchronized void join() {
+        users++;
+    }
+
+    /** Ends the count of an allocator. */
+    synchronized void leave() {
+        users--;
+    }
+
+    /** Closes a provider that was found and has no allocator. Each call tries it, as a close may have failed before. */
+    synchronized void closeIfUnused() {
+        if (isFound && users == 0) {
+            factory.close();
+        }
+    }
+
+    /** As {@link #closeIfUnused}, after a failure, which suppresses that of the close. */
+    void closeIfUnusedAfter(Throwable failure) {
+        try {
+            closeIfUnused();
+        } catch (Throwable e) {
+            TargetAllocator.suppress(failure, e);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+package allocator.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtProvider;
+import ai.onnxruntime.OrtSession;
+import ai.onnxruntime.OrtSession.SessionOptions;
+import allocator.onnxruntime.examples.Examples;
+import allocator.spi.OutOfMemoryException;
+import allocator.testkit.Gpu;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Sessions of ONNX Runtime's CUDA provider on memory of this project, on a real GPU. Run where
+ * {@code onnxruntime.native.path} names a library with that provider.
+ */
+class CudaSessionTest {
+    private static final long MIB = 1 << 20;
+    private static final int RUNS = Integer.getInteger("allocator.onnxruntime.cuda.runs", 1000);
+
+    private final OrtEnvironment environment = OrtEnvironment.getEnvironment();
+
+    @BeforeAll
+    static void requireCuda() {
+        if (!OrtEnvironment.getAvailableProviders().contains(OrtProvider.CUDA)) {
+            throw Gpu.absent("this ONNX Runtime has no CUDA provider; onnxruntime.native.path names another one");
+        }
+    }
+
+    private static SessionOptions cuda() throws OrtException {
+        final SessionOptions options = new SessionOptions();
+        options.addCUDA(0);
+        return options;
+    }
+
+    private static AllocatorSession open(OnnxRuntimeAllocators memory, String name) throws OrtException {
+        try (SessionOptions options = cuda()) {
+            return memory.openSession(
+                    Models.TINY_BERT, Sessions.MODEL, options, SessionSettings.DEFAULT.withName(name));
+        }
+    }
+
+    private OrtSession openPlain() throws OrtException {
+        try (SessionOptions options = cuda()) {
+            return environment.createSession(Models.TINY_BERT, options);
+        }
+    }
+
+    private OnnxRuntimeAllocators install(GpuMemory gpu) {
+        return OnnxRuntimeAllocators.on(environment).gpu(gpu).install();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"cuda-arena, best-fit", "cuda-arena, quick-fit", "cuda-arena, compact", "cuda-mempool,"})
+    void outputsAreIdenticalToTheBit(String provider, String policy) throws OrtException {
+        GpuMemory gpu = GpuMemory.of(provider);
+        if (policy != null) {
+            gpu = gpu.withOption("arena.policy", policy);
+        }
+        try (OnnxRuntimeAllocators memory = install(gpu);
+                AllocatorSession ours = open(memory, "ours");
+                OrtSession theirs = openPlain()) {
+            for (int run = 0; run < RUNS; run++) {
+                final int sentences = 1 + run % 3;
+                final int words = 8 + run * 7 % 120;
+                assertArrayEquals(
+                        Models.run(theirs::run, sentences, words, run), Models.run(ours::run, sentences, words, run));
+            }
+            assertTrue(ours.gpu(0).stats().numAllocs() > RUNS, "the session has not used the memory");
+            assertTrue(ours.gpu(0).liveBlocks() > 0, "its weights are elsewhere");
+        }
+    }
+
+    @Test
+    void aLimitHoldsAndItsCauseIsCaught() throws OrtException {
+        try (OnnxRuntimeAllocators memory =
+                        install(GpuMemory.of("cuda-arena").withOption("arena.max_mem", String.valueOf(64 * MIB)));
+                AllocatorSession session = open(memory, "tiny")) {
+            final int[] expected = Models.run(session::run, 4, 64, 1);
+            for (int i = 0; i < 20; i++) {
+                final OrtException failure =
+                        assertThrows(OrtException.class, () -> Models.run(session::run, 64, 512, 1));
+                final OutOfMemoryException cause = assertInstanceOf(OutOfMemoryException.class, failure.getCause());
+                assertEquals(64 * MIB, cause.shortage().limit());
+                assertArrayEquals(expected, Models.run(session::run, 4, 64, 1));
+            }
+            assertTrue(
+                    memory.stats().peakBytesHeld() <= 64 * MIB,
+                    () -> memory.stats().toString());
+        }
+    }
+
+    @Test
+    void budgetsAreOfEachSession() throws OrtException {
+        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena"));
+                AllocatorSession poor = open(memory, "poor");
+                AllocatorSession rich = open(memory, "rich")) {
+            poor.gpu(0).setBudget(poor.gpu(0).stats().bytesInUse() + MIB);
+            final OrtException failure = assertThrows(OrtException.class, () -> Models.run(poor::run, 16, 256, 1));
+            assertTrue(String.valueOf(failure.getCause()).contains("the budget of poor"), failure::toString);
+            assertTrue(Models.run(rich::run, 16, 256, 1).length > 0);
+            assertTrue(Models.run(poor::run, 1, 8, 1).length > 0);
+        }
+    }
+
+    /** Two sessions in turn from changing threads, as in issue 29351 of ONNX Runtime. */
+    @ParameterizedTest
+    @CsvSource({"best-fit", "compact"})
+    void sessionsInTurnFromChangingThreadsHoldWhatTheyHeld(String policy) throws Exception {
+        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena").withOption("arena.policy", policy));
+                AllocatorSession first = open(memory, "first");
+                AllocatorSession second = open(memory, "second");
+                ExecutorService threads = Executors.newFixedThreadPool(8)) {
+            final List<Long> held = new ArrayList<>();
+            for (int run = 0; run < RUNS; run++) {
+                final AllocatorSession session = run % 2 == 0 ? first : second;
+                final int words = 16 + 16 * (run % 5);
+                final Future<int[]> result = threads.submit(() -> Models.run(session::run, 2, words, 1));
+                assertTrue(result.get().length > 0);
+                held.add(memory.stats().bytesHeld());
+            }
+            assertEquals(held.get(RUNS / 2), held.getLast(), () -> held.toString());
+        }
+    }
+
+    @Test
+    void concurrentRunsOfTwoSessionsAreRight() throws Exception {
+        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena"));
+                AllocatorSession first = open(memory, "first");
+                AllocatorSession second = open(memory, "second");
+                OrtSession theirs = openPlain();
+                ExecutorService threads = Executors.newFixedThreadPool(4)) {
+            final List<Future<?>> runs = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                final int seed = i;
+                final AllocatorSession session = i % 2 == 0 ? first : second;
+                final int[] expected = Models.run(theirs::run, 2, 8 + seed % 100, seed);
+                final Callable<Boolean> run = () -> {
+                    assertArrayEquals(expected, Models.run(session::run, 2, 8 + seed % 100, seed));
+                    return true;
+                };
+                runs.add(threads.submit(run));
+            }
+            for (final Future<?> run : runs) {
+                run.get();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"best-fit", "compact"})
+    void unusedMemoryGoesBackWhileTheSessionLives(String policy) throws OrtException {
+        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena").withOption("arena.policy", policy));
+                AllocatorSession session = open(memory, "bursts")) {
+            Models.run(session::run, 1, 8, 1);
+            final long small = memory.stats().bytesHeld();
+            final int[] expected = Models.run(session::run, 64, 512, 1);
+            final long large = memory.stats().bytesHeld();
+            assertTrue(large > 2 * small, () -> small + " and " + large);
+            assertTrue(memory.shrink().bytesReleased() > 0);
+            final long unused = large - memory.stats().bytesInUse();
+            final long returned = large - memory.stats().bytesHeld();
+            assertTrue(returned >= 0.95 * unused, () -> returned + " of " + unused);
+            assertArrayEquals(expected, Models.run(session::run, 64, 512, 1));
+        }
+    }
+
+    /** ONNX Runtime takes only its own arenas for arenas here, as the module's page says. */
+    @Test
+    void theRunOptionForAShrinkIsRejectedByOnnxRuntime() throws OrtException {
+        try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena"));
+                AllocatorSession session = open(memory, "tiny");
+                OrtSession.RunOptions last = new OrtSession.RunOptions()) {
+            last.addRunConfigEntry("memory.enable_memory_arena_shrinkage", "gpu:0");
+            final OrtException failure = assertThrows(
+                    OrtException.class,
+                    () -> Models.run(
+                            inputs -> session.run(inputs, session.session().getOutputNames(), last), 1, 8, 1));
+            assertTrue(String.valueOf(failure.getMessage()).contains("Did not find an arena"), failure::toString);
+            assertTrue(Models.run(session::run, 1, 8, 1).length > 0);
+        }
+    }
+
+    @Test
+    void theProgramOfTheModulesPageRuns(@TempDir Path folder) throws IOException, OrtException {
+        final Path model = Files.write(folder.resolve(Sessions.MODEL), Models.TINY_BERT);
+        Examples.gpu(model, (sentences, words) -> Models.inputs(sentences, words, 1));
+    }
+
+    @Test
+    void processorAndGpuMemoryAreInstalledTogether() throws OrtException {
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
+                        .provider("cpu-reference")
+                        .gpu(GpuMemory.of("cuda-arena"))
+                        .install();
+                AllocatorSession session = open(memory, "both");
+                OrtSession theirs = openPlain()) {
+            assertArrayEquals(Models.run(theirs::run, 2, 64, 1), Models.run(session::run, 2, 64, 1));
+            assertTrue(session.stats().numAllocs() > 0, "of processor memory");
+            assertTrue(session.gpu(0).stats().numAllocs() > 0, "of GPU memory");
+        }
+    }
+}

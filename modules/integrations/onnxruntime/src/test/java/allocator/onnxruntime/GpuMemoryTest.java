@@ -1,0 +1,244 @@
+package allocator.onnxruntime;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_LONG;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
+import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.onnxruntime.block.SessionBudget;
+import allocator.onnxruntime.support.OrtAllocatorLayout;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.onnxruntime.support.ThrowingThunk;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorStats;
+import allocator.spi.EpFactory;
+import allocator.spi.InvalidOptionException;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OutOfMemoryException;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** GPU memory of sessions, on a simulated device. {@link CudaSessionTest} runs models on a real one. */
+class GpuMemoryTest {
+    private static final long MIB = 1 << 20;
+
+    private final OrtEnvironment environment = OrtEnvironment.getEnvironment();
+    private final SimulatedCudaDriver driver =
+            SimulatedCudaDriver.builder().withDevices(2).withLaggingStreams().build();
+    private final EpFactory provider = driver.provider("cuda-arena");
+
+    @AfterEach
+    void closeTheDevice() {
+        provider.close();
+        driver.close();
+    }
+
+    @Nested
+    class Installing {
+        @Test
+        void deviceAndPinnedMemoryAreInstalledBesideTheCpus() {
+            try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
+                    .provider("cpu-reference")
+                    .gpu(GpuMemory.of(provider).withOption("arena.max_mem", String.valueOf(64 * MIB)))
+                    .gpu(GpuMemory.of(provider).withOrdinal(1))
+                    .install()) {
+                assertEquals(
+                        List.of(
+                                "Cpu (cpu:0)",
+                                "Cuda (gpu:0)",
+                                "CudaPinned (gpu:0 host-accessible)",
+                                "Cuda (gpu:1)",
+                                "CudaPinned (gpu:1 host-accessible)"),
+                        memory.memories().stream()
+                                .map(InstalledMemory::info)
+                                .map(MemoryInfo::toString)
+                                .toList());
+                assertEquals(64 * MIB, memory.gpu(0).stats().limit());
+                assertEquals(AllocatorStats.UNLIMITED, memory.gpu(1).stats().limit());
+                assertThrows(IllegalArgumentException.class, () -> memory.gpu(2));
+            }
+        }
+
+        @Test
+        void gpuMemoryAloneLeavesTheCpusToOnnxRuntime() throws OrtException {
+            try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
+                            .gpu(GpuMemory.of(provider))
+                            .install();
+                    AllocatorSession session = Sessions.open(memory);
+                    OrtSession theirs = Sessions.openPlain(false)) {
+                assertArrayEquals(Models.run(theirs::run, 1, 8, 1), Models.run(session::run, 1, 8, 1));
+                assertEquals("Cuda (gpu:0)", session.gpu(0).info().toString());
+                assertEquals(0, session.gpu(0).liveBlocks()); // this ONNX Runtime has no CUDA provider
+                memory.warmUp();
+                assertEquals(0, memory.bytesInUse());
+                assertThrows(
+                        IllegalStateException.class,
+                        () -> OnnxRuntimeAllocators.on(environment)
+                                .gpu(GpuMemory.of(provider))
+                                .install());
+            }
+            OnnxRuntimeAllocators.on(environment)
+                    .gpu(GpuMemory.of(provider))
+                    .install()
+                    .close();
+        }
+
+        @Test
+        void whatCannotBeInstalledLeavesNothing() {
+            final var builder = OnnxRuntimeAllocators.on(environment);
+            final GpuMemory gpu = GpuMemory.of(provider);
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> builder.gpu(gpu.withOrdinal(2)).install());
+            assertThrows(IllegalArgumentException.class, () -> gpu.withOrdinal(-1));
+            assertThrows(
+                    InvalidOptionException.class,
+                    () -> OnnxRuntimeAllocators.on(environment)
+                            .provider("cpu-reference")
+                            .gpu(gpu.withPinnedOption("arena.max_mem", "much"))
+                            .install());
+            final IllegalArgumentException misplaced = assertThrows(
+                    IllegalArgumentException.class,
+                    () -> OnnxRuntimeAllocators.on(environment)
+                            .option("arena.max_mem", "1")
+                            .gpu(gpu)
+                            .install());
+            assertTrue(String.valueOf(misplaced.getMessage()).contains("GpuMemory"), misplaced::toString);
+            final IllegalArgumentException noGpu = assertThrows(
+                    IllegalArgumentException.class,
+                    () -> OnnxRuntimeAllocators.on(environment)
+                            .gpu(GpuMemory.of("cpu-reference"))
+                            .install());
+            assertTrue(String.valueOf(noGpu.getMessage()).contains("no memory of gpu:0"), noGpu::toString);
+            OnnxRuntimeAllocators.on(environment).gpu(gpu).install().close();
+        }
+
+        @Test
+        void aDecoratorThatHidesTheStreamsIsRejected() throws OrtException {
+            try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
+                    .gpu(GpuMemory.of(provider))
+                    .install()) {
+                final SessionSettings hiding = SessionSettings.DEFAULT.withDecorator(allocator -> new HeapAllocator());
+                final IllegalArgumentException failure =
+                        assertThrows(IllegalArgumentException.class, () -> Sessions.open(memory, hiding));
+                assertTrue(String.valueOf(failure.getMessage()).contains("without streams"), failure::toString);
+                Sessions.open(memory).close();
+            }
+        }
+    }
+
+    /** The allocator of device memory as ONNX Runtime calls it, on streams made here. */
+    @Nested
+    class Streams {
+        private final MemoryInfo info =
+                provider.discoverDevices().devices().getFirst().defaultMemory().orElseThrow();
+        private final Allocator arena = provider.createAllocator(info, AllocatorOptions.EMPTY);
+        private final SessionStreams streams = new SessionStreams(
+                "the test", handle -> handle, new StreamViews(handle -> provider.viewSyncStream(info, handle)));
+        private final SessionBudget budget = new SessionBudget(null, AllocatorStats.UNLIMITED);
+        private final FailureLog failures = new FailureLog("the test", "no model");
+        private final ExportedAllocator exported =
+                new ExportedAllocator(arena, OrtMemory.of(info), streams, budget, failures);
+        private final long first = driver.streams().streamCreate(0);
+        private final long second = driver.streams().streamCreate(0);
+
+        @AfterEach
+        void release() {
+            streams.close();
+            exported.close();
+            provider.releaseAllocator(arena);
+            driver.streams().streamDestroy(0, first);
+            driver.streams().streamDestroy(0, second);
+        }
+
+        @SuppressWarnings("restricted")
+        private long allocOnStream(long byteSize, long stream) throws Throwable {
+            final MemorySegment member = OrtApi.view(exported.struct(), OrtAllocatorLayout.BYTE_SIZE)
+                    .get(ADDRESS, OrtAllocatorLayout.ALLOC_ON_STREAM);
+            return (long) Linker.nativeLinker()
+                    .downcallHandle(member, FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG))
+                    .invokeExact(exported.struct(), byteSize, stream);
+        }
+
+        @Test
+        void freedMemoryServesItsOwnStreamAtOnceAndOthersAfterTheRun() throws Throwable {
+            streams.beginRun();
+            final long block = allocOnStream(MIB, first);
+            exported.free(block);
+            assertEquals(block, allocOnStream(MIB, first));
+            exported.free(block);
+            assertNotEquals(block, allocOnStream(MIB, second));
+            streams.endRun();
+            assertEquals(block, allocOnStream(MIB, second));
+            assertEquals(2 * MIB, exported.stats().bytesInUse());
+            exported.free(block);
+            exported.free(block + MIB);
+            assertEquals(0, exported.liveBlocks());
+        }
+
+        @Test
+        void freedMemoryServesOthersOnceTheSessionsStreamsAreClosed() throws Throwable {
+            final long block = allocOnStream(MIB, first);
+            exported.free(block);
+            streams.close();
+            assertEquals(block, exported.alloc(MIB));
+            exported.free(block);
+        }
+
+        @Test
+        void aStreamOfAnotherDeviceFailsWithItsCause() throws Throwable {
+            final MemoryInfo other =
+                    provider.discoverDevices().devices().get(1).defaultMemory().orElseThrow();
+            final Allocator onOther = provider.createAllocator(other, AllocatorOptions.EMPTY);
+            final long foreign = driver.streams().streamCreate(1);
+            assertThrows(OrtFailure.class, () -> failing(foreign));
+            assertInstanceOf(
+                    IllegalArgumentException.class,
+                    failures.take().orElseThrow().cause());
+            assertEquals(0, budget.used());
+            driver.streams().streamDestroy(1, foreign);
+            provider.releaseAllocator(onOther);
+        }
+
+        /** Calls without the struct's thunk, whose C++ exception only C++ can catch. */
+        private void failing(long stream) throws OrtFailure {
+            if (exported.allocOnStream(MIB, stream) == 0) {
+                throw new OrtFailure();
+            }
+        }
+
+        @Test
+        void budgetsHoldOnStreams() throws Throwable {
+            budget.setLimit(MIB);
+            final long block = allocOnStream(MIB, first);
+            assertEquals(0, exported.allocOnStream(1, first));
+            assertInstanceOf(
+                    OutOfMemoryException.class, failures.take().orElseThrow().cause());
+            exported.free(block);
+        }
+
+        @Test
+        void theEmptyAllocationNeedsNoStream() throws Throwable {
+            assertEquals(ThrowingThunk.EMPTY, allocOnStream(0, first));
+            assertEquals(0, arena.stats().numAllocs());
+        }
+    }
+
+    private static final class OrtFailure extends Exception {
+        private static final long serialVersionUID = 1L;
+    }
+}

@@ -1,0 +1,147 @@
+package allocator.onnxruntime;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import allocator.spi.DeviceException;
+import allocator.testkit.FakeStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The streams of a session: when they are viewed, when their runs end, when they are closed. */
+class SessionStreamsTest {
+    private static final long FIRST = 0x1000;
+    private static final long SECOND = 0x2000;
+
+    private final List<FakeStream> views = new ArrayList<>();
+
+    private final StreamViews all = new StreamViews(handle -> {
+        final FakeStream view = new FakeStream().handle(handle);
+        views.add(view);
+        return view;
+    });
+
+    /** The handle of an {@code OrtSyncStream} is half its address here. */
+    private final SessionStreams streams = new SessionStreams("the test", address -> address / 2, all);
+
+    @Test
+    void aStreamIsViewedOnce() {
+        assertSame(streams.of(FIRST), streams.of(FIRST));
+        assertNotSame(streams.of(FIRST), streams.of(SECOND));
+        assertEquals(2, views.size());
+        assertEquals(FIRST / 2, views.getFirst().handle());
+    }
+
+    @Test
+    void theEndOfARunEndsTheStreamsThatItUsed() {
+        streams.beginRun();
+        streams.of(FIRST);
+        streams.endRun();
+        streams.beginRun();
+        streams.of(SECOND);
+        streams.endRun();
+        assertEquals(1, views.get(0).runEnds());
+        assertEquals(1, views.get(1).runEnds());
+        streams.beginRun();
+        streams.endRun();
+        assertEquals(1, views.get(0).runEnds());
+    }
+
+    @Test
+    void aStreamIsNotEndedWhileAnotherRunMayUseIt() {
+        streams.beginRun();
+        streams.of(FIRST);
+        streams.beginRun();
+        streams.endRun();
+        assertEquals(0, views.getFirst().runEnds());
+        streams.endRun();
+        assertEquals(1, views.getFirst().runEnds());
+    }
+
+    @Test
+    void aRunBeginsOnlyOnceTheLastOneHasEnded() throws InterruptedException {
+        final CountDownLatch isEnding = new CountDownLatch(1);
+        final CountDownLatch mayEnd = new CountDownLatch(1);
+        streams.beginRun();
+        streams.of(FIRST);
+        views.getFirst().before(call -> {
+            isEnding.countDown();
+            assertDoesNotThrow(() -> mayEnd.await());
+        });
+        final Thread ending = Thread.ofPlatform().start(streams::endRun);
+        assertTrue(isEnding.await(1, TimeUnit.MINUTES));
+        final Thread beginning = Thread.ofPlatform().start(streams::beginRun);
+        while (beginning.getState() != Thread.State.BLOCKED) {
+            assertNotSame(Thread.State.TERMINATED, beginning.getState(), "a run began on a stream that is being ended");
+            Thread.onSpinWait();
+        }
+        mayEnd.countDown();
+        beginning.join();
+        ending.join();
+    }
+
+    @Test
+    void anEndThatFailsIsTriedAgain() {
+        streams.beginRun();
+        streams.of(FIRST);
+        views.getFirst().before(call -> {
+            throw new DeviceException("lost", null);
+        });
+        streams.endRun();
+        views.getFirst().before(call -> {});
+        streams.beginRun();
+        streams.endRun();
+        assertEquals(1, views.getFirst().runEnds());
+    }
+
+    @Test
+    void aCloseClosesAllViewsAndTriesAgainWhatFailed() {
+        streams.of(FIRST);
+        streams.of(SECOND);
+        views.getFirst().before(call -> {
+            throw new DeviceException("lost", null);
+        });
+        assertThrows(DeviceException.class, streams::close);
+        assertTrue(views.get(1).isClosed());
+        views.getFirst().before(call -> {});
+        streams.close();
+        assertTrue(views.getFirst().isClosed());
+        streams.close();
+    }
+
+    @Test
+    void sessionsThatShareAStreamShareItsView() {
+        final SessionStreams other = new SessionStreams("another", address -> address / 2, all);
+        streams.beginRun();
+        assertSame(streams.of(FIRST), other.of(FIRST));
+        streams.endRun();
+        assertEquals(0, views.getFirst().runEnds(), "the other session may have work on the stream");
+        other.close();
+        assertFalse(views.getFirst().isClosed());
+        streams.beginRun();
+        streams.endRun();
+        assertEquals(1, views.getFirst().runEnds());
+        streams.close();
+        assertTrue(views.getFirst().isClosed());
+        assertEquals(1, views.size());
+    }
+
+    @Test
+    void aViewThatCannotBeMadeLeavesNothing() {
+        final SessionStreams broken = new SessionStreams("the test", address -> address, new StreamViews(handle -> {
+            throw new IllegalArgumentException("of another device");
+        }));
+        assertThrows(IllegalArgumentException.class, () -> broken.of(FIRST));
+        broken.beginRun();
+        broken.endRun();
+        broken.close();
+    }
+}
