@@ -3,6 +3,7 @@ package allocator.onnxruntime;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import allocator.onnxruntime.support.EnvironmentReference;
+import allocator.onnxruntime.support.IdentityModel;
 import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.OrtApi.Function;
 import allocator.provider.support.StackReserve;

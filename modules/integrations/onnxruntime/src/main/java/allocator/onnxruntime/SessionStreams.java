@@ -13,9 +13,9 @@ import java.util.function.LongUnaryOperator;
  * first use, and closed before that.
  *
  * <p>A run waits for its streams before it returns. Memory freed on them may then serve the streams of other sessions,
- * which {@link #endRun} tells the provider. A stream belongs to one run at a time, but the next run may take it over
- * before the first has reported its end. So only a run that is alone ends the streams: the one that ends last, while no
- * other may begin.
+ * which {@link #endRun} reports to the provider. A stream belongs to one run at a time, but the next run may take it
+ * over before the first has reported its end. So only a run that is alone ends the streams: the one that ends last,
+ * while no other may begin.
  */
 final class SessionStreams {
     private static final Logger LOG = System.getLogger(SessionStreams.class.getName());

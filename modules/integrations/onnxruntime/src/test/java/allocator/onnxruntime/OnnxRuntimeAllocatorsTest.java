@@ -11,6 +11,7 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
+import allocator.onnxruntime.support.IdentityModel;
 import allocator.spi.AllocatorType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryInfo;

@@ -80,7 +80,6 @@ public final class OrtApi {
     private final MemorySegment table;
     private final MemorySegment allocatorAlloc;
     private final MemorySegment allocatorFree;
-    private final MemorySegment streamHandle;
 
     /**
      * Reads a table.
@@ -99,7 +98,6 @@ public final class OrtApi {
         }
         allocatorAlloc = table.getAtIndex(ADDRESS, Function.ALLOCATOR_ALLOC.position);
         allocatorFree = table.getAtIndex(ADDRESS, Function.ALLOCATOR_FREE.position);
-        streamHandle = table.getAtIndex(ADDRESS, Function.SYNC_STREAM_GET_HANDLE.position);
     }
 
     private static long tableSize() {
@@ -275,7 +273,7 @@ public final class OrtApi {
     /** Returns the native handle of an {@code OrtSyncStream}, such as a {@code CUstream}. */
     public long streamHandle(long stream) {
         try {
-            return (long) LONG_OF_1.invokeExact(streamHandle, stream);
+            return (long) LONG_OF_1.invokeExact(pointer(Function.SYNC_STREAM_GET_HANDLE), stream);
         } catch (Throwable e) {
             throw unexpected(e);
         }

@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
 import static allocator.onnxruntime.support.Protobuf.field;
 import static allocator.onnxruntime.support.Protobuf.message;
@@ -9,7 +9,7 @@ import static allocator.onnxruntime.support.Protobuf.text;
  * The smallest useful ONNX model, {@code y = Identity(x)} on one float: it has no weights, so that a session of it
  * leaves its allocator untouched.
  */
-final class IdentityModel {
+public final class IdentityModel {
     private static final int IR_VERSION = 8;
     private static final int OPSET_VERSION = 13;
     private static final int FLOAT = 1;
@@ -17,7 +17,7 @@ final class IdentityModel {
     private IdentityModel() {}
 
     /** The model's bytes. */
-    static byte[] bytes() {
+    public static byte[] bytes() {
         final byte[] node = message(text(1, "x"), text(2, "y"), text(4, "Identity"));
         final byte[] graph = message(field(1, node), text(2, "identity"), field(11, value("x")), field(12, value("y")));
         return message(number(1, IR_VERSION), field(7, graph), field(8, number(2, OPSET_VERSION)));
