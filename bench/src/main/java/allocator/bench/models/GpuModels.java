@@ -151,7 +151,7 @@ public final class GpuModels {
         }
     }
 
-    /** One installation is in force at a time, so ours are measured one after the other, each beside ONNX Runtime's. */
+    /** Measures each kind beside ONNX Runtime's arena, one kind at a time: there is one installation at a time. */
     private void latency(int[] sizes) throws OrtException {
         System.out.println("| model | size | session | µs/run | of ort | 95 % |");
         System.out.println("|---|---:|---|---:|---:|---|");
