@@ -1,6 +1,7 @@
 package allocator.bench.compare;
 
-import allocator.bench.pairs.Statistics;
+import allocator.bench.sampling.Ratio;
+import allocator.bench.sampling.Statistics;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,5 +1,6 @@
 package allocator.bench.compare;
 
+import allocator.bench.sampling.Ratio;
 import java.util.Locale;
 import java.util.Map;
 

@@ -36,7 +36,7 @@ public final class JmhMeasurement {
      */
     record Iterations(int warmUps, int iterations, int millis) {
         /** Of a run that is to be believed. */
-        static final Iterations USUAL = new Iterations(6, 6, 500);
+        static final Iterations USUAL = new Iterations(12, 5, 300);
 
         /** Of a first look. */
         static final Iterations QUICK = new Iterations(5, 3, 200);
@@ -66,6 +66,8 @@ public final class JmhMeasurement {
         // The launcher lets glibc keep more thread-local memory, and glibc takes it from each thread's stack. Too
         // little would be left of the small stack of the thread that waits for the end of a fork.
         System.setProperty("jdk.lang.processReaperUseDefaultStackSize", "true");
+        // Runs may be side by side, each on processors of its own.
+        System.setProperty("jmh.ignoreLock", "true");
         final List<String> arguments = Arrays.asList(args);
         final Output output = Output.to(Path.of(args[0]));
         final SubjectType type = SubjectType.of(args[1]);

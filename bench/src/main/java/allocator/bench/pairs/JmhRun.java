@@ -1,16 +1,23 @@
 package allocator.bench.pairs;
 
+import allocator.bench.sampling.Processors;
+import allocator.bench.sampling.Ratio;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
 /**
- * Compares the figures of {@link Run} with JMH's. In each {@linkplain Rounds round} the JVM of a subject is followed by
- * JMH forks of the same subject and workloads; the table has the ratios that each finds, and whether they agree.
+ * Compares the figures of {@link Run} with JMH's. In each {@linkplain Rounds round} a JVM of the harness and a fork of
+ * JMH measure a cell right after each other, now the one first and now the other; the table has the ratios that each
+ * finds, and whether they agree.
  */
 @Command(
         name = "bench/run jmh",
@@ -19,11 +26,21 @@ import picocli.CommandLine.Mixin;
         mixinStandardHelpOptions = true,
         description = {
             "Measures subjects by bench/run's own harness and by JMH, in one run, and compares the ratios.",
-            "Without --workloads: large, replay and small, in about three quarters of an hour."
+            "Without --workloads and --threads: large, replay and small with one and two threads, in eight rounds of"
+                    + " twenty minutes each, which --lanes runs side by side."
         })
 public final class JmhRun implements Callable<Integer> {
     @Mixin
     private final Selection selection = new Selection();
+
+    @Option(
+            names = "--lanes",
+            paramLabel = "N",
+            description =
+                    "Rounds that run side by side, each bound to its share of the processors, of which two are enough"
+                            + " for one thread (default: ${DEFAULT-VALUE}, not bound).",
+            defaultValue = "1")
+    private int lanes;
 
     private final PrintStream out;
     private final PrintStream progress;
@@ -51,21 +68,31 @@ public final class JmhRun implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        try (Rounds rounds = new Rounds(selection, Workload.PAIRS, progress)) {
-            final Plan plan = selection.plan();
-            final JmhMeasurement.Iterations iterations =
-                    selection.isQuick() ? JmhMeasurement.Iterations.QUICK : JmhMeasurement.Iterations.USUAL;
-            for (int i = 1; i <= selection.rounds(); i++) {
-                final int round = i;
-                rounds.round(round, (type, group) -> {
-                    rounds.measure(round, Measurement.class, type, group, plan.toArguments());
-                    rounds.measure(round, JmhMeasurement.class, type, group, iterations.toArguments());
-                });
-            }
+        final JmhMeasurement.Iterations iterations =
+                selection.isQuick() ? JmhMeasurement.Iterations.QUICK : JmhMeasurement.Iterations.USUAL;
+        final Plan plan = selection.isQuick() ? Plan.QUICK : Plan.BESIDE_JMH;
+        final int count = selection.rounds(Ratio.FEWEST_PAIRS);
+        try (Rounds rounds = new Rounds(selection, Workload.PAIRS, processors(), progress)) {
+            rounds.run(
+                    count,
+                    round -> round.forEach((type, group) -> {
+                        for (final String workload : group) {
+                            for (final int threads : selection.threads(group)) {
+                                for (final Tool tool : Tool.inOrderOf(round.number())) {
+                                    round.measure(
+                                            tool.main,
+                                            type,
+                                            List.of(workload),
+                                            List.of(threads),
+                                            tool == Tool.JMH ? iterations.toArguments() : plan.toArguments());
+                                }
+                            }
+                        }
+                    }));
             final String table = new JmhReport(
                             rounds.results(),
                             rounds.subjects(),
-                            rounds.facts(plan.describe() + "; " + iterations.describe()))
+                            rounds.facts(count, plan.describe() + "; " + iterations.describe()))
                     .toString();
             out.println(table);
             selection
@@ -73,5 +100,32 @@ public final class JmhRun implements Callable<Integer> {
                     .ifPresent(name -> progress.println(selection.folder().resolve(name) + ".md, .csv"));
         }
         return 0;
+    }
+
+    private Processors processors() {
+        try {
+            return new Processors(Runtime.getRuntime().availableProcessors(), lanes);
+        } catch (IllegalArgumentException e) {
+            throw selection.wrong(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** What measures a cell. */
+    private enum Tool {
+        HARNESS(Measurement.class),
+        JMH(JmhMeasurement.class);
+
+        private final Class<?> main;
+
+        Tool(Class<?> main) {
+            this.main = main;
+        }
+
+        /** Both, another one first in every other round. */
+        static List<Tool> inOrderOf(int round) {
+            final List<Tool> order = new ArrayList<>(List.of(values()));
+            Collections.rotate(order, round);
+            return order;
+        }
     }
 }

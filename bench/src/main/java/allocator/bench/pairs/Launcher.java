@@ -38,6 +38,7 @@ public final class Launcher {
     /**
      * Runs a class that measures.
      *
+     * @param processors the beginning of the command, which binds it to processors; empty if it may run on all
      * @param library the native library of the subject
      * @param output where the class writes; emptied before
      * @param arguments further arguments of the class
@@ -45,9 +46,14 @@ public final class Launcher {
      * @throws FailedException if it failed; the lines are in the file
      */
     List<String> run(
-            Class<?> main, @Nullable SubjectType type, @Nullable Path library, Path output, List<String> arguments)
+            List<String> processors,
+            Class<?> main,
+            @Nullable SubjectType type,
+            @Nullable Path library,
+            Path output,
+            List<String> arguments)
             throws IOException, InterruptedException, FailedException {
-        final List<String> command = new ArrayList<>();
+        final List<String> command = new ArrayList<>(processors);
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(options);
         command.addAll(main == Footprint.class ? Footprint.JVM_OPTIONS : List.of("-Xms1g", "-Xmx1g"));
@@ -71,10 +77,13 @@ public final class Launcher {
         // jemalloc wants more thread-local memory than the C library keeps for libraries that are loaded late.
         builder.environment().merge("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=65536", (a, b) -> a + ":" + b);
         final Process process = builder.start();
-        final boolean hasEnded = process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES);
-        if (!hasEnded) {
+        final boolean hasEnded;
+        try {
+            hasEnded = process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES);
+        } finally {
+            // Also if this thread is interrupted because another lane has failed.
             process.descendants().forEach(ProcessHandle::destroyForcibly);
-            process.destroyForcibly().waitFor();
+            process.destroyForcibly();
         }
         if (!hasEnded || process.exitValue() != 0) {
             throw new FailedException(

@@ -22,6 +22,9 @@ record Plan(
     /** Of a first look. */
     static final Plan QUICK = new Plan(100, 500, 150, 3, 20, 30);
 
+    /** Of a run beside JMH, whose forks measure longer. */
+    static final Plan BESIDE_JMH = new Plan(150, 4000, 200, 15, 60, 0);
+
     /** Of a JVM of a comparison, which ends when the comparison has windows enough. */
     static final Plan PAIRED = new Plan(200, 200, 250, 0, 15, 0);
 
@@ -40,7 +43,6 @@ record Plan(
     String describe() {
         return "each cell in a JVM of its subject: warm-up until the compiler has rested for " + quietMillis
                 + " ms of playing, of a rival at least " + rivalWarmUpMillis + " ms, " + windows + " samples of "
-                + windowMillis + " ms, single operations for "
-                + latencyMillis + " ms";
+                + windowMillis + " ms" + (latencyMillis > 0 ? ", single operations for " + latencyMillis + " ms" : "");
     }
 }

@@ -1,6 +1,7 @@
 package allocator.bench.pairs;
 
 import allocator.bench.picture.Picture;
+import allocator.bench.sampling.Processors;
 import allocator.bench.subject.SubjectType;
 import allocator.trace.Trace;
 import java.io.IOException;
@@ -34,6 +35,8 @@ import picocli.CommandLine.Option;
                     + " bench/run jmh PATTERN [OPTION ...] runs any JMH benchmarks."
         })
 public final class Run implements Callable<Integer> {
+    private static final int ROUNDS = 3;
+
     @Mixin
     private final Selection selection = new Selection();
 
@@ -77,19 +80,18 @@ public final class Run implements Callable<Integer> {
                 ? Stream.concat(Workload.PAIRS.stream(), Trace.bundledNames().stream())
                         .toList()
                 : Workload.names();
-        try (Rounds rounds = new Rounds(selection, usual, progress)) {
+        try (Rounds rounds = new Rounds(selection, usual, Processors.all(), progress)) {
             final Plan plan = selection.plan();
-            for (int i = 1; i <= selection.rounds(); i++) {
-                final int round = i;
-                rounds.measureOverheads(round);
-                rounds.round(
-                        round,
-                        (type, group) -> rounds.measure(round, Measurement.class, type, group, plan.toArguments()));
-            }
+            final int count = selection.rounds(ROUNDS);
+            rounds.run(count, round -> {
+                round.measureOverheads();
+                round.forEach((type, group) ->
+                        round.measure(Measurement.class, type, group, selection.threads(group), plan.toArguments()));
+            });
             if (!leavesOutMemory && !selection.isQuick()) {
                 measureMemory(rounds);
             }
-            report(rounds.results(), rounds.facts(plan.describe()));
+            report(rounds.results(), rounds.facts(count, plan.describe()));
         }
         return 0;
     }

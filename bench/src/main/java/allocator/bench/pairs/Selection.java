@@ -21,15 +21,13 @@ import picocli.CommandLine.Spec;
 
 /** The options of a command that measures in rounds: what is measured, how often, and where it is kept. */
 final class Selection {
-    private static final int ROUNDS = 3;
-
     @Spec(Spec.Target.MIXEE)
     private @Nullable CommandSpec spec;
 
     @Option(names = "--quick", description = "One short round of fewer subjects: a first look, not a result.")
     private boolean isQuick;
 
-    @Option(names = "--rounds", paramLabel = "N", description = "How often everything is measured (default: 3).")
+    @Option(names = "--rounds", paramLabel = "N", description = "How often everything is measured.")
     private int rounds;
 
     @Option(names = "--subjects", split = ",", paramLabel = "NAME", description = "What to measure, with commas.")
@@ -88,9 +86,13 @@ final class Selection {
         return isQuick;
     }
 
-    /** How often everything is measured. */
-    int rounds() {
-        return rounds > 0 ? rounds : isQuick ? 1 : ROUNDS;
+    /**
+     * How often everything is measured.
+     *
+     * @param usual how often if the options do not say it and a first look is not wanted
+     */
+    int rounds(int usual) {
+        return rounds > 0 ? rounds : isQuick ? 1 : usual;
     }
 
     /** How long a cell of the harness is measured. */

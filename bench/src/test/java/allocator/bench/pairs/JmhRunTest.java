@@ -26,6 +26,7 @@ class JmhRunTest {
                 "--subjects=arena,orts | no subject is called 'orts'; there are arena,",
                 "--keep=../x | --keep takes letters, digits, '.', '_' and '-': ../x",
                 "--threads=0 | --rounds and --threads take numbers from 1",
+                "--lanes=0 | --lanes takes numbers from 1 to that of processors, ",
                 "--rounds=-1 | --rounds and --threads take numbers from 1",
                 "--library=arena=/bin/sh | arena takes no library",
                 "--no-memory | Unknown option: '--no-memory'",

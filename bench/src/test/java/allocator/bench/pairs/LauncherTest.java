@@ -32,6 +32,7 @@ class LauncherTest {
                 Launcher.FailedException.class,
                 () -> Launcher.withOwnModules()
                         .run(
+                                List.of(),
                                 Measurement.class,
                                 SubjectType.JEMALLOC,
                                 library,

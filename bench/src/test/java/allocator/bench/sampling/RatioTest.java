@@ -1,4 +1,4 @@
-package allocator.bench.compare;
+package allocator.bench.sampling;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.sampling;
 
 import java.util.Arrays;
 import java.util.List;
@@ -35,8 +35,13 @@ public final class Statistics {
         return values.stream().mapToDouble(Double::doubleValue).min().orElse(Double.NaN);
     }
 
-    /** The largest; {@link Double#NaN} of nothing. */
-    static double max(List<Double> values) {
+    /**
+     * Returns the largest value.
+     *
+     * @param values in any order
+     * @return the largest; {@link Double#NaN} of nothing
+     */
+    public static double max(List<Double> values) {
         return values.stream().mapToDouble(Double::doubleValue).max().orElse(Double.NaN);
     }
 }

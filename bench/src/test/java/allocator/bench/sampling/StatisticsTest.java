@@ -1,4 +1,4 @@
-package allocator.bench.pairs;
+package allocator.bench.sampling;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
