@@ -1,6 +1,5 @@
 package allocator.bench.compare;
 
-import allocator.bench.sampling.Ratio;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;

@@ -1,6 +1,5 @@
 package allocator.bench.compare;
 
-import allocator.bench.sampling.Ratio;
 import allocator.bench.sampling.Statistics;
 import java.util.ArrayList;
 import java.util.List;

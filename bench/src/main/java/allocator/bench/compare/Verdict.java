@@ -1,6 +1,5 @@
 package allocator.bench.compare;
 
-import allocator.bench.sampling.Ratio;
 import java.util.Collection;
 
 /** What an interval says about a threshold. */

@@ -1,13 +1,11 @@
 package allocator.bench.pairs;
 
 import allocator.bench.pairs.Results.Cell;
-import allocator.bench.sampling.Ratio;
 import allocator.bench.subject.SubjectType;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 
 /**
  * The figures of the harness beside JMH's as a page of Markdown: of each subject the ratio to the first one, by either,
@@ -33,25 +31,22 @@ final class JmhReport {
         return Report.quoted(threads) == Metric.CPU_NS ? Metric.JMH_CPU_NS : Metric.JMH_WALL_NS;
     }
 
-    /**
-     * JMH's ratio over the harness's, within the rounds that have both; the forks of a cell that are compared ran right
-     * after each other.
-     */
-    Ratio difference(Cell cell) {
-        final Map<Integer, Double> harness = results.ratios(cell, base(cell), Report.quoted(cell.threads()));
-        final Map<Integer, Double> jmh = results.ratios(cell, base(cell), quotedOfJmh(cell.threads()));
-        return Ratio.of(jmh.entrySet().stream()
-                .filter(entry -> harness.containsKey(entry.getKey()))
-                .map(entry -> entry.getValue() / harness.getOrDefault(entry.getKey(), Double.NaN))
-                .toList());
+    /** How far JMH's ratio is from the harness's, in percent of the latter; {@link Double#NaN} if either is missing. */
+    double differencePercent(Cell cell) {
+        return 100 * (ofJmh(cell) / ofHarness(cell) - 1);
     }
 
     private double ofHarness(Cell cell) {
-        return results.ratio(cell, base(cell), Report.quoted(cell.threads()));
+        return ratio(cell, Report.quoted(cell.threads()));
     }
 
     private double ofJmh(Cell cell) {
-        return results.ratio(cell, base(cell), quotedOfJmh(cell.threads()));
+        return ratio(cell, quotedOfJmh(cell.threads()));
+    }
+
+    /** Of the fastest rounds: whatever else the machine does only adds time, to some JVMs more than to others. */
+    private double ratio(Cell cell, Metric metric) {
+        return results.low(cell, metric) / results.low(base(cell), metric);
     }
 
     private Cell base(Cell cell) {
@@ -67,11 +62,7 @@ final class JmhReport {
                         + " processor time of the thread where there is one, time that passed where there are more."
                         + " A ratio is the subject's time over that of `")
                 .append(base)
-                .append(
-                        "`; the difference is that of JMH's ratio to the harness's in a round, with the interval that holds"
-                                + " the true one with a probability of ")
-                .append(Ratio.PERCENT)
-                .append(" %.\n\n");
+                .append("`, each of its fastest round; the difference is that of JMH's ratio to the harness's.\n\n");
         row(
                 text,
                 List.of(
@@ -82,9 +73,8 @@ final class JmhReport {
                         "JMH",
                         "harness / " + base,
                         "JMH / " + base,
-                        "difference",
-                        "interval"));
-        text.append("|---|---:|---|---:|---:|---:|---:|---:|---:|\n");
+                        "difference"));
+        text.append("|---|---:|---|---:|---:|---:|---:|---:|\n");
         final List<Cell> cells = results.cells().stream()
                 .sorted(Comparator.comparingInt((Cell cell) -> Workload.names().indexOf(cell.workload()))
                         .thenComparingInt(Cell::threads)
@@ -103,8 +93,7 @@ final class JmhReport {
                 results.text(cell, quotedOfJmh(cell.threads())),
                 Numbers.text(ofHarness(cell)),
                 Numbers.text(ofJmh(cell)),
-                isBase(cell) ? "" : percent(difference(cell).value()),
-                isBase(cell) ? "" : interval(difference(cell)));
+                isBase(cell) ? "" : percent(differencePercent(cell)));
     }
 
     private boolean isBase(Cell cell) {
@@ -115,59 +104,34 @@ final class JmhReport {
         text.append("| ").append(String.join(" | ", fields)).append(" |\n");
     }
 
-    /** A ratio as so many percent more or less than 1; empty if there is none. */
-    private static String percent(double ratio) {
-        return Double.isNaN(ratio) ? "" : String.format(Locale.ROOT, "%+.1f %%", 100 * (ratio - 1));
-    }
-
-    /** Both ends of an interval; empty if there are too few rounds for one. */
-    private static String interval(Ratio ratio) {
-        return Double.isFinite(ratio.high()) ? percent(ratio.low()) + " to " + percent(ratio.high()) : "";
+    private static String percent(double value) {
+        return Double.isNaN(value) ? "" : String.format(Locale.ROOT, "%+.1f %%", value);
     }
 
     private String conclusion(List<Cell> cells) {
         final List<String> apart = new ArrayList<>();
-        final List<String> open = new ArrayList<>();
         final List<String> incomplete = new ArrayList<>();
         int agreeing = 0;
-        int compared = 0;
         // The first subject's ratio to itself says nothing.
         for (final Cell cell : cells.stream().filter(cell -> !isBase(cell)).toList()) {
-            final Ratio difference = difference(cell);
+            final double difference = differencePercent(cell);
             final String name = cell.subject() + " under " + cell.workload() + " with " + cell.threads()
                     + (cell.threads() == 1 ? " thread" : " threads");
-            if (Double.isNaN(difference.value())) {
+            if (Double.isNaN(difference)) {
                 incomplete.add(name);
-                continue;
-            }
-            compared++;
-            if (isWithinTolerance(difference.value())) {
+            } else if (Math.abs(difference) <= TOLERANCE_PERCENT) {
                 agreeing++;
             } else {
-                apart.add(name + " (" + percent(difference.value()) + ")");
-            }
-            if (!isWithinTolerance(difference.low()) || !isWithinTolerance(difference.high())) {
-                open.add(name);
+                apart.add(name + " (" + percent(difference) + ")");
             }
         }
-        final List<String> sentences = new ArrayList<>();
-        sentences.add(String.format(
-                Locale.ROOT, "%d of %d ratios agree within %.0f %%.", agreeing, compared, TOLERANCE_PERCENT));
-        if (!apart.isEmpty()) {
-            sentences.add("These do not: " + String.join(", ", apart) + ".");
-        }
-        if (!open.isEmpty()) {
-            sentences.add("Of " + (open.size() == compared ? "all" : open.size())
-                    + " the interval is wider than that: more rounds narrow it.");
-        }
-        if (!incomplete.isEmpty()) {
-            sentences.add("Without a ratio by both: " + String.join(", ", incomplete) + ".");
-        }
-        return String.join(" ", sentences);
-    }
-
-    private static boolean isWithinTolerance(double ratio) {
-        // Of the percent as they are shown, so that 10.0 % is within 10 %.
-        return Math.abs(Math.round(1000 * (ratio - 1))) <= 10 * TOLERANCE_PERCENT;
+        return String.format(
+                        Locale.ROOT,
+                        "%d of %d ratios agree within %.0f %%.",
+                        agreeing,
+                        agreeing + apart.size(),
+                        TOLERANCE_PERCENT)
+                + (apart.isEmpty() ? "" : " These do not: " + String.join(", ", apart) + ".")
+                + (incomplete.isEmpty() ? "" : " Without a ratio by both: " + String.join(", ", incomplete) + ".");
     }
 }

@@ -1,7 +1,6 @@
 package allocator.bench.pairs;
 
 import allocator.bench.sampling.Processors;
-import allocator.bench.sampling.Ratio;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
@@ -30,6 +29,8 @@ import picocli.CommandLine.Option;
                     + " twenty minutes each, which --lanes runs side by side."
         })
 public final class JmhRun implements Callable<Integer> {
+    private static final int ROUNDS = 8;
+
     @Mixin
     private final Selection selection = new Selection();
 
@@ -71,7 +72,7 @@ public final class JmhRun implements Callable<Integer> {
         final JmhMeasurement.Iterations iterations =
                 selection.isQuick() ? JmhMeasurement.Iterations.QUICK : JmhMeasurement.Iterations.USUAL;
         final Plan plan = selection.isQuick() ? Plan.QUICK : Plan.BESIDE_JMH;
-        final int count = selection.rounds(Ratio.FEWEST_PAIRS);
+        final int count = selection.rounds(ROUNDS);
         try (Rounds rounds = new Rounds(selection, Workload.PAIRS, processors(), progress)) {
             rounds.run(
                     count,

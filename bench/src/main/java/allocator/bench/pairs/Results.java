@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.TreeMap;
 
 /** All that was measured, round by round. */
@@ -84,22 +85,14 @@ final class Results {
         return rounds.size() == 1 ? rounds.firstEntry().getValue() : roundMedians(cell, metric);
     }
 
-    /** The median of {@link #ratios}. */
+    /** The median of {@code cell / base} over the rounds that have both: they ran one after the other. */
     double ratio(Cell cell, Cell base, Metric metric) {
-        return Statistics.median(List.copyOf(ratios(cell, base, metric).values()));
-    }
-
-    /** {@code cell / base} of each round that has both: they ran one after the other. */
-    NavigableMap<Integer, Double> ratios(Cell cell, Cell base, Metric metric) {
         final Map<Integer, List<Double>> bases = rounds(base, metric);
-        final NavigableMap<Integer, Double> ratios = new TreeMap<>();
-        rounds(cell, metric).forEach((round, values) -> {
-            final List<Double> ofBase = bases.get(round);
-            if (ofBase != null) {
-                ratios.put(round, Statistics.median(values) / Statistics.median(ofBase));
-            }
-        });
-        return ratios;
+        return Statistics.median(rounds(cell, metric).entrySet().stream()
+                .filter(entry -> bases.containsKey(entry.getKey()))
+                .map(entry -> Statistics.median(entry.getValue())
+                        / Statistics.median(Objects.requireNonNull(bases.get(entry.getKey()))))
+                .toList());
     }
 
     private List<Double> roundMedians(Cell cell, Metric metric) {

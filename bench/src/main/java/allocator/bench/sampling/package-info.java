@@ -1,4 +1,4 @@
-/** What the comparing programs share: medians, ratios with their intervals, and the processors of side-by-side runs. */
+/** What the comparing programs share: medians, and the processors of runs side by side. */
 @NullMarked
 package allocator.bench.sampling;
 

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import allocator.bench.Console;
-import allocator.bench.sampling.Ratio;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

@@ -2,7 +2,6 @@ package allocator.bench.compare;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import allocator.bench.sampling.Ratio;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -47,6 +47,9 @@ final class AllocatorCommand {
                 "@" + DISTRIBUTION.resolve("java.args"),
                 // What a provider fills is filled sooner.
                 "-Xmx256m",
+                // A process that lives for seconds.
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
                 "--module-path",
                 JARS.toString()));
         command.addAll(options);

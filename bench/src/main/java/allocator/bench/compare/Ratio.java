@@ -1,4 +1,4 @@
-package allocator.bench.sampling;
+package allocator.bench.compare;
 
 import java.util.Arrays;
 import java.util.List;
@@ -14,25 +14,20 @@ import java.util.List;
  * @param low the lower end; 0 while there are too few pairs
  * @param high the upper end; infinite while there are too few pairs
  */
-public record Ratio(double value, double low, double high) {
+record Ratio(double value, double low, double high) {
     /**
      * The confidence of one interval. A comparison looks at its intervals after each round and stops when they suffice;
      * at 95 % it would err far more often than once in twenty, at this level it does not.
      */
-    public static final int PERCENT = 99;
+    static final int PERCENT = 99;
 
     /** The fewest pairs that have an interval: with fewer, all of them on one side is not rare enough. */
-    public static final int FEWEST_PAIRS = 8;
+    static final int FEWEST_PAIRS = 8;
 
     private static final double TAIL = (1 - PERCENT / 100.0) / 2;
 
-    /**
-     * Estimates the ratio.
-     *
-     * @param ratios those of the pairs, in any order
-     * @return the estimate; its value is {@link Double#NaN} if there is no pair
-     */
-    public static Ratio of(List<Double> ratios) {
+    /** Estimates the ratio from those of the pairs. */
+    static Ratio of(List<Double> ratios) {
         final int count = ratios.size();
         if (count == 0) {
             return new Ratio(Double.NaN, 0, Double.POSITIVE_INFINITY);

@@ -1,4 +1,4 @@
-package allocator.bench.sampling;
+package allocator.bench.compare;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -92,12 +92,12 @@ class RatioTest {
             int passed = 0;
             for (int experiment = 0; experiment < experiments; experiment++) {
                 final List<Double> ratios = ratios(random, Ratio.FEWEST_PAIRS, threshold * 1.0001);
-                Ratio ratio = Ratio.of(ratios);
-                while (ratio.low() <= threshold && ratio.high() > threshold && ratios.size() < 40) {
+                Verdict verdict = Verdict.of(Ratio.of(ratios), threshold);
+                while (verdict == Verdict.UNDECIDED && ratios.size() < 40) {
                     ratios.addAll(ratios(random, 1, threshold * 1.0001));
-                    ratio = Ratio.of(ratios);
+                    verdict = Verdict.of(Ratio.of(ratios), threshold);
                 }
-                passed += ratio.high() <= threshold ? 1 : 0;
+                passed += verdict == Verdict.PASS ? 1 : 0;
             }
             assertTrue(passed < experiments / 20, "passed " + passed + " times of " + experiments);
         }
