@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,6 +61,46 @@ class SessionStreamsTest {
         streams.beginRun();
         streams.endRun();
         assertEquals(1, views.get(0).runEnds());
+    }
+
+    @Test
+    void everyRunOnAStreamIsEnded() {
+        for (int run = 1; run <= 3; run++) {
+            streams.beginRun();
+            streams.of(FIRST);
+            streams.endRun();
+            assertEquals(run, views.getFirst().runEnds());
+        }
+    }
+
+    @Test
+    void twoThreadsThatUseAStreamFirstHaveOneViewOfOneUser() throws InterruptedException {
+        final CountDownLatch isMaking = new CountDownLatch(1);
+        final CountDownLatch mayMake = new CountDownLatch(1);
+        final StreamViews slow = new StreamViews(handle -> {
+            isMaking.countDown();
+            assertDoesNotThrow(() -> mayMake.await());
+            final FakeStream view = new FakeStream().handle(handle);
+            views.add(view);
+            return view;
+        });
+        final SessionStreams table = new SessionStreams("the test", address -> address / 2, slow);
+        table.beginRun();
+        final Thread first = Thread.ofPlatform().start(() -> table.of(FIRST));
+        assertTrue(isMaking.await(1, TimeUnit.MINUTES));
+        final Thread second = Thread.ofPlatform().start(() -> table.of(FIRST));
+        while (second.getState() != Thread.State.BLOCKED) {
+            assertNotSame(Thread.State.TERMINATED, second.getState(), "a stream has a view before it is made");
+            Thread.onSpinWait();
+        }
+        mayMake.countDown();
+        first.join();
+        second.join();
+        assertEquals(1, views.size());
+        table.endRun();
+        assertEquals(1, views.getFirst().runEnds(), "the session is the only user");
+        table.close();
+        assertTrue(views.getFirst().hasEnded());
     }
 
     @Test
@@ -186,6 +227,24 @@ class SessionStreamsTest {
         streams.close();
         assertTrue(views.get(1).hasEnded());
         other.close();
+        assertTrue(views.getFirst().hasEnded());
+    }
+
+    @Test
+    void aViewThatCannotBeMadeIsTriedAgain() {
+        final AtomicBoolean isBroken = new AtomicBoolean(true);
+        final SessionStreams recovering = new SessionStreams("the test", address -> address, new StreamViews(handle -> {
+            if (isBroken.get()) {
+                throw new DeviceException("lost", null);
+            }
+            final FakeStream view = new FakeStream().handle(handle);
+            views.add(view);
+            return view;
+        }));
+        assertThrows(DeviceException.class, () -> recovering.of(FIRST));
+        isBroken.set(false);
+        assertEquals(FIRST, recovering.of(FIRST).handle());
+        recovering.close();
         assertTrue(views.getFirst().hasEnded());
     }
 
