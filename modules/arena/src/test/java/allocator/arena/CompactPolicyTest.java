@@ -173,6 +173,19 @@ class CompactPolicyTest {
             assertThat(device.liveBytes()).isZero();
         }
 
+        @Test
+        void aNewLaneIsServedByWhicheverLaneHasIdleExtents() {
+            arena = create(0, 3);
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(second));
+            arena.free(arena.allocOnStream(10 * PAGE, first));
+            arena.endRun(first);
+            assertThat(counter("NumExtents")).isEqualTo(10);
+
+            arena.free(arena.allocOnStream(8 * PAGE, second)); // the main lane, which is asked first, has none
+            assertThat(counter("NumExtents")).isEqualTo(10);
+        }
+
         /** The main lane is not new, so it leaves the other one what that has needed in the same second. */
         @Test
         void aLaneKeepsWhatItHasNeededLately() {

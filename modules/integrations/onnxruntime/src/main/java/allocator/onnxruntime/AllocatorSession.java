@@ -24,6 +24,9 @@ public final class AllocatorSession implements AutoCloseable {
     private final OrtSession session;
     private final ExportedSession memory;
 
+    /** The runs of this object that have begun and not ended. Guarded by this. */
+    private int runs;
+
     AllocatorSession(OrtSession session, ExportedSession memory) {
         this.session = session;
         this.memory = memory;
@@ -53,16 +56,10 @@ public final class AllocatorSession implements AutoCloseable {
      * @param inputs the inputs by name
      * @return the outputs, to be closed by the caller
      * @throws OrtException if ONNX Runtime fails; if an allocation failed, the cause is its exception
+     * @throws IllegalStateException if the session is closed
      */
     public OrtSession.Result run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
-        memory.beginRun();
-        try {
-            return session.run(inputs);
-        } catch (OrtException e) {
-            throw memory.failures().explain(e);
-        } finally {
-            memory.endRun();
-        }
+        return run(() -> session.run(inputs));
     }
 
     /**
@@ -77,13 +74,39 @@ public final class AllocatorSession implements AutoCloseable {
     public OrtSession.Result run(
             Map<String, ? extends OnnxTensorLike> inputs, Set<String> outputs, OrtSession.RunOptions options)
             throws OrtException {
-        memory.beginRun();
+        return run(() -> session.run(inputs, outputs, options));
+    }
+
+    /** A run of ONNX Runtime's session. */
+    private interface Run {
+        OrtSession.Result run() throws OrtException;
+    }
+
+    private OrtSession.Result run(Run run) throws OrtException {
+        begin();
         try {
-            return session.run(inputs, outputs, options);
+            return run.run();
         } catch (OrtException e) {
             throw memory.failures().explain(e);
         } finally {
+            end();
+        }
+    }
+
+    /** Begins a run. */
+    synchronized void begin() {
+        memory.beginRun();
+        runs++;
+    }
+
+    /** Ends a run. Never throws. */
+    void end() {
+        try {
             memory.endRun();
+        } finally {
+            synchronized (this) {
+                runs--;
+            }
         }
     }
 
@@ -157,16 +180,22 @@ public final class AllocatorSession implements AutoCloseable {
 
     /**
      * Closes the session, after the work on its streams. Its results and tensors stay valid; until they are closed too,
-     * the {@link OnnxRuntimeAllocators} cannot be closed. A second call does nothing.
+     * the {@link OnnxRuntimeAllocators} cannot be closed. A second call does nothing. May be called by several threads
+     * at once.
      *
      * @throws OrtException if ONNX Runtime fails
+     * @throws IllegalStateException if a run of this object is under way; the session stays open
      * @throws allocator.spi.DeviceException if the device cannot confirm that the work is done; the session is closed,
      *     and the close of the {@link OnnxRuntimeAllocators} tries again
      */
     @Override
-    public void close() throws OrtException {
+    public synchronized void close() throws OrtException {
         if (!isOpen()) {
             return;
+        }
+        if (runs > 0) {
+            // ONNX Runtime does not check that, and frees what the run uses.
+            throw new IllegalStateException("the session " + name() + " runs; close it after its runs");
         }
         try {
             memory.closeStreams();

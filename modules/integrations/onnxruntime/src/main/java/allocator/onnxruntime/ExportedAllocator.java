@@ -7,6 +7,7 @@ import allocator.onnxruntime.support.SystemMemory;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
@@ -63,7 +64,12 @@ final class ExportedAllocator {
     private final long struct;
 
     private volatile boolean isRegistered;
-    private boolean isClosed;
+
+    /** Whether it is being closed, or is closed: an allocation that is under way waits for the outcome. */
+    private volatile boolean isEnding;
+
+    /** Written under the monitor of this. */
+    private volatile boolean isClosed;
 
     /**
      * Exports an allocator.
@@ -185,10 +191,25 @@ final class ExportedAllocator {
             address = takeFromTarget(byteSize, isReserve, stream);
             requireUsable(address, byteSize);
             blocks.put(address, byteSize);
+            if (isEnding) {
+                requireOpen(address);
+            }
             return address;
         } catch (Throwable e) {
             undo(address, byteSize);
             throw e;
+        }
+    }
+
+    /**
+     * Waits for the close that is under way. It has either seen the block and was rejected, or the block is taken back.
+     *
+     * @throws AllocatorClosedException if the export has ended; the block is not among the live ones
+     */
+    private synchronized void requireOpen(long address) {
+        if (isClosed) {
+            final long ignored = blocks.remove(address);
+            throw new AllocatorClosedException("the allocator of " + session + " was closed meanwhile");
         }
     }
 
@@ -417,10 +438,25 @@ final class ExportedAllocator {
         return blocks.count() + lent.count() - owed.live(address -> blocks.contains(address) || lent.contains(address));
     }
 
+    /**
+     * Tries again to free the blocks that the allocator did not take back. One whose free fails once more is in the log
+     * and remains owed.
+     *
+     * @throws Error if the allocator throws one, such as for want of heap
+     */
+    void retryFrees() {
+        final Throwable ignored = freeOwed();
+    }
+
+    /** Returns whether the export has ended. */
+    boolean isClosed() {
+        return isClosed;
+    }
+
     /** Returns unused memory of the allocator to the system. */
     ShrinkReport shrink() {
         try {
-            final Throwable ignored = freeOwed(); // it is logged, and the block remains owed
+            retryFrees();
             return shrink(target);
         } catch (RuntimeException e) {
             LOG.log(Level.WARNING, "the allocator of " + session + " cannot shrink", e);
@@ -468,18 +504,23 @@ final class ExportedAllocator {
         if (isClosed) {
             return;
         }
-        final String obstacle = obstacle();
-        if (obstacle != null) {
-            throw new IllegalStateException(obstacle);
+        isEnding = true;
+        try {
+            final String obstacle = obstacle();
+            if (obstacle != null) {
+                throw new IllegalStateException(obstacle);
+            }
+            final Throwable failure = freeOwed();
+            if (failure != null) {
+                throw new IllegalStateException(
+                        "the allocator of " + session + " did not take back " + owed.count()
+                                + " blocks; another close tries again",
+                        failure);
+            }
+            ExportedStruct.retire(struct);
+            isClosed = true;
+        } finally {
+            isEnding = isClosed;
         }
-        final Throwable failure = freeOwed();
-        if (failure != null) {
-            throw new IllegalStateException(
-                    "the allocator of " + session + " did not take back " + owed.count()
-                            + " blocks; another close tries again",
-                    failure);
-        }
-        ExportedStruct.retire(struct);
-        isClosed = true;
     }
 }

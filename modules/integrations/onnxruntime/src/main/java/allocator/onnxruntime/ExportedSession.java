@@ -1,6 +1,7 @@
 package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -13,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -32,6 +34,7 @@ final class ExportedSession {
      * @param settings budgets and decorator
      * @param failures receives the failures of all memories
      * @throws IllegalArgumentException if a decorator's allocator lacks the streams of the one beneath
+     * @throws NullPointerException if a decorator returns no allocator
      */
     ExportedSession(Collection<InstalledMemory> installed, SessionSettings settings, FailureLog failures) {
         this.failures = failures;
@@ -43,7 +46,7 @@ final class ExportedSession {
             isDone = true;
         } finally {
             if (!isDone) {
-                memories.forEach(memory -> memory.exported().close());
+                closeMemories();
             }
         }
     }
@@ -51,19 +54,22 @@ final class ExportedSession {
     private ExportedAllocator export(InstalledMemory installed, SessionSettings settings) {
         final Allocator allocator = installed.allocator();
         final UnaryOperator<Allocator> decorator = settings.decorator();
-        final Allocator decorated = decorator.apply(allocator);
+        final Allocator decorated = Objects.requireNonNull(
+                decorator.apply(allocator),
+                () -> "the decorator of session " + failures.session() + " returned no allocator for "
+                        + allocator.info());
         final SessionStreams table = hasStreams(allocator) ? streamsOf(installed) : null;
         if (table != null && !hasStreams(decorated)) {
             throw new IllegalArgumentException("the decorator of session " + failures.session()
                     + " returned an allocator without streams for " + allocator.info()
                     + ", whose memory is ordered on streams; return a StreamAwareAllocator");
         }
-        return new ExportedAllocator(
+        return installed.add(new ExportedAllocator(
                 decorated,
                 installed.target().memory(),
                 table,
                 new SessionBudget(installed.budget(), budget(allocator.info(), settings)),
-                failures);
+                failures));
     }
 
     private static boolean hasStreams(Allocator allocator) {
@@ -112,7 +118,7 @@ final class ExportedSession {
         }
     }
 
-    /** Ends what {@link #beginRun} has begun. */
+    /** Ends what {@link #beginRun} has begun. Never throws. */
     void endRun() {
         for (final SessionStreams table : streams.values()) {
             table.endRun();
@@ -122,24 +128,15 @@ final class ExportedSession {
     /**
      * Waits for the work on the session's streams and forgets them.
      *
-     * @throws RuntimeException of a stream whose work cannot be confirmed; another call tries again
+     * @throws RuntimeException of a stream whose work cannot be confirmed, as whatever else the provider throws;
+     *     another call tries again
      */
     void closeStreams() {
-        RuntimeException failure = null;
+        final Failures failed = new Failures();
         for (final SessionStreams table : streams.values()) {
-            try {
-                table.close();
-            } catch (RuntimeException e) {
-                if (failure == null) {
-                    failure = e;
-                } else {
-                    failure.addSuppressed(e);
-                }
-            }
+            failed.run(table::close);
         }
-        if (failure != null) {
-            throw failure;
-        }
+        failed.throwIfAny();
     }
 
     /** Returns why this cannot be closed now, or {@code null} if it can. */
@@ -162,8 +159,14 @@ final class ExportedSession {
      */
     void close() {
         closeStreams();
+        closeMemories();
+    }
+
+    private void closeMemories() {
+        final Failures failed = new Failures();
         for (final SessionMemory memory : memories) {
-            memory.exported().close();
+            failed.run(memory.exported()::close);
         }
+        failed.throwIfAny();
     }
 }

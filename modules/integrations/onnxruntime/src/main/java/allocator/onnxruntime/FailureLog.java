@@ -86,7 +86,7 @@ final class FailureLog {
     /** Takes the failure behind ONNX Runtime's exception, if there is one, and sets it as the exception's cause. */
     OrtException explain(OrtException e) {
         if (e.getCause() == null && String.valueOf(e.getMessage()).contains(ExportedAllocator.FAILED)) {
-            take().ifPresent(failure -> {
+            failures.takeLatest(failure -> true).ifPresent(failure -> {
                 final OrtException ignored = (OrtException) e.initCause(failure.cause());
             });
         }

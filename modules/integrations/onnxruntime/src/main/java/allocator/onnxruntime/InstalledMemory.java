@@ -1,10 +1,13 @@
 package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * One memory of an installation: the allocator that its sessions share, and their common budget. Safe for use by any
@@ -14,6 +17,9 @@ public final class InstalledMemory {
     private final TargetAllocator target;
     private final SessionBudget budget;
     private final StreamViews views;
+
+    /** Those of the sessions and of the environment that are not closed. Guarded by itself. */
+    private final List<ExportedAllocator> exports = new ArrayList<>();
 
     /**
      * @param target the allocator
@@ -73,12 +79,34 @@ public final class InstalledMemory {
     }
 
     /**
-     * Returns unused memory to the system or the device. May be called at any time, also while sessions run.
+     * Returns unused memory to the system or the device, after another attempt to free the blocks whose free has failed
+     * before. May be called at any time, also while sessions run.
      *
      * @return what was returned and what is still held; nothing is returned if the allocator cannot be shrunk
      */
     public ShrinkReport shrink() {
-        return ExportedAllocator.shrink(allocator());
+        final Failures failures = new Failures();
+        for (final ExportedAllocator export : exports()) {
+            failures.run(export::retryFrees);
+        }
+        final ShrinkReport report = ExportedAllocator.shrink(allocator());
+        failures.throwIfAny();
+        return report;
+    }
+
+    /** Adds an export of the allocator, whose blocks a shrink frees if a free has failed. Returns it. */
+    ExportedAllocator add(ExportedAllocator export) {
+        synchronized (exports) {
+            exports.removeIf(ExportedAllocator::isClosed);
+            exports.add(export);
+        }
+        return export;
+    }
+
+    private List<ExportedAllocator> exports() {
+        synchronized (exports) {
+            return List.copyOf(exports);
+        }
     }
 
     TargetAllocator target() {

@@ -2,6 +2,7 @@ package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.BlockSizes;
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
@@ -49,13 +50,13 @@ final class MemoryDump {
             final AllocatorStats stats = ExportedAllocator.stats(target);
             limit = limit(stats.limit());
             statistics = stats.toMap().toString();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             limit = "unknown";
-            statistics = "cannot report its statistics: " + e;
+            statistics = "cannot report its statistics: " + Failures.describe(e);
         }
         final StringBuilder text = new StringBuilder();
         text.append("session ").append(failures.session()).append(", model ").append(failures.model());
-        text.append(", memory ").append(target.info());
+        text.append(", memory ").append(memory());
         text.append("\nin use ").append(size(budget.used())).append(", peak ").append(size(budget.peak()));
         text.append(", session budget ").append(limit(budget.limit()));
         text.append("; allocator limit ").append(limit);
@@ -71,6 +72,14 @@ final class MemoryDump {
             text.append('\n').append(exhausted.dump());
         }
         return text.toString();
+    }
+
+    private String memory() {
+        try {
+            return target.info().toString();
+        } catch (Throwable e) {
+            return "unknown, " + Failures.describe(e);
+        }
     }
 
     private static String limit(long bytes) {

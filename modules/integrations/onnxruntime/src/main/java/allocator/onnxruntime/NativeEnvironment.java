@@ -154,8 +154,11 @@ final class NativeEnvironment {
         isInstalled = false;
     }
 
-    /** Makes {@code allocator}, of CPU memory, what new sessions get, until {@link #uninstall}. */
+    /** Makes {@code allocator}, of CPU memory, what new sessions get, until {@link #uninstall}. Does so once. */
     synchronized void install(long allocator) {
+        if (installed == allocator) {
+            return;
+        }
         api.call(Function.REGISTER_ALLOCATOR, handle, allocator);
         installed = allocator;
     }

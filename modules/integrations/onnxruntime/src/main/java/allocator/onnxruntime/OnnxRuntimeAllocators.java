@@ -7,6 +7,7 @@ import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.ThrowingThunk;
+import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
@@ -24,6 +25,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -87,12 +89,12 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         this.registry = registry;
         this.memories = memories;
         final InstalledMemory first = memories.getFirst();
-        shared = new ExportedAllocator(
+        shared = first.add(new ExportedAllocator(
                 first.allocator(),
                 first.target().memory(),
                 null,
                 new SessionBudget(first.budget(), AllocatorStats.UNLIMITED),
-                new FailureLog(ENVIRONMENT, "of any session"));
+                new FailureLog(ENVIRONMENT, "of any session")));
         boolean isInstalled = false;
         try {
             registry.beginInstallation();
@@ -203,15 +205,19 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private AllocatorSession open(ExportedSession memory, Callable<OrtSession> create, SessionOptions options)
             throws OrtException {
         boolean isOpen = false;
-        OrtSession made = null;
+        // Also if ONNX Runtime then fails to restore its registrations.
+        final AtomicReference<@Nullable OrtSession> made = new AtomicReference<>();
         try {
             memory.beginRun();
             try {
-                made = registry.whileRegistered(memory.allocators(), () -> make(create, options));
+                registry.whileRegistered(memory.allocators(), () -> {
+                    made.set(make(create, options));
+                    return made;
+                });
             } finally {
                 memory.endRun();
             }
-            final AllocatorSession session = new AllocatorSession(made, memory);
+            final AllocatorSession session = new AllocatorSession(Objects.requireNonNull(made.get()), memory);
             synchronized (this) {
                 sessions.removeIf(OnnxRuntimeAllocators::hasClosed);
                 sessions.add(session);
@@ -222,20 +228,21 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             throw memory.failures().explain(e);
         } finally {
             if (!isOpen) {
-                abandon(made, memory);
+                abandon(made.get(), memory);
             }
         }
     }
 
-    /** Closes what was made of a session that could not be opened. */
+    /** Closes what was made of a session that could not be opened. What is left, the close of all closes. */
     private void abandon(@Nullable OrtSession made, ExportedSession memory) throws OrtException {
-        if (made != null) {
-            made.close();
-        }
-        if (memory.obstacle() == null) {
+        try {
+            if (made != null) {
+                made.close();
+            }
+        } finally {
             try {
                 memory.close();
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 synchronized (this) {
                     abandoned.add(memory);
                 }
@@ -247,7 +254,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private static boolean hasClosed(AllocatorSession session) {
         try {
             return session.closeIfUnused();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
             return false;
         }
     }
@@ -356,27 +363,17 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      */
     public ShrinkReport shrink() {
         ShrinkReport sum = null;
-        RuntimeException failure = null;
+        final Failures failures = new Failures();
         for (final InstalledMemory memory : memories) {
             try {
                 final ShrinkReport report = memory.shrink();
                 sum = sum == null ? report : sum.plus(report);
-            } catch (RuntimeException e) {
-                failure = first(failure, e);
+            } catch (Throwable e) {
+                failures.add(e);
             }
         }
-        if (failure != null) {
-            throw failure;
-        }
+        failures.throwIfAny();
         return Objects.requireNonNull(sum);
-    }
-
-    private static RuntimeException first(@Nullable RuntimeException failure, RuntimeException next) {
-        if (failure == null) {
-            return next;
-        }
-        TargetAllocator.suppress(failure, next);
-        return failure;
     }
 
     /**
@@ -420,17 +417,11 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
             uninstall();
             isClosed = true;
         }
-        RuntimeException failure = null;
+        final Failures failures = new Failures();
         for (final InstalledMemory memory : memories) {
-            try {
-                memory.target().release();
-            } catch (RuntimeException e) {
-                failure = first(failure, e);
-            }
+            failures.run(memory.target()::release);
         }
-        if (failure != null) {
-            throw failure;
-        }
+        failures.throwIfAny();
     }
 
     private void uninstall() {
@@ -454,14 +445,22 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 throw new IllegalStateException(obstacle);
             }
             registry.uninstall(shared.struct());
+            shared.close();
             isUninstalled = true;
         } finally {
             if (!isUninstalled) {
-                shared.setRegistered(isForTheEnvironment());
+                restore();
             }
         }
-        shared.close();
         registry.endInstallation();
+    }
+
+    /** Undoes what a rejected close has done. */
+    private void restore() {
+        if (isForTheEnvironment()) {
+            registry.install(shared.struct());
+            shared.setRegistered(true);
+        }
     }
 
     /** Collects the settings of an installation. Not safe for use by several threads. */

@@ -1,5 +1,7 @@
 package allocator.onnxruntime;
 
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -24,8 +26,10 @@ final class SessionStreams {
     private final LongUnaryOperator handles;
     private final StreamViews views;
 
+    private static final Entry[] NONE = {};
+
     /** Replaced, never changed, under the monitor of this. */
-    private volatile Entry[] entries = {};
+    private volatile Entry[] entries = NONE;
 
     /** The runs that have begun and not ended. Guarded by this. */
     private int runs;
@@ -37,6 +41,9 @@ final class SessionStreams {
 
         /** Whether memory was allocated on it since the last end of its work. */
         private volatile boolean isUsed;
+
+        /** Whether the view was released, so that it is not this session's any more. */
+        private volatile boolean isReleased;
 
         Entry(long handle, SyncStream view) {
             this.handle = handle;
@@ -66,7 +73,7 @@ final class SessionStreams {
     SyncStream of(long ortStream) {
         final long handle = handles.applyAsLong(ortStream);
         for (final Entry entry : entries) {
-            if (entry.handle == handle) {
+            if (entry.handle == handle && !entry.isReleased) {
                 if (!entry.isUsed) {
                     entry.isUsed = true;
                 }
@@ -77,16 +84,24 @@ final class SessionStreams {
     }
 
     private synchronized SyncStream add(long handle) {
+        Entry[] more = new Entry[entries.length + 1];
+        int count = 0;
         for (final Entry entry : entries) {
+            if (entry.isReleased) {
+                continue;
+            }
             if (entry.handle == handle) {
                 entry.isUsed = true;
                 return entry.view;
             }
+            more[count++] = entry;
         }
-        final Entry[] more = Arrays.copyOf(entries, entries.length + 1);
+        if (count + 1 < more.length) {
+            more = Arrays.copyOf(more, count + 1);
+        }
         final Entry entry = new Entry(handle, views.acquire(handle));
         entry.isUsed = true;
-        more[more.length - 1] = entry;
+        more[count] = entry;
         entries = more;
         return entry.view;
     }
@@ -96,14 +111,17 @@ final class SessionStreams {
         runs++;
     }
 
-    /** Ends a run. If it was the only one, memory freed on the session's streams may serve others from here on. */
+    /**
+     * Ends a run. If it was the only one, memory freed on the session's streams may serve others from here on. Never
+     * throws, so that the run's result reaches the caller.
+     */
     synchronized void endRun() {
         runs--;
         if (runs > 0) {
             return;
         }
         for (final Entry entry : entries) {
-            if (entry.isUsed) {
+            if (entry.isUsed && !entry.isReleased) {
                 end(entry);
             }
         }
@@ -112,9 +130,24 @@ final class SessionStreams {
     private void end(Entry entry) {
         try {
             entry.isUsed = !views.endRun(entry.handle);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             // The memory stays bound to the stream: the next end of a run, or of the stream, tries again.
-            LOG.log(Level.WARNING, "{0}: the end of a run on {1} cannot be confirmed: {2}", session, entry.view, e);
+            report(entry, e);
+        }
+    }
+
+    private void report(Entry entry, Throwable failure) {
+        try {
+            // A log in which the stack ends may keep its locks.
+            StackReserve.touch();
+            LOG.log(
+                    Level.WARNING,
+                    "{0}: the end of a run on {1} cannot be confirmed: {2}",
+                    session,
+                    entry.view,
+                    Failures.describe(failure));
+        } catch (Throwable e) {
+            // There is no stack or no heap for the line.
         }
     }
 
@@ -122,27 +155,26 @@ final class SessionStreams {
      * Closes the views: waits for their work, and lets other streams use the memory. To be called before ONNX Runtime
      * destroys the streams. A view whose close fails stays, and another call tries again.
      *
-     * @throws RuntimeException of the first close that failed, after all have been tried
+     * @throws RuntimeException of the first close that failed, as whatever else the provider throws, after all have
+     *     been tried
      */
     synchronized void close() {
-        RuntimeException failure = null;
-        Entry[] left = {};
+        final Failures failures = new Failures();
+        boolean isDone = true;
         for (final Entry entry : entries) {
-            try {
-                views.release(entry.handle);
-            } catch (RuntimeException e) {
-                left = Arrays.copyOf(left, left.length + 1);
-                left[left.length - 1] = entry;
-                if (failure == null) {
-                    failure = e;
-                } else {
-                    failure.addSuppressed(e);
+            if (!entry.isReleased) {
+                try {
+                    views.release(entry.handle);
+                    entry.isReleased = true;
+                } catch (Throwable e) {
+                    isDone = false;
+                    failures.add(e);
                 }
             }
         }
-        entries = left;
-        if (failure != null) {
-            throw failure;
+        if (isDone) {
+            entries = NONE;
         }
+        failures.throwIfAny();
     }
 }

@@ -3,7 +3,9 @@ package allocator.onnxruntime;
 import allocator.spi.SyncStream;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The views of streams of one GPU, by their native handles. Sessions that share a stream, as with ONNX Runtime's option
@@ -16,11 +18,13 @@ final class StreamViews {
     private final Map<Long, View> views = new HashMap<>();
 
     private static final class View {
-        private final SyncStream stream;
+        /** {@code null} until the view is made. */
+        private @Nullable SyncStream stream;
+
         private int users;
 
-        View(SyncStream stream) {
-            this.stream = stream;
+        SyncStream stream() {
+            return Objects.requireNonNull(stream, "the view is being made");
         }
     }
 
@@ -38,11 +42,30 @@ final class StreamViews {
      *
      * @throws IllegalArgumentException if the handle is none of a stream of the device
      * @throws allocator.spi.DeviceException if the driver fails
+     * @throws NullPointerException if the provider returns no view
      */
     synchronized SyncStream acquire(long handle) {
-        final View view = views.computeIfAbsent(handle, key -> new View(make.apply(key)));
-        view.users++;
-        return view.stream;
+        final View known = views.get(handle);
+        if (known != null) {
+            known.users++;
+            return known.stream();
+        }
+        // The entry first: without heap for it, the view would be open and in no table.
+        final View view = new View();
+        views.put(handle, view);
+        boolean isMade = false;
+        try {
+            final SyncStream stream = Objects.requireNonNull(
+                    make.apply(handle), () -> "the provider returned no view of stream 0x" + Long.toHexString(handle));
+            view.stream = stream;
+            view.users = 1;
+            isMade = true;
+            return stream;
+        } finally {
+            if (!isMade) {
+                views.remove(handle);
+            }
+        }
     }
 
     /**
@@ -57,7 +80,7 @@ final class StreamViews {
         if (view == null || view.users != 1) {
             return false;
         }
-        view.stream.onSessionRunEnd();
+        view.stream().onSessionRunEnd();
         return true;
     }
 
@@ -73,7 +96,7 @@ final class StreamViews {
             return;
         }
         if (view.users == 1) {
-            view.stream.close();
+            view.stream().close();
             views.remove(handle);
         }
         view.users--;

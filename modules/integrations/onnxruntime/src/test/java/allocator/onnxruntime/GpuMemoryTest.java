@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -28,6 +29,8 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -45,6 +48,58 @@ class GpuMemoryTest {
     void closeTheDevice() {
         provider.close();
         driver.close();
+    }
+
+    @Nested
+    class Settings {
+        /** Each of them is the last one once, so that none forgets what the others have set. */
+        @Test
+        void noSettingReplacesAnother() {
+            final List<UnaryOperator<GpuMemory>> all = List.of(
+                    memory -> memory.withOption("a", "1"),
+                    memory -> memory.withOption("b", "2"),
+                    memory -> memory.withPinnedOption("a", "3"),
+                    memory -> memory.withPinnedOption("c", "4"),
+                    memory -> memory.withBudget(5),
+                    memory -> memory.withOrdinal(6));
+            for (int first = 0; first < all.size(); first++) {
+                GpuMemory memory = GpuMemory.of(provider);
+                for (int i = 0; i < all.size(); i++) {
+                    memory = all.get((first + i) % all.size()).apply(memory);
+                }
+                assertEquals(Map.of("a", "1", "b", "2"), memory.options());
+                assertEquals(Map.of("a", "3", "c", "4"), memory.pinnedOptions());
+                assertEquals(5, memory.budget());
+                assertEquals(6, memory.ordinal());
+                assertSame(provider, memory.provider().orElseThrow());
+            }
+            assertEquals(
+                    "named", GpuMemory.of("named").withBudget(1).providerName().orElseThrow());
+        }
+
+        @Test
+        void eachReachesItsMemory() throws OrtException {
+            try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
+                            .gpu(GpuMemory.of(provider)
+                                    .withOption("arena.max_mem", String.valueOf(64 * MIB))
+                                    .withPinnedOption("arena.max_mem", String.valueOf(32 * MIB))
+                                    .withBudget(2 * MIB)
+                                    .withOrdinal(1))
+                            .install();
+                    AllocatorSession session = Sessions.open(memory)) {
+                assertEquals(64 * MIB, memory.gpu(1).stats().limit());
+                assertEquals(32 * MIB, memory.memories().getLast().stats().limit());
+                final ExportedAllocator device = session.gpu(1).exported();
+                final ExportedAllocator pinned = session.memories().getLast().exported();
+                final long block = device.alloc(2 * MIB);
+                final long free = pinned.alloc(3 * MIB);
+                assertEquals(0, device.alloc(1));
+                assertTrue(String.valueOf(session.takeFailure().orElseThrow().cause())
+                        .contains("the budget that all sessions share is used up"));
+                device.free(block);
+                pinned.free(free);
+            }
+        }
     }
 
     @Nested

@@ -12,6 +12,8 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -30,6 +32,11 @@ class ProcessEndTest {
             }
             if (args[0].equals("named")) {
                 useNamed();
+                return;
+            }
+            if (args[0].equals("closes")) {
+                closeByTwoThreads();
+                closeInARun();
                 return;
             }
             final OrtEnvironment environment;
@@ -54,6 +61,64 @@ class ProcessEndTest {
             } else if (args[0].equals("environment")) {
                 environment.close();
             }
+        }
+
+        private static void closeByTwoThreads() throws OrtException {
+            try (OnnxRuntimeAllocators memory = Sessions.install(new HeapAllocator())) {
+                for (int i = 0; i < 200; i++) {
+                    final AllocatorSession session = Sessions.open(memory);
+                    final CyclicBarrier start = new CyclicBarrier(2);
+                    final AtomicReference<Throwable> failure = new AtomicReference<>();
+                    final Runnable close = () -> {
+                        try {
+                            start.await();
+                            session.close();
+                        } catch (Throwable e) {
+                            failure.set(e);
+                        }
+                    };
+                    final Thread other = Thread.ofPlatform().start(close);
+                    close.run();
+                    while (other.isAlive()) {
+                        Thread.onSpinWait();
+                    }
+                    if (failure.get() != null) {
+                        throw new AssertionError(failure.get());
+                    }
+                }
+            }
+            System.out.println("closed by two threads");
+        }
+
+        /** Another thread closes a session while ONNX Runtime allocates for a run of it. */
+        @SuppressWarnings("try") // the other close is what is tested
+        private static void closeInARun() throws OrtException {
+            final AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
+            final HeapAllocator heap = new HeapAllocator() {
+                @Override
+                public long alloc(long byteSize) {
+                    meanwhile.getAndSet(() -> {}).run();
+                    return super.alloc(byteSize);
+                }
+            };
+            final AtomicReference<Throwable> failure = new AtomicReference<>();
+            try (OnnxRuntimeAllocators memory = Sessions.install(heap);
+                    AllocatorSession session = Sessions.open(memory)) {
+                meanwhile.set(() -> {
+                    final Thread closing = Thread.ofPlatform().start(() -> {
+                        try {
+                            session.close();
+                        } catch (Throwable e) {
+                            failure.set(e);
+                        }
+                    });
+                    while (closing.isAlive()) {
+                        Thread.onSpinWait();
+                    }
+                });
+                System.out.println("ran to " + Models.run(session::run, 1, 8, 1).length);
+            }
+            System.out.println("close in a run: " + failure.get());
         }
 
         private static void useNamed() throws OrtException {
@@ -110,6 +175,21 @@ class ProcessEndTest {
         assertTrue(output.matches("(?s).*ran 1 in [1-9][0-9]* blocks.*"), output);
         assertTrue(output.contains("failed: no provider is called other; there are ["), output);
         assertTrue(output.contains("cpu-reference"), output);
+    }
+
+    @Test
+    void aCloseFromOtherThreadsEndsNoProcess() throws IOException, InterruptedException {
+        final String output = OtherProcess.run(
+                OtherProcess.NO_TELEMETRY,
+                List.of(
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-cp",
+                        OtherProcess.path(),
+                        Program.class.getName(),
+                        "closes"));
+        assertTrue(output.contains("closed by two threads"), output);
+        assertTrue(output.matches("(?s).*ran to [1-9].*"), output);
+        assertTrue(output.contains("IllegalStateException: the session tiny_bert.onnx runs"), output);
     }
 
     /**

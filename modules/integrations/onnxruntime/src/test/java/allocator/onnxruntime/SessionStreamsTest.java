@@ -1,5 +1,7 @@
 package allocator.onnxruntime;
 
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -10,16 +12,22 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import allocator.spi.DeviceException;
 import allocator.testkit.FakeStream;
+import allocator.testkit.Faults;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The streams of a session: when they are viewed, when their runs end, when they are closed. */
 class SessionStreamsTest {
     private static final long FIRST = 0x1000;
     private static final long SECOND = 0x2000;
+    private static final long THIRD = 0x3000;
 
     private final List<FakeStream> views = new ArrayList<>();
 
@@ -53,6 +61,46 @@ class SessionStreamsTest {
         streams.beginRun();
         streams.endRun();
         assertEquals(1, views.get(0).runEnds());
+    }
+
+    @Test
+    void everyRunOnAStreamIsEnded() {
+        for (int run = 1; run <= 3; run++) {
+            streams.beginRun();
+            streams.of(FIRST);
+            streams.endRun();
+            assertEquals(run, views.getFirst().runEnds());
+        }
+    }
+
+    @Test
+    void twoThreadsThatUseAStreamFirstHaveOneViewOfOneUser() throws InterruptedException {
+        final CountDownLatch isMaking = new CountDownLatch(1);
+        final CountDownLatch mayMake = new CountDownLatch(1);
+        final StreamViews slow = new StreamViews(handle -> {
+            isMaking.countDown();
+            assertDoesNotThrow(() -> mayMake.await());
+            final FakeStream view = new FakeStream().handle(handle);
+            views.add(view);
+            return view;
+        });
+        final SessionStreams table = new SessionStreams("the test", address -> address / 2, slow);
+        table.beginRun();
+        final Thread first = Thread.ofPlatform().start(() -> table.of(FIRST));
+        assertTrue(isMaking.await(1, TimeUnit.MINUTES));
+        final Thread second = Thread.ofPlatform().start(() -> table.of(FIRST));
+        while (second.getState() != Thread.State.BLOCKED) {
+            assertNotSame(Thread.State.TERMINATED, second.getState(), "a stream has a view before it is made");
+            Thread.onSpinWait();
+        }
+        mayMake.countDown();
+        first.join();
+        second.join();
+        assertEquals(1, views.size());
+        table.endRun();
+        assertEquals(1, views.getFirst().runEnds(), "the session is the only user");
+        table.close();
+        assertTrue(views.getFirst().hasEnded());
     }
 
     @Test
@@ -140,6 +188,72 @@ class SessionStreamsTest {
             throw new IllegalArgumentException("of another device");
         }));
         assertThrows(IllegalArgumentException.class, () -> broken.of(FIRST));
+        broken.beginRun();
+        broken.endRun();
+        broken.close();
+    }
+
+    @ParameterizedTest
+    @MethodSource("allocator.onnxruntime.SessionFaultsTest#throwables")
+    void theEndOfARunThrowsNothing(Supplier<Throwable> thrown) {
+        streams.beginRun();
+        streams.of(FIRST);
+        streams.of(SECOND);
+        views.getFirst().before(Faults.on("onSessionRunEnd", thrown.get()));
+        assertThatCode(streams::endRun).doesNotThrowAnyException();
+        assertEquals(0, views.get(0).runEnds());
+        assertEquals(1, views.get(1).runEnds());
+        views.getFirst().before(Faults.NONE);
+        streams.beginRun();
+        streams.endRun();
+        assertEquals(1, views.get(0).runEnds());
+        assertEquals(1, views.get(1).runEnds());
+    }
+
+    /** A second close must not return the other session's use of the stream. */
+    @ParameterizedTest
+    @MethodSource("allocator.onnxruntime.SessionFaultsTest#throwables")
+    void aCloseThatIsTriedAgainReleasesEachStreamOnce(Supplier<Throwable> thrown) {
+        final SessionStreams other = new SessionStreams("another", address -> address / 2, all);
+        assertSame(streams.of(FIRST), other.of(FIRST));
+        streams.of(SECOND);
+        streams.of(THIRD);
+        views.get(1).before(Faults.on("close", thrown.get()));
+        assertThatThrownBy(streams::close).isNotNull();
+        assertTrue(views.get(2).hasEnded());
+        assertThatThrownBy(streams::close).isNotNull();
+        assertFalse(views.getFirst().isClosed(), "the other session has work on it");
+        views.get(1).before(Faults.NONE);
+        streams.close();
+        assertTrue(views.get(1).hasEnded());
+        other.close();
+        assertTrue(views.getFirst().hasEnded());
+    }
+
+    @Test
+    void aViewThatCannotBeMadeIsTriedAgain() {
+        final AtomicBoolean isBroken = new AtomicBoolean(true);
+        final SessionStreams recovering = new SessionStreams("the test", address -> address, new StreamViews(handle -> {
+            if (isBroken.get()) {
+                throw new DeviceException("lost", null);
+            }
+            final FakeStream view = new FakeStream().handle(handle);
+            views.add(view);
+            return view;
+        }));
+        assertThrows(DeviceException.class, () -> recovering.of(FIRST));
+        isBroken.set(false);
+        assertEquals(FIRST, recovering.of(FIRST).handle());
+        recovering.close();
+        assertTrue(views.getFirst().hasEnded());
+    }
+
+    @Test
+    @SuppressWarnings("NullAway") // on purpose
+    void aProviderThatReturnsNoViewIsRejectedAndLeavesNothing() {
+        final SessionStreams broken =
+                new SessionStreams("the test", address -> address, new StreamViews(handle -> null));
+        assertThrows(NullPointerException.class, () -> broken.of(FIRST));
         broken.beginRun();
         broken.endRun();
         broken.close();

@@ -4,10 +4,12 @@ import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.ep.abi.FailureSink;
 import allocator.onnxruntime.support.RecentFailures;
+import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,6 +23,10 @@ final class CallbackFailures {
     /** What ONNX Runtime's exception says of an allocation, which has no text of its own. */
     private static final String ALLOCATION = "cannot allocate; the cause of this exception has the numbers";
 
+    /** The callbacks whose failure ONNX Runtime reports with that text. */
+    private static final Set<String> ALLOCATING =
+            Set.of("OrtAllocator::Alloc", "OrtAllocator::Reserve", "OrtAllocator::AllocOnStream");
+
     private final AtomicLong count = new AtomicLong();
     private final RecentFailures<CallbackFailure> failures = new RecentFailures<>(CallbackFailure::threadId);
 
@@ -33,7 +39,8 @@ final class CallbackFailures {
 
     private String report(String provider, String callback, Throwable thrown) {
         final long number = count.incrementAndGet();
-        final String mark = " [failure " + number + " of java.allocator]";
+        // First, as ONNX Runtime cuts long texts.
+        final String mark = "[failure " + number + " of java.allocator] ";
         try {
             // A log in which the stack ends may keep its locks.
             StackReserve.touch();
@@ -41,9 +48,10 @@ final class CallbackFailures {
             final Thread thread = Thread.currentThread();
             failures.add(new CallbackFailure(number, provider, callback, thread.getName(), thread.threadId(), cause));
             LOG.log(Level.WARNING, "{0}: {1} failed: {2}", provider, callback, cause);
-            return provider + ": " + callback + ": " + cause + mark;
+            // A C string ends at the first NUL.
+            return mark + (provider + ": " + callback + ": " + Failures.describe(cause)).replace('\0', ' ');
         } catch (Throwable e) {
-            return callback + " failed" + mark;
+            return mark + callback + " failed";
         }
     }
 
@@ -68,7 +76,9 @@ final class CallbackFailures {
             final long number = Long.parseLong(mark.group(1));
             return failures.take(failure -> failure.number() == number);
         }
-        return message.contains(ALLOCATION) ? failures.take() : Optional.empty();
+        return message.contains(ALLOCATION)
+                ? failures.takeLatest(failure -> ALLOCATING.contains(failure.callback()))
+                : Optional.empty();
     }
 
     /** Sets the failure behind ONNX Runtime's exception, if there is one, as its cause. */

@@ -6,8 +6,10 @@ import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import allocator.onnxruntime.ep.abi.EpStructs;
+import allocator.onnxruntime.ep.host.HostedDevices;
 import allocator.onnxruntime.ep.host.HostedFactory;
 import allocator.onnxruntime.ep.host.Uses;
+import allocator.provider.support.Failures;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
@@ -17,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -59,8 +60,8 @@ public final class PluginLibrary implements AutoCloseable {
         final List<HostedFactory> made = new ArrayList<>();
         boolean isRegistered = false;
         try {
-            options.forEach((provider, settings) -> made.add(
-                    new HostedFactory(provider, settings, builder.runsNodes, failures.of(provider.name()), uses)));
+            options.forEach((provider, settings) -> made.add(new HostedFactory(
+                    name, provider, settings, builder.runsNodes, failures.of(provider.name()), uses)));
             factories = List.copyOf(made);
             registration = Registration.of(name, factories, failures);
             isRegistered = true;
@@ -68,6 +69,8 @@ public final class PluginLibrary implements AutoCloseable {
             made.forEach(HostedFactory::returnPrepared);
             if (!isRegistered) {
                 made.forEach(HostedFactory::release);
+                // The only other attempt: the caller gets no library to close.
+                made.forEach(factory -> factory.returnRest(new Failures()));
             }
         }
     }
@@ -120,9 +123,8 @@ public final class PluginLibrary implements AutoCloseable {
         if (isUnregistered) {
             throw new IllegalStateException("the library " + name + " is closed");
         }
-        final Set<String> names = factories.stream().map(HostedFactory::name).collect(Collectors.toSet());
         return environment.getEpDevices().stream()
-                .filter(device -> names.contains(device.getEpName()))
+                .filter(device -> name.equals(device.getEpMetadata().get(HostedDevices.LIBRARY)))
                 .toList();
     }
 
@@ -183,18 +185,22 @@ public final class PluginLibrary implements AutoCloseable {
     }
 
     /**
-     * Unregisters the library. ONNX Runtime returns what its environment has of the providers; they stay open. A second
-     * call returns what the first could not return, and otherwise does nothing.
+     * Unregisters the library. ONNX Runtime returns what its environment has of the providers; they stay open. Blocks
+     * whose free has failed before are freed again first. A second call returns what the first could not return, and
+     * otherwise does nothing.
      *
      * <p>If the library was unregistered through ONNX Runtime before, this only returns the rest.
      *
      * @throws IllegalStateException if sessions, streams, or memory of the providers are in use; the message says
      *     which, and nothing changes. ONNX Runtime itself does not check that, and ends the process later
      * @throws OnnxRuntimeException if ONNX Runtime fails; the library stays registered
+     * @throws RuntimeException what a provider threw that did not take something back, as whatever else it throws; the
+     *     library is unregistered, and another call tries again
      */
     @Override
     public synchronized void close() {
         if (!isUnregistered) {
+            factories.forEach(HostedFactory::freeOwed);
             final String obstacle = uses.freeze();
             if (obstacle != null) {
                 throw new IllegalStateException("the library " + name + " is in use: " + obstacle);
@@ -213,7 +219,9 @@ public final class PluginLibrary implements AutoCloseable {
             isUnregistered = true;
             registration.close();
         }
-        factories.forEach(HostedFactory::returnRest);
+        final Failures failed = new Failures();
+        factories.forEach(factory -> factory.returnRest(failed));
+        failed.throwIfAny();
     }
 
     /** Collects the settings of a registration. Not safe for use by several threads. */

@@ -7,15 +7,24 @@ import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import allocator.onnxruntime.support.OrtAllocatorLayout;
+import allocator.onnxruntime.support.OrtApi;
+import allocator.testkit.FakeAllocator;
+import allocator.testkit.FakeFactory;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.function.IntSupplier;
 
 /** Does what {@link BadInputTest} asks for, in a process of its own; the exit status says whether it went well. */
 public final class BadInputProgram {
     private BadInputProgram() {}
 
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] args) throws Throwable {
         switch (args[0]) {
             case "leftOpen" -> use();
             case "exit" -> {
@@ -33,6 +42,15 @@ public final class BadInputProgram {
             case "registeredManyTimes" -> registeredManyTimes();
             case "nodeThatThrows" -> nodeThatThrows();
             case "freeAfterRelease" -> freeAfterRelease();
+            case "levelThatThrows" ->
+                level(() -> {
+                    throw new IllegalStateException("broken on purpose");
+                });
+            case "levelBelowTheLowest" -> {
+                level(() -> 0);
+                level(() -> -1);
+            }
+            case "heapEnds" -> heapEnds();
             case "noLibrary" -> rejected("cannot load its library");
             case "noDirectory" -> rejected("java.io.tmpdir=/nowhere/at/all");
             default -> throw new IllegalArgumentException(args[0]);
@@ -170,6 +188,83 @@ public final class BadInputProgram {
         require(provider.references() == 0, "the memory goes: " + provider.references());
         library.close();
         provider.close();
+    }
+
+    /** A registration that ONNX Runtime has begun and cannot end leaves devices that it has freed. */
+    private static void level(IntSupplier level) throws OrtException {
+        final FakeFactory provider = FakeFactory.gpu("fake-gpu")
+                .returned(allocator -> new FakeAllocator.Full(allocator.info()) {
+                    @Override
+                    public int spiLevel() {
+                        return level.getAsInt();
+                    }
+                });
+        try (PluginLibrary library = PluginLibrary.register(OrtEnvironment.getEnvironment(), provider)) {
+            require(false, library.name() + " must be rejected");
+        } catch (IllegalStateException e) {
+            require(
+                    String.valueOf(e.getMessage()).matches("broken on purpose|.* of level (0|-1); the lowest is 1"),
+                    e.toString());
+        }
+        require(provider.references() == 0, "references: " + provider.references());
+        require(
+                OrtEnvironment.getEnvironment().getEpDevices().stream()
+                        .noneMatch(device -> device.getEpName().equals("fake-gpu")),
+                "no device is left");
+    }
+
+    /** A callback that fails returns a status, however often, also if there is no heap to describe the failure. */
+    @SuppressWarnings("restricted")
+    private static void heapEnds() throws Throwable {
+        final PluginLibrary library = register();
+        final long allocator =
+                NativeOrt.sharedAllocator(NativeOrt.memoryInfo(NativeOrt.device(HostProvider.NAME), NativeOrt.DEFAULT));
+        final long out = NativeOrt.alloc(allocator, 64); // which is no allocator, so a call on it fails
+        final MethodHandle call = Linker.nativeLinker()
+                .downcallHandle(
+                        MemorySegment.ofAddress(NativeOrt.member(allocator, OrtAllocatorLayout.GET_STATS)),
+                        FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+        final long[] statuses = new long[40];
+        for (int i = 0; i < 20; i++) {
+            // Links and compiles the call, which needs heap until then.
+            callAgainAndAgain(call, out, statuses);
+            release(statuses);
+        }
+        final Object[] heap = new Object[1];
+        for (int length = 1 << 20; length > 0; length /= 2) {
+            fill(heap, length);
+        }
+        callAgainAndAgain(call, out, statuses);
+        heap[0] = null; // which needs no heap
+        release(statuses);
+        NativeOrt.free(allocator, out);
+        library.close();
+    }
+
+    private static void callAgainAndAgain(MethodHandle call, long out, long[] statuses) throws Throwable {
+        for (int i = 0; i < statuses.length; i++) {
+            statuses[i] = (long) call.invokeExact(out, out);
+        }
+    }
+
+    private static void release(long[] statuses) {
+        for (final long status : statuses) {
+            require(status != 0, "a failed callback returned no status");
+            NativeOrt.api().release(OrtApi.Function.RELEASE_STATUS, status);
+        }
+    }
+
+    /** Adds objects of a size to a list until there is no heap for more. */
+    private static void fill(Object[] list, int length) {
+        try {
+            while (true) {
+                final Object[] more = new Object[length];
+                more[0] = list[0];
+                list[0] = more;
+            }
+        } catch (OutOfMemoryError e) {
+            // There is none.
+        }
     }
 
     private static void rejected(String reason) {

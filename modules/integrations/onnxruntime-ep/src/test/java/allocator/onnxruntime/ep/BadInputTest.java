@@ -27,6 +27,9 @@ class BadInputTest {
             CpuReferenceFactory.class,
             ForwardingFactory.class);
 
+    /** So that the program can use it up. */
+    private static final String SMALL_HEAP = "-Xmx48m";
+
     private static void run(List<String> more, String... arguments) throws IOException, InterruptedException {
         final List<String> options =
                 new ArrayList<>(List.of("--enable-native-access=ALL-UNNAMED", "-XX:ErrorFile=/dev/null"));
@@ -46,10 +49,13 @@ class BadInputTest {
                 "fileReplaced",
                 "registeredManyTimes",
                 "nodeThatThrows",
-                "freeAfterRelease"
+                "freeAfterRelease",
+                "levelThatThrows",
+                "levelBelowTheLowest",
+                "heapEnds"
             })
     void theProcessEndsWell(String what) throws IOException, InterruptedException {
-        run(List.of(), what);
+        run(List.of(SMALL_HEAP), what);
     }
 
     @ParameterizedTest

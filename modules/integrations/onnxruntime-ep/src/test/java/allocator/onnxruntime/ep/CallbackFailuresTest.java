@@ -153,7 +153,7 @@ class CallbackFailuresTest {
             };
             assertThatThrownBy(() -> PluginLibrary.register(ENVIRONMENT, provider))
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("provider cpu-reference created no allocator of Cpu (cpu:0)");
+                    .hasMessageContaining("provider cpu-reference returned no allocator of Cpu (cpu:0)");
             provider.close();
         }
     }

@@ -74,8 +74,6 @@ public final class OrtApi {
     private static final MethodHandle LONG_OF_5 =
             handle(JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_LONG);
 
-    private static final int MAX_TEXT = 1 << 16;
-
     private final OrtVersion version;
     private final MemorySegment table;
     private final MemorySegment allocatorAlloc;
@@ -122,7 +120,7 @@ public final class OrtApi {
 
     /** Returns the C string at an address; empty for the null pointer. */
     public static String text(long address) {
-        return address == 0 ? "" : view(address, MAX_TEXT).getString(0);
+        return address == 0 ? "" : view(address, Long.MAX_VALUE).getString(0);
     }
 
     /** Returns the version of the loaded library. */

@@ -52,6 +52,31 @@ public final class RecentFailures<F> {
         }
     }
 
+    /**
+     * Returns and removes the newest failure of which something is true, of this thread if there is one: what is behind
+     * an exception that has just been thrown. An older one may be of a call whose exception was never explained.
+     */
+    public Optional<F> takeLatest(Predicate<F> isWanted) {
+        final long thread = Thread.currentThread().threadId();
+        synchronized (failures) {
+            F latest = null;
+            for (final Iterator<F> all = failures.descendingIterator(); all.hasNext(); ) {
+                final F failure = all.next();
+                if (isWanted.test(failure)) {
+                    if (threadId.applyAsLong(failure) == thread) {
+                        all.remove();
+                        return Optional.of(failure);
+                    }
+                    latest = latest == null ? failure : latest;
+                }
+            }
+            if (latest != null) {
+                final boolean ignored = failures.remove(latest);
+            }
+            return Optional.ofNullable(latest);
+        }
+    }
+
     /** Returns and removes the oldest failure of which something is true. */
     public Optional<F> take(Predicate<F> isWanted) {
         synchronized (failures) {

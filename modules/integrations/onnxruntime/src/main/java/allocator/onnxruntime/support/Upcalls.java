@@ -7,6 +7,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.Arrays;
@@ -19,37 +20,60 @@ public final class Upcalls {
     private Upcalls() {}
 
     /**
-     * Makes a function that returns a {@code long}, which is never freed. The method must not throw.
+     * Makes a function that returns a {@code long}, which is never freed.
      *
      * @param lookup of the class that has the method
      * @param name the method's name
      * @param parameters how many {@code long}s it takes
      */
     public static MemorySegment stub(MethodHandles.Lookup lookup, String name, int parameters) {
-        final Class<?>[] types = new Class<?>[parameters];
-        Arrays.fill(types, long.class);
-        return stub(lookup, name, long.class, types);
+        return stub(lookup, name, parameters, MethodHandles.constant(long.class, 0L));
     }
 
     /**
-     * Makes a function, which is never freed. The method must not throw: the JVM would end the process.
+     * Makes a function that returns a {@code long}, which is never freed.
+     *
+     * @param lookup of the class that has the method
+     * @param name the method's name
+     * @param parameters how many {@code long}s it takes
+     * @param otherwise returns the result if the method throws, as for want of heap before it can catch anything
+     */
+    public static MemorySegment stub(MethodHandles.Lookup lookup, String name, int parameters, MethodHandle otherwise) {
+        final Class<?>[] types = new Class<?>[parameters];
+        Arrays.fill(types, long.class);
+        return stub(lookup, name, otherwise, MethodType.methodType(long.class, types));
+    }
+
+    /**
+     * Makes a function, which is never freed. If the method throws, it returns 0 or nothing.
      *
      * @param lookup of the class that has the method
      * @param name the method's name
      * @param result {@code long} or {@code void}
      * @param parameters {@code long}s
      */
-    @SuppressWarnings("restricted")
     public static MemorySegment stub(
             MethodHandles.Lookup lookup, String name, Class<?> result, Class<?>... parameters) {
-        final MemoryLayout[] longs = new MemoryLayout[parameters.length];
+        return stub(lookup, name, MethodHandles.zero(result), MethodType.methodType(result, parameters));
+    }
+
+    /** The JVM would end the process if the function threw. */
+    @SuppressWarnings("restricted")
+    private static MemorySegment stub(
+            MethodHandles.Lookup lookup, String name, MethodHandle otherwise, MethodType type) {
+        final MemoryLayout[] longs = new MemoryLayout[type.parameterCount()];
         Arrays.fill(longs, JAVA_LONG);
-        final FunctionDescriptor descriptor =
-                result == void.class ? FunctionDescriptor.ofVoid(longs) : FunctionDescriptor.of(JAVA_LONG, longs);
+        final FunctionDescriptor descriptor = type.returnType() == void.class
+                ? FunctionDescriptor.ofVoid(longs)
+                : FunctionDescriptor.of(JAVA_LONG, longs);
         try {
+            final MethodHandle method = lookup.findStatic(lookup.lookupClass(), name, type);
             return Linker.nativeLinker()
                     .upcallStub(
-                            lookup.findStatic(lookup.lookupClass(), name, MethodType.methodType(result, parameters)),
+                            MethodHandles.catchException(
+                                    method,
+                                    Throwable.class,
+                                    MethodHandles.dropArguments(otherwise, 0, Throwable.class)),
                             descriptor,
                             Arena.global());
         } catch (ReflectiveOperationException e) {

@@ -26,9 +26,11 @@ public final class EpApi {
 
     private final OrtApi api;
     private final Map<EpFunction, MemorySegment> functions = new EnumMap<>(EpFunction.class);
+    private final MemorySegment createStatus;
 
     private EpApi(OrtApi api) {
         this.api = api;
+        createStatus = api.function(EpFunction.CREATE_STATUS.position());
         final int version = api.version().api();
         final MemorySegment getEpApi = api.function(EpFunction.GET_EP_API.position());
         final long epTable = invoke(getEpApi);
@@ -152,10 +154,16 @@ public final class EpApi {
     /** Makes a status, which the receiver releases. */
     long newStatus(int code, String message) {
         try (Arena scratch = Arena.ofConfined()) {
-            return invoke(
-                    EpFunction.CREATE_STATUS,
-                    code,
-                    scratch.allocateFrom(message).address());
+            return newStatus(code, scratch.allocateFrom(message).address());
+        }
+    }
+
+    /** As {@link #newStatus(int, String)}, with a C string; needs no heap. */
+    long newStatus(int code, long message) {
+        try {
+            return (long) OF[2].invokeExact(createStatus, (long) code, message);
+        } catch (Throwable e) {
+            throw OrtApi.unexpected(e);
         }
     }
 

@@ -1,9 +1,15 @@
 package allocator.onnxruntime.ep.abi;
 
+import allocator.onnxruntime.support.Upcalls;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.UnsupportedMemoryException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import org.jspecify.annotations.Nullable;
@@ -28,10 +34,13 @@ public final class Guard {
 
     private static final Logger LOG = System.getLogger("allocator.onnxruntime.ep");
 
-    private static final int SPARE_STATUSES = 16;
+    private static final int SPARE_STATUSES = 256;
     private static final String SPARE_MESSAGE = "the Java heap or the stack has ended in a callback of java.allocator";
 
-    /** Made beforehand, for a callback without heap or stack to make one. Guards itself. */
+    /** The C string of a status that is made without heap. */
+    private static final MemorySegment SPARE_TEXT = Arena.global().allocateFrom(SPARE_MESSAGE);
+
+    /** Made beforehand, for a callback without stack to make one. Guards itself. */
     private static final Deque<Long> SPARES = new ArrayDeque<>(SPARE_STATUSES);
 
     private static final FailureSink LOG_ONLY = (callback, cause) -> {
@@ -40,6 +49,32 @@ public final class Guard {
     };
 
     private Guard() {}
+
+    /** Made once the outer class is initialized: otherwise the first call would need heap to find out whether it is. */
+    private static final class WithoutHeap {
+        static final MethodHandle STATUS = handle();
+
+        private static MethodHandle handle() {
+            try {
+                return MethodHandles.lookup()
+                        .findStatic(Guard.class, "statusWithoutHeap", MethodType.methodType(long.class));
+            } catch (ReflectiveOperationException e) {
+                throw new LinkageError("statusWithoutHeap", e);
+            }
+        }
+    }
+
+    /**
+     * Makes a function for native code that returns a status, also if the heap ends where the method makes the action
+     * that it passes to {@link #status}.
+     *
+     * @param lookup of the class that has the method
+     * @param name the method's name
+     * @param parameters how many {@code long}s it takes
+     */
+    public static MemorySegment statusStub(MethodHandles.Lookup lookup, String name, int parameters) {
+        return Upcalls.stub(lookup, name, parameters, WithoutHeap.STATUS);
+    }
 
     /** Runs a callback that returns a status; returns the null status if the work does not throw. */
     public static <T extends Hosted> long status(
@@ -93,6 +128,14 @@ public final class Guard {
             fillSpares();
             return EpApi.get().newStatus(code(cause), message);
         } catch (Throwable e) {
+            return statusWithoutHeap();
+        }
+    }
+
+    private static long statusWithoutHeap() {
+        try {
+            return EpApi.get().newStatus(EpStructs.EP_FAIL, SPARE_TEXT.address());
+        } catch (Throwable e) {
             return spare();
         }
     }
@@ -117,7 +160,8 @@ public final class Guard {
     public static void fillSpares() {
         synchronized (SPARES) {
             while (SPARES.size() < SPARE_STATUSES) {
-                SPARES.addLast(EpApi.get().newStatus(EpStructs.EP_FAIL, SPARE_MESSAGE));
+                // Which also links what statusWithoutHeap calls.
+                SPARES.addLast(EpApi.get().newStatus(EpStructs.EP_FAIL, SPARE_TEXT.address()));
             }
         }
     }

@@ -64,9 +64,14 @@ public final class NativeObjects<T> {
         return Arena.global().allocate(byteSize, Long.BYTES);
     }
 
+    /** Without heap to record it, the memory of the struct is lost; the removal goes on. */
     private void giveBack(long struct) {
-        synchronized (idle) {
-            idle.addLast(struct);
+        try {
+            synchronized (idle) {
+                idle.addLast(struct);
+            }
+        } catch (OutOfMemoryError e) {
+            // A few hundred bytes, once.
         }
     }
 

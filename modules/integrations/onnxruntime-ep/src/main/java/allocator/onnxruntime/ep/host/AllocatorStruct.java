@@ -42,11 +42,15 @@ final class AllocatorStruct {
         static final MemorySegment ALLOC_ON_STREAM = ThrowingThunk.around(upcall("allocOnStream", 3));
         static final MemorySegment FREE = upcall("free", 2);
         static final MemorySegment INFO = upcall("info", 1);
-        static final MemorySegment GET_STATS = upcall("stats", 2);
-        static final MemorySegment SHRINK = upcall("shrink", 1);
+        static final MemorySegment GET_STATS = status("stats", 2);
+        static final MemorySegment SHRINK = status("shrink", 1);
 
         private static MemorySegment upcall(String name, int parameters) {
             return Upcalls.stub(MethodHandles.lookup().in(AllocatorStruct.class), name, parameters);
+        }
+
+        private static MemorySegment status(String name, int parameters) {
+            return Guard.statusStub(MethodHandles.lookup().in(AllocatorStruct.class), name, parameters);
         }
     }
 

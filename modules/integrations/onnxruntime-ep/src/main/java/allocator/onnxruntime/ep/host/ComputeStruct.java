@@ -21,12 +21,16 @@ final class ComputeStruct {
 
     /** The functions, made on first use. */
     private static final class Functions {
-        static final MemorySegment CREATE_STATE = upcall("createState", 3);
-        static final MemorySegment COMPUTE = upcall("compute", 3);
+        static final MemorySegment CREATE_STATE = status("createState", 3);
+        static final MemorySegment COMPUTE = status("compute", 3);
         static final MemorySegment RELEASE_STATE = upcall("releaseState", 2);
 
         private static MemorySegment upcall(String name, int parameters) {
             return Upcalls.stub(MethodHandles.lookup().in(ComputeStruct.class), name, parameters);
+        }
+
+        private static MemorySegment status(String name, int parameters) {
+            return Guard.statusStub(MethodHandles.lookup().in(ComputeStruct.class), name, parameters);
         }
     }
 

@@ -24,13 +24,17 @@ final class EpStruct {
     /** The functions, made on first use. */
     private static final class Functions {
         static final MemorySegment GET_NAME = upcall("name", 1);
-        static final MemorySegment GET_CAPABILITY = upcall("capability", 3);
-        static final MemorySegment COMPILE = upcall("compile", 6);
+        static final MemorySegment GET_CAPABILITY = status("capability", 3);
+        static final MemorySegment COMPILE = status("compile", 6);
         static final MemorySegment RELEASE_NODE_COMPUTE_INFOS = upcall("releaseNodeComputeInfos", 3);
-        static final MemorySegment CREATE_ALLOCATOR = upcall("createAllocator", 3);
+        static final MemorySegment CREATE_ALLOCATOR = status("createAllocator", 3);
 
         private static MemorySegment upcall(String name, int parameters) {
             return Upcalls.stub(MethodHandles.lookup().in(EpStruct.class), name, parameters);
+        }
+
+        private static MemorySegment status(String name, int parameters) {
+            return Guard.statusStub(MethodHandles.lookup().in(EpStruct.class), name, parameters);
         }
     }
 

@@ -28,19 +28,23 @@ final class FactoryStruct {
     private static final class Functions {
         static final MemorySegment GET_NAME = upcall("name", 1);
         static final MemorySegment GET_VENDOR = upcall("vendor", 1);
-        static final MemorySegment GET_SUPPORTED_DEVICES = upcall("supportedDevices", 6);
-        static final MemorySegment CREATE_EP = upcall("createEp", 7);
+        static final MemorySegment GET_SUPPORTED_DEVICES = status("supportedDevices", 6);
+        static final MemorySegment CREATE_EP = status("createEp", 7);
         static final MemorySegment RELEASE_EP = upcall("releaseEp", 2);
         static final MemorySegment GET_VENDOR_ID = upcall("vendorId", 1);
         static final MemorySegment GET_VERSION = upcall("version", 1);
-        static final MemorySegment CREATE_ALLOCATOR = upcall("createAllocator", 4);
+        static final MemorySegment CREATE_ALLOCATOR = status("createAllocator", 4);
         static final MemorySegment RELEASE_ALLOCATOR = upcall("releaseAllocator", 2);
         static final MemorySegment CREATE_DATA_TRANSFER = upcall("createDataTransfer", 2);
         static final MemorySegment IS_STREAM_AWARE = upcall("isStreamAware", 1);
-        static final MemorySegment CREATE_SYNC_STREAM_FOR_DEVICE = upcall("createSyncStream", 4);
+        static final MemorySegment CREATE_SYNC_STREAM_FOR_DEVICE = status("createSyncStream", 4);
 
         private static MemorySegment upcall(String name, int parameters) {
             return Upcalls.stub(MethodHandles.lookup().in(FactoryStruct.class), name, parameters);
+        }
+
+        private static MemorySegment status(String name, int parameters) {
+            return Guard.statusStub(MethodHandles.lookup().in(FactoryStruct.class), name, parameters);
         }
     }
 

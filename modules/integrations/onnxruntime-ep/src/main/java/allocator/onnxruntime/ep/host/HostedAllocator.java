@@ -25,9 +25,16 @@ import java.util.concurrent.atomic.AtomicLong;
  * once ONNX Runtime has released it and no block is live.
  */
 final class HostedAllocator implements Hosted {
+    /** Of a block that is owed: its free did not reach the allocator. */
+    private static final long NOT_TRIED = BlockSizes.NONE;
+
+    /** Of a block that is owed: the allocator has thrown in its free. */
+    private static final long TRIED = 0;
+
     private final HostedFactory factory;
     private final DeviceMemory memory;
     private final Allocator target;
+    private final int level;
     private final boolean isOfSession;
     private final AtomicLong live = new AtomicLong();
     private final OwedBlocks owed = new OwedBlocks();
@@ -39,13 +46,14 @@ final class HostedAllocator implements Hosted {
     /**
      * Takes over a reference.
      *
-     * @param target the allocator that the provider created for {@code memory}
+     * @param target what the provider created for {@code memory}
      * @param isOfSession whether a session gets it, not the environment
      */
-    HostedAllocator(HostedFactory factory, DeviceMemory memory, Allocator target, boolean isOfSession) {
+    HostedAllocator(HostedFactory factory, DeviceMemory memory, HostedFactory.Target target, boolean isOfSession) {
         this.factory = factory;
         this.memory = memory;
-        this.target = target;
+        this.target = target.allocator();
+        level = target.level();
         this.isOfSession = isOfSession;
         // Last, as it publishes this object to native code.
         struct = AllocatorStruct.add(this);
@@ -79,8 +87,7 @@ final class HostedAllocator implements Hosted {
 
     /** The version of {@code OrtAllocator} that says what the allocator can do: its level, as far as it is known. */
     int version() {
-        return Math.min(
-                Math.min(target.spiLevel(), SpiLevel.CURRENT), EpApi.get().version());
+        return Math.min(Math.min(level, SpiLevel.CURRENT), EpApi.get().version());
     }
 
     /** Allocates a block. Returns its address, or 0 after it has reported the failure. Never throws. */
@@ -128,27 +135,44 @@ final class HostedAllocator implements Hosted {
 
     /** Frees a block that ONNX Runtime has no more use of. A failure is reported. */
     void free(long address) {
-        if (address == 0 || address == ThrowingThunk.EMPTY) {
-            return;
+        if (address != 0 && address != ThrowingThunk.EMPTY) {
+            free(address, NOT_TRIED);
         }
+    }
+
+    /**
+     * Frees a block. If the allocator does not take it back, or the stack ends before, it is owed.
+     *
+     * @param before whether the allocator has thrown in a free of it before
+     */
+    private void free(long address, long before) {
         boolean isDead = false;
         boolean isForeign = false;
+        long tried = before;
+        Throwable failure = null;
         try {
             StackReserve.touchShallow();
             owed.makeRoom();
+            tried = TRIED;
             target.free(address);
             isDead = true;
         } catch (InvalidFreeException e) {
-            isForeign = true;
-            final String ignored = failures().report("OrtAllocator::Free", e);
+            failure = e;
+            // The free before had its effect, and threw all the same.
+            isDead = before == TRIED;
+            isForeign = !isDead;
         } catch (Throwable e) {
+            failure = e;
             isDead = e instanceof DeviceException;
-            final String ignored = failures().report("OrtAllocator::Free", e);
+        }
+        if (!isDead && !isForeign) {
+            owed.add(address, tried);
+        }
+        if (failure != null) {
+            final String ignored = failures().report("OrtAllocator::Free", failure);
         }
         if (isDead) {
             ended();
-        } else if (!isForeign) {
-            owed.add(address, BlockSizes.NONE);
         }
     }
 
@@ -156,14 +180,35 @@ final class HostedAllocator implements Hosted {
         live.decrementAndGet();
         factory.uses().liveBlocks().decrementAndGet();
         if (isReleased) {
-            returnIfUnused();
+            retryReturn();
         }
     }
 
     private void freeOwed() {
+        StackReserve.touch();
         final long[] block = new long[2];
         for (int left = owed.count(); left > 0 && owed.poll(block); left--) {
-            free(block[0]);
+            free(block[0], block[1]);
+        }
+    }
+
+    /** Frees what is owed, and returns the reference if that was in the way. A failure is reported. */
+    void retry() {
+        try {
+            freeOwed();
+        } catch (Throwable e) {
+            final String ignored = failures().report("OrtAllocator::Free", e);
+        }
+        if (isReleased) {
+            retryReturn();
+        }
+    }
+
+    private void retryReturn() {
+        try {
+            returnIfUnused();
+        } catch (Throwable e) {
+            final String ignored = failures().report("OrtEpFactory::ReleaseAllocator", e);
         }
     }
 
@@ -178,8 +223,11 @@ final class HostedAllocator implements Hosted {
     /** ONNX Runtime needs it no more. The reference goes back to the provider as soon as no block is live. */
     void release() {
         isReleased = true;
-        freeOwed();
-        returnIfUnused();
+        try {
+            freeOwed();
+        } finally {
+            returnIfUnused();
+        }
     }
 
     private void returnIfUnused() {

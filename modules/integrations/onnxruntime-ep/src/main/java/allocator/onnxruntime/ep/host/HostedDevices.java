@@ -20,24 +20,29 @@ import java.util.TreeMap;
  * <p>An {@code OrtEpDevice} belongs to a hardware device that ONNX Runtime has found: the one of the same type, vendor
  * and model, or else of the same type, or else the CPU, which is always there. Its metadata has what the provider says.
  */
-final class HostedDevices {
+public final class HostedDevices {
+    /** The key of a device's metadata that has the name of the library: several may have a provider of one name. */
+    public static final String LIBRARY = "provider.library";
+
     /** The {@code OrtHardwareDeviceType} of a device type that has none. */
     private static final int NO_HARDWARE_TYPE = -1;
 
     private final EpApi api = EpApi.get();
     private final List<DeviceMemory> memories = new ArrayList<>();
 
+    HostedDevices() {}
+
     /**
      * Makes the devices. If it throws, it has made none.
      *
-     * @param factory the {@code OrtEpFactory}
+     * @param factory the provider
      * @param version the provider's version, for the metadata
      * @param devices the provider's devices
      * @param hardware the {@code OrtHardwareDevice}s of this machine
      * @param max the largest number of devices that ONNX Runtime takes
      * @return the {@code OrtEpDevice}s, which the receiver owns
      */
-    List<Long> create(long factory, String version, List<EpDevice> devices, List<Long> hardware, long max) {
+    List<Long> create(HostedFactory factory, String version, List<EpDevice> devices, List<Long> hardware, long max) {
         if (devices.size() > max) {
             throw new IllegalStateException(
                     "ONNX Runtime takes at most " + max + " devices of a provider; it has " + devices.size());
@@ -63,15 +68,16 @@ final class HostedDevices {
         }
     }
 
-    private long create(long factory, String version, EpDevice device, long hardware) {
+    private long create(HostedFactory factory, String version, EpDevice device, long hardware) {
         final Map<String, String> metadata = new TreeMap<>();
         device.hardware().metadata().forEach((key, value) -> metadata.put("hardware." + key, value));
         metadata.put("provider.version", version);
+        metadata.put(LIBRARY, factory.library());
         metadata.put("hardware.name", device.hardware().name());
         device.memoryInfos().forEach(info -> metadata.put("memory." + info.name(), info.toString()));
         final long pairs = api.ort().createPairs(metadata);
         try {
-            return api.get(EpFunction.CREATE_EP_DEVICE, factory, hardware, pairs, 0);
+            return api.get(EpFunction.CREATE_EP_DEVICE, factory.struct(), hardware, pairs, 0);
         } finally {
             api.ort().release(OrtApi.Function.RELEASE_KEY_VALUE_PAIRS, pairs);
         }

@@ -3,17 +3,16 @@ package allocator.onnxruntime.ep.host;
 import allocator.onnxruntime.ep.abi.EpApi;
 import allocator.onnxruntime.ep.abi.FailureSink;
 import allocator.onnxruntime.ep.abi.Hosted;
+import allocator.provider.support.Failures;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DataTransfer;
-import allocator.spi.DeviceException;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
+import allocator.spi.SpiLevel;
 import allocator.spi.SyncStream;
-import allocator.spi.UnknownAllocatorException;
 import java.lang.foreign.Arena;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -22,6 +21,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A provider as ONNX Runtime sees it, for one registration. The provider stays its owner's.
@@ -36,6 +36,7 @@ public final class HostedFactory implements Hosted {
 
     private static final String NO_VERSION = "0.0.0";
 
+    private final String library;
     private final EpFactory provider;
     private final AllocatorOptions options;
     private final boolean runsNodes;
@@ -56,10 +57,10 @@ public final class HostedFactory implements Hosted {
     private final Optional<DataTransfer> transfer;
 
     /** The allocators that the environment is about to ask for, by their memory. */
-    private final Map<MemoryInfo, Allocator> prepared = new ConcurrentHashMap<>();
+    private final Map<MemoryInfo, Target> prepared = new ConcurrentHashMap<>();
 
-    /** Allocators whose reference the provider did not take back. Guarded by itself. */
-    private final List<Allocator> unreturned = new ArrayList<>();
+    /** What the provider did not take back. */
+    private final Rest rest;
 
     /** The allocators that ONNX Runtime has, of sessions and of the environment. */
     private final Set<HostedAllocator> allocators = ConcurrentHashMap.newKeySet();
@@ -67,18 +68,35 @@ public final class HostedFactory implements Hosted {
     private volatile boolean isReleased;
 
     /**
+     * A reference to an allocator of the provider, which was asked for its level outside any callback.
+     *
+     * @param allocator the allocator
+     * @param level its level, which is constant (L-01)
+     */
+    record Target(Allocator allocator, int level) {}
+
+    /**
      * Makes the factory of a provider. Asks the provider for all that a registration needs, so that it fails here: ONNX
      * Runtime 1.29 does not undo a registration that fails half way, and ends the process later.
      *
+     * @param library the name of the library
      * @param provider the provider
      * @param options the settings of the environment and the registration
      * @param runsNodes whether it runs nodes in its memory, if the CPU reaches that
      * @param failures where failures of callbacks go
      * @param uses counts what ONNX Runtime has of the library
+     * @throws IllegalStateException if the provider returns something that ONNX Runtime cannot be given
      */
     public HostedFactory(
-            EpFactory provider, AllocatorOptions options, boolean runsNodes, FailureSink failures, Uses uses) {
+            String library,
+            EpFactory provider,
+            AllocatorOptions options,
+            boolean runsNodes,
+            FailureSink failures,
+            Uses uses) {
+        this.library = library;
         this.provider = provider;
+        rest = new Rest(provider);
         this.options = options;
         this.runsNodes = runsNodes;
         this.failures = failures;
@@ -87,8 +105,8 @@ public final class HostedFactory implements Hosted {
         nameText = texts.allocateFrom(name).address();
         vendorText = texts.allocateFrom(provider.vendor()).address();
         versionText = texts.allocateFrom(semantic(provider.version())).address();
-        found = provider.discoverDevices().devices();
-        transfer = provider.dataTransfer();
+        found = required(provider.discoverDevices(), "discovery").devices();
+        transfer = required(provider.dataTransfer(), "answer to whether it copies");
         boolean isPrepared = false;
         try {
             prepare();
@@ -98,6 +116,8 @@ public final class HostedFactory implements Hosted {
         } finally {
             if (!isPrepared) {
                 returnPrepared();
+                // The only other attempt: the caller gets no factory.
+                rest.returnAll(new Failures());
             }
         }
     }
@@ -105,25 +125,33 @@ public final class HostedFactory implements Hosted {
     private void prepare() {
         for (final EpDevice device : found) {
             for (final MemoryInfo info : device.memoryInfos()) {
-                if (!info.isReadOnly()) {
+                // ONNX Runtime asks once for a memory that two devices have.
+                if (!info.isReadOnly() && !prepared.containsKey(info)) {
                     prepared.put(info, newTarget(info, options));
                 }
             }
         }
     }
 
-    /** Returns the references that the environment did not ask for. */
+    /** Returns the references that the environment did not ask for. Never throws what the provider throws. */
     public void returnPrepared() {
         for (final MemoryInfo info : List.copyOf(prepared.keySet())) {
-            final Allocator target = prepared.remove(info);
+            final Target target = prepared.remove(info);
             if (target != null) {
                 try {
-                    returnReference(target);
-                } catch (RuntimeException | Error e) {
+                    rest.release(target.allocator());
+                } catch (Throwable e) {
                     final String ignored = failures.report("release of " + info, e);
                 }
             }
         }
+    }
+
+    private <T> T required(@Nullable T value, String what) {
+        if (value == null) {
+            throw new IllegalStateException("provider " + name + " returned no " + what);
+        }
+        return value;
     }
 
     /** ONNX Runtime rejects any other version; the metadata of a device has the provider's own. */
@@ -139,6 +167,15 @@ public final class HostedFactory implements Hosted {
     /** Returns the address of the {@code OrtEpFactory}. */
     public long struct() {
         return struct;
+    }
+
+    /** Returns the name of the library. */
+    String library() {
+        return library;
+    }
+
+    Rest rest() {
+        return rest;
     }
 
     /** Returns the provider's name. */
@@ -180,14 +217,14 @@ public final class HostedFactory implements Hosted {
 
     /** Makes the {@code OrtEpDevice}s. */
     List<Long> createDevices(List<Long> hardware, long max) {
-        return devices.create(struct, provider.version(), found, hardware, max);
+        return devices.create(this, provider.version(), found, hardware, max);
     }
 
     /** Makes the {@code OrtAllocator} of an {@code OrtMemoryInfo}, for the environment. */
     long createShared(long ortInfo, Map<String, String> explicit) {
         final DeviceMemory memory = devices.memory(ortInfo);
-        final Allocator ready = explicit.isEmpty() ? prepared.remove(memory.info()) : null;
-        final Allocator target =
+        final Target ready = explicit.isEmpty() ? prepared.remove(memory.info()) : null;
+        final Target target =
                 ready == null ? newTarget(memory.info(), options.overriddenBy(AllocatorOptions.of(explicit))) : ready;
         return add(memory, target, false);
     }
@@ -208,29 +245,44 @@ public final class HostedFactory implements Hosted {
         }
     }
 
-    private Allocator newTarget(MemoryInfo info, AllocatorOptions settings) {
-        final Allocator target = provider.createAllocator(info, settings);
-        if (target == null) {
-            throw new IllegalStateException("provider " + name + " created no allocator of " + info);
+    private Target newTarget(MemoryInfo info, AllocatorOptions settings) {
+        final Allocator target = required(provider.createAllocator(info, settings), "allocator of " + info);
+        try {
+            final int level = target.spiLevel();
+            if (level < SpiLevel.MINIMUM) {
+                // ONNX Runtime would call members that the struct does not have.
+                throw new IllegalStateException("provider " + name + " created an allocator of " + info + " of level "
+                        + level + "; the lowest is " + SpiLevel.MINIMUM);
+            }
+            return new Target(target, level);
+        } catch (Throwable e) {
+            throw returnAfter(e, target);
         }
-        return target;
     }
 
-    private long add(DeviceMemory memory, Allocator target, boolean isOfSession) {
+    private long add(DeviceMemory memory, Target target, boolean isOfSession) {
         try {
             final HostedAllocator allocator = new HostedAllocator(this, memory, target, isOfSession);
             allocators.add(allocator);
             return allocator.struct();
         } catch (Throwable e) {
-            returnReference(target);
-            throw e;
+            throw returnAfter(e, target.allocator());
         }
+    }
+
+    /** Returns a reference after a failure, and throws that, whatever the provider then throws. */
+    private RuntimeException returnAfter(Throwable failure, Allocator target) {
+        final Failures all = new Failures();
+        all.add(failure);
+        all.run(() -> rest.release(target));
+        all.throwIfAny();
+        return new IllegalStateException(failure);
     }
 
     /** An allocator is not needed any more, and no block of it is live. */
     void returned(HostedAllocator allocator) {
         try {
-            returnReference(allocator.target());
+            rest.release(allocator.target());
         } finally {
             allocators.remove(allocator);
             if (allocator.isOfSession()) {
@@ -240,32 +292,19 @@ public final class HostedFactory implements Hosted {
         }
     }
 
-    /** Returns a reference. One that the provider did not take back is recorded, and returned at the close. */
-    private void returnReference(Allocator target) {
-        try {
-            provider.releaseAllocator(target);
-        } catch (DeviceException | UnknownAllocatorException e) {
-            throw e; // By the contract the provider has it.
-        } catch (Throwable e) {
-            synchronized (unreturned) {
-                unreturned.add(target);
-            }
-            throw e;
-        }
+    /** Frees the blocks that the provider did not take back before. A failure is reported. */
+    public void freeOwed() {
+        allocators.forEach(HostedAllocator::retry);
     }
 
     /**
-     * Returns the references that the provider did not take back before.
+     * Returns what the provider did not take back before: references, and streams whose close has failed.
      *
-     * @throws RuntimeException what the provider threw; another call tries again
+     * @param failed receives what the provider throws; another call tries again
      */
-    public void returnRest() {
-        synchronized (unreturned) {
-            while (!unreturned.isEmpty()) {
-                provider.releaseAllocator(unreturned.getLast());
-                unreturned.removeLast();
-            }
-        }
+    public void returnRest(Failures failed) {
+        forgetIfUnused();
+        rest.returnAll(failed);
     }
 
     /** Checks the settings of a session. */
@@ -299,14 +338,23 @@ public final class HostedFactory implements Hosted {
         uses.begin(Uses.Kind.STREAM);
         boolean isCreated = false;
         try {
-            final SyncStream stream = provider.createSyncStream(info);
-            final long impl = StreamStruct.add(new HostedStream(this, stream));
+            final SyncStream stream = required(provider.createSyncStream(info), "stream of " + info);
+            final long impl = add(stream);
             isCreated = true;
             return impl;
         } finally {
             if (!isCreated) {
                 uses.end(Uses.Kind.STREAM);
             }
+        }
+    }
+
+    private long add(SyncStream stream) {
+        try {
+            return StreamStruct.add(new HostedStream(this, stream));
+        } catch (Throwable e) {
+            rest.close(stream);
+            throw e;
         }
     }
 

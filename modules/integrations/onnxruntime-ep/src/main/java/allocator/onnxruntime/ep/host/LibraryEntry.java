@@ -1,10 +1,10 @@
 package allocator.onnxruntime.ep.host;
 
+import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.ep.abi.EpApi;
 import allocator.onnxruntime.ep.abi.FailureSink;
 import allocator.onnxruntime.ep.abi.Guard;
 import allocator.onnxruntime.support.OrtApi;
-import allocator.onnxruntime.support.Upcalls;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.util.List;
@@ -30,7 +30,7 @@ public final class LibraryEntry {
     private record Library(List<HostedFactory> factories, FailureSink failures) {}
 
     private static MemorySegment upcall(String name, int parameters) {
-        return Upcalls.stub(MethodHandles.lookup(), name, parameters);
+        return Guard.statusStub(MethodHandles.lookup(), name, parameters);
     }
 
     /**
@@ -40,12 +40,12 @@ public final class LibraryEntry {
      * @param factories the providers
      * @param failures where failures go
      * @param registration makes ONNX Runtime load the library
-     * @throws IllegalStateException if a library is being registered under the name
+     * @throws OnnxRuntimeException if a library is being registered under the name
      */
     public static void register(
             String name, List<HostedFactory> factories, FailureSink failures, Runnable registration) {
         if (REGISTERING.putIfAbsent(name, new Library(factories, failures)) != null) {
-            throw new IllegalStateException("a library is being registered as " + name);
+            throw new OnnxRuntimeException("a library is being registered as " + name + " by another thread");
         }
         try {
             registration.run();

@@ -21,12 +21,16 @@ final class NotificationStruct {
     /** The functions, made on first use. */
     private static final class Functions {
         static final MemorySegment RELEASE = upcall("release", 1);
-        static final MemorySegment ACTIVATE = upcall("activate", 1);
-        static final MemorySegment WAIT_ON_DEVICE = upcall("waitOnDevice", 2);
-        static final MemorySegment WAIT_ON_HOST = upcall("waitOnHost", 1);
+        static final MemorySegment ACTIVATE = status("activate", 1);
+        static final MemorySegment WAIT_ON_DEVICE = status("waitOnDevice", 2);
+        static final MemorySegment WAIT_ON_HOST = status("waitOnHost", 1);
 
         private static MemorySegment upcall(String name, int parameters) {
             return Upcalls.stub(MethodHandles.lookup().in(NotificationStruct.class), name, parameters);
+        }
+
+        private static MemorySegment status(String name, int parameters) {
+            return Guard.statusStub(MethodHandles.lookup().in(NotificationStruct.class), name, parameters);
         }
     }
 

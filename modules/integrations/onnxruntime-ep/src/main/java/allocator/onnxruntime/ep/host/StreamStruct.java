@@ -9,7 +9,6 @@ import allocator.onnxruntime.ep.abi.EpStructs;
 import allocator.onnxruntime.ep.abi.Guard;
 import allocator.onnxruntime.ep.abi.NativeObjects;
 import allocator.onnxruntime.support.Upcalls;
-import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
@@ -27,12 +26,16 @@ final class StreamStruct {
     private static final class Functions {
         static final MemorySegment RELEASE = upcall("release", 1);
         static final MemorySegment GET_HANDLE = upcall("handle", 1);
-        static final MemorySegment CREATE_NOTIFICATION = upcall("createNotification", 2);
-        static final MemorySegment FLUSH = upcall("flush", 1);
-        static final MemorySegment ON_SESSION_RUN_END = upcall("onSessionRunEnd", 1);
+        static final MemorySegment CREATE_NOTIFICATION = status("createNotification", 2);
+        static final MemorySegment FLUSH = status("flush", 1);
+        static final MemorySegment ON_SESSION_RUN_END = status("onSessionRunEnd", 1);
 
         private static MemorySegment upcall(String name, int parameters) {
             return Upcalls.stub(MethodHandles.lookup().in(StreamStruct.class), name, parameters);
+        }
+
+        private static MemorySegment status(String name, int parameters) {
+            return Guard.statusStub(MethodHandles.lookup().in(StreamStruct.class), name, parameters);
         }
     }
 
@@ -77,8 +80,7 @@ final class StreamStruct {
     private static long createNotification(long struct, long out) {
         return Guard.status(OBJECTS, struct, "OrtSyncStreamImpl::CreateNotification", hosted -> {
             EpApi.set(out, 0);
-            final SyncNotification notification = hosted.stream().createNotification();
-            EpApi.set(out, NotificationStruct.add(new HostedNotification(hosted.factory(), notification)));
+            EpApi.set(out, hosted.createNotification());
         });
     }
 

@@ -22,10 +22,14 @@ final class TransferStruct {
     private static final class Functions {
         static final MemorySegment RELEASE = upcall("release", 1);
         static final MemorySegment CAN_COPY = upcall("canCopy", 3);
-        static final MemorySegment COPY_TENSORS = upcall("copyTensors", 5);
+        static final MemorySegment COPY_TENSORS = status("copyTensors", 5);
 
         private static MemorySegment upcall(String name, int parameters) {
             return Upcalls.stub(MethodHandles.lookup().in(TransferStruct.class), name, parameters);
+        }
+
+        private static MemorySegment status(String name, int parameters) {
+            return Guard.statusStub(MethodHandles.lookup().in(TransferStruct.class), name, parameters);
         }
     }
 

@@ -11,6 +11,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 
@@ -60,7 +61,7 @@ public final class LibraryFile implements AutoCloseable {
                     Path.of(System.getProperty("java.io.tmpdir")),
                     "java-allocator-ep",
                     PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-        } catch (IOException e) {
+        } catch (IOException | InvalidPathException e) {
             throw failure("cannot make a directory for the plug-in library", e);
         }
     }
