@@ -10,6 +10,10 @@ package allocator.spi;
  * may block on the allocator's locks and, when memory is taken from or returned to the device, on the driver.
  *
  * <p>After any exception every live block is still valid and the allocator still works (A-07).
+ *
+ * <p>After its last release each use throws {@link AllocatorClosedException}. {@link #info}, {@link #spiLevel} and
+ * {@link #effectiveOptions} are no uses and return what they returned before; {@code toString}, {@code equals} and
+ * {@code hashCode} throw at no time (L-02).
  */
 public interface Allocator {
     /**
@@ -23,7 +27,8 @@ public interface Allocator {
      *     {@linkplain MemoryInfo#byteAlignment alignment} of {@link #info} (A-04).
      * @param byteSize size in bytes; {@code 0} yields the empty allocation (A-02)
      * @return the address of at least {@code byteSize} bytes; {@code 0} if and only if {@code byteSize} is {@code 0}
-     * @throws InvalidSizeException if {@code byteSize} is negative, or so large that rounding it would overflow
+     * @throws InvalidSizeException if {@code byteSize} is negative, or so large that rounding it would overflow; a
+     *     header of each block counts as rounding (A-01)
      * @throws OutOfMemoryException if the limit or the device cannot satisfy the request; the only report of exhaustion
      *     (A-05)
      * @throws DeviceException if the driver fails otherwise

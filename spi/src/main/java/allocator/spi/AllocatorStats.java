@@ -25,10 +25,10 @@ import java.util.regex.Pattern;
  * <p>An allocator may add {@linkplain Counter counters of its own} (S-06).
  *
  * @param limit the limit of {@code bytesHeld}, {@link #UNLIMITED} if there is none; key {@code Limit}
- * @param bytesInUse the sizes of live blocks, padding included; key {@code InUse}
+ * @param bytesInUse the sizes of live blocks, padding and headers included; key {@code InUse}
  * @param requestedBytesInUse the sizes of live blocks, as requested; key {@code RequestedInUse}
  * @param bytesHeld taken from the device and not returned, reserves included; key {@code TotalAllocated}
- * @param freeBytes held but not in use; key {@code FreeBytes}
+ * @param freeBytes held but not in use; an allocator that is no arena may leave it at {@code 0}; key {@code FreeBytes}
  * @param largestFreeChunk the largest block that could be allocated for any requester without taking memory from the
  *     device; key {@code LargestFreeChunk}
  * @param peakBytesInUse the peak of {@code bytesInUse}, or an upper bound of it if threads are counted separately; key
@@ -42,7 +42,7 @@ import java.util.regex.Pattern;
  * @param numArenaExtensions device allocations that the arena holds now: extensions minus regions returned, as ONNX
  *     Runtime counts. An allocator that counts them is an arena by the contract; key {@code NumArenaExtensions}
  * @param numArenaShrinkages regions returned to the device so far; key {@code NumArenaShrinkages}
- * @param counters the counters of the allocator's own, each under its name; empty if it has none
+ * @param counters the counters of the allocator's own, each under its name, in any order; empty if it has none
  */
 public record AllocatorStats(
         long limit,

@@ -124,7 +124,8 @@ public interface EpFactory extends AutoCloseable {
     }
 
     /**
-     * Creates a stream on the device of a memory. The caller closes it.
+     * Creates a stream on the device of a memory: the {@link EpDevice} that lists it, whose other memories it serves
+     * too, wherever they are (F-10). The caller closes it.
      *
      * @param info one of the infos of {@link #discoverDevices}
      * @return a new stream

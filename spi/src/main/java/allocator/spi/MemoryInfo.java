@@ -10,7 +10,8 @@ import java.util.Objects;
  * and replacement uses this rule (M-01). Name, alignment and allocator type describe how the memory is named and
  * allocated. Record equality compares all components; it is for tests and collections.
  *
- * @param name the provider's name for this memory, such as {@code Cuda} or {@code CudaPinned}; not blank
+ * @param name the provider's name for this memory, such as {@code Cuda} or {@code CudaPinned}; not blank, with white
+ *     space or without
  * @param location the memory's location
  * @param byteAlignment the alignment of every block of this memory, in bytes; a power of two, at least 1
  * @param allocatorType the role of the allocator of this memory

@@ -21,7 +21,7 @@ public interface StreamAwareAllocator extends Allocator {
      *     run end (T-04). Memory that went back to the device, as {@code bytesHeld} shows, is no freed memory any more
      *     (T-03). A closed stream's memory is never lost (T-05).
      * @param byteSize size in bytes; {@code 0} yields the empty allocation (A-02)
-     * @param stream the stream, of the same device
+     * @param stream the stream, created for this memory or another one of the same {@link EpDevice}
      * @return the address; {@code 0} if and only if {@code byteSize} is {@code 0}
      * @throws InvalidSizeException as {@link #alloc}
      * @throws OutOfMemoryException as {@link #alloc}

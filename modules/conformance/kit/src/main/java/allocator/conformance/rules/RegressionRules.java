@@ -102,9 +102,9 @@ public abstract class RegressionRules extends Chapter {
     @ConformanceTest
     void required_R01_ort_limitAfterAReserveThatFillsIt(Subject subject) {
         final Allocator allocator = subject.limited(4 * MIB);
-        final long unit = subject.limitOf(allocator) / 4;
         subject.requireReserve(allocator);
-        final long reserved = allocator.reserve(4 * unit);
+        final long unit = subject.partOf(allocator, 4);
+        final long reserved = allocator.reserve(subject.largestReserveOf(allocator));
         for (final long byteSize : new long[] {1, unit, 4 * unit, 1L << 40}) {
             Expect.rejection(
                     OutOfMemoryException.class,
@@ -219,7 +219,7 @@ public abstract class RegressionRules extends Chapter {
     /** ONNX Runtime #29351: runs on changing threads, each with its own stream, held 2 GiB more each time. */
     @ConformanceTest
     void required_T04_ort29351_runsOnNewStreamsAndThreads(Subject subject) throws Throwable {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator(subject.boundedGrowth()));
         subject.stats(allocator);
         final long[] held = new long[20];
         for (int run = 0; run < held.length; run++) {
@@ -248,9 +248,9 @@ public abstract class RegressionRules extends Chapter {
     @ConformanceTest
     void required_A05_rmm527_theLimitIsFilledExactly(Subject subject) {
         final Allocator allocator = subject.limited(4 * MIB);
-        final long unit = subject.limitOf(allocator) / 4;
+        final long largest = subject.largestOf(allocator);
         for (int i = 0; i < 2; i++) {
-            final long all = allocator.alloc(4 * unit);
+            final long all = allocator.alloc(largest);
             Expect.rejection(OutOfMemoryException.class, "alloc(1) with the limit filled", () -> allocator.alloc(1));
             allocator.free(all);
         }

@@ -27,6 +27,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.LongUnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -283,6 +285,55 @@ public final class Subject {
     /** Returns the effective limit of an allocator, which may be larger than the requested one. */
     public long limitOf(Allocator limited) {
         return Long.parseLong(String.valueOf(limited.effectiveOptions().value(LIMIT)));
+    }
+
+    /**
+     * Returns the largest request that a limit has room for while nothing is live: the limit less what the allocator
+     * adds to such a block, such as a header (A-05).
+     */
+    public long largestOf(Allocator limited) {
+        return limitOf(limited) - padding(limitOf(limited) / 16, allocator -> allocator::alloc);
+    }
+
+    /** Returns the largest reserve that a limit has room for while nothing is live. */
+    public long largestReserveOf(Allocator limited) {
+        return limitOf(limited) - padding(limitOf(limited) / 16, allocator -> allocator::reserve);
+    }
+
+    /**
+     * Returns the size of which a limit has room for so many: blocks of one or several of them, with what the allocator
+     * adds to each.
+     */
+    public long partOf(Allocator limited, int parts) {
+        final long part = limitOf(limited) / parts;
+        return part - padding(part, allocator -> allocator::alloc);
+    }
+
+    /** Returns what a block has in use beyond its size, of an allocator that counts. */
+    public long paddingOf(Allocator allocator, LongUnaryOperator call, long byteSize) {
+        return Padding.counted(allocator, call, byteSize);
+    }
+
+    private long padding(long byteSize, Function<Allocator, LongUnaryOperator> kind) {
+        final Allocator other = exclusive(Map.of());
+        final long padding = Padding.of(this, other, byteSize, kind);
+        release(other);
+        return padding;
+    }
+
+    /**
+     * Returns options that end the growth of an arena at a region of 16 MiB, as far as the provider has the option:
+     * regions that go back by themselves are no shrink, so that each further one is twice as large.
+     */
+    public Map<String, String> boundedGrowth() {
+        return hasKey(LARGEST_REGION) ? Map.of(LARGEST_REGION, "16777216") : Map.of();
+    }
+
+    /** Returns whether two memories are of one device, which lists both; their locations may differ (F-03). */
+    public boolean isSameDevice(MemoryInfo one, MemoryInfo other) {
+        return factory().discoverDevices().devices().stream()
+                .map(EpDevice::memoryInfos)
+                .anyMatch(infos -> infos.contains(one) && infos.contains(other));
     }
 
     /** Releases one reference, as part of a test. */

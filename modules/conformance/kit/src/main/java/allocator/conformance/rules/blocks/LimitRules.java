@@ -45,8 +45,8 @@ public abstract class LimitRules extends Chapter {
      */
     private static Allocator limited(Subject subject) {
         final Allocator allocator = subject.limited(16 * MIB);
-        final long unit = subject.limitOf(allocator) / 16;
-        allocator.free(grant(allocator::alloc, 16 * unit, "a request of the whole limit failed with nothing live"));
+        final long largest = subject.largestOf(allocator);
+        allocator.free(grant(allocator::alloc, largest, "a request of the whole limit failed with nothing live"));
         return allocator;
     }
 
@@ -63,7 +63,7 @@ public abstract class LimitRules extends Chapter {
     void required_A05_whateverWasFreedBeforeTheWholeLimitIsGranted(Subject subject) {
         final Allocator allocator = limited(subject);
         final long limit = subject.limitOf(allocator);
-        final long unit = limit / 16;
+        final long unit = subject.partOf(allocator, 16);
         final long smallest = subject.memory().byteAlignment();
         final Map<String, LongUnaryOperator> calls = callsFromCache(subject, allocator);
         calls.forEach((before, cached) -> {
@@ -88,7 +88,7 @@ public abstract class LimitRules extends Chapter {
     @ConformanceTest
     void required_A10_sizesThatAlternateAndGrowFitTheLimit(Subject subject) {
         final Allocator allocator = limited(subject);
-        final long unit = subject.limitOf(allocator) / 64;
+        final long unit = subject.partOf(allocator, 64);
         final SplittableRandom random = subject.random("A-10 grow");
         for (int round = 0; round < subject.times(200, 30) && subject.hasTime(); round++) {
             for (int i = 1; i <= 60; i += 1 + random.nextInt(9)) {
@@ -107,7 +107,7 @@ public abstract class LimitRules extends Chapter {
         if (subject.isArena(allocator)) {
             throw Expect.skip("an arena may keep its regions, and a reserve is not from them");
         }
-        final long unit = subject.limitOf(allocator) / 16;
+        final long unit = subject.partOf(allocator, 16);
         for (int round = 0; round < 3; round++) {
             allocator.free(allocator.alloc(14 * unit));
             final long first = grant(
@@ -257,7 +257,7 @@ public abstract class LimitRules extends Chapter {
     private static void requireServed(Subject subject, String what, BiConsumer<SyncStream, SyncStream> between) {
         final StreamAwareAllocator allocator = subject.streamAware(limited(subject));
         Subject.requireOwnOrder(allocator);
-        final long unit = subject.limitOf(allocator) / 16;
+        final long unit = subject.partOf(allocator, 16);
         final SyncStream second = subject.stream();
         for (final long byteSize : new long[] {unit / 4, unit, 4 * unit, 15 * unit}) {
             final SyncStream first = subject.stream();
@@ -285,7 +285,7 @@ public abstract class LimitRules extends Chapter {
     @ConformanceTest
     void required_K04_aLimitHoldsAfterAShrink(Subject subject) {
         final ShrinkableAllocator allocator = subject.shrinkable(subject.limited(16 * MIB));
-        final long unit = subject.limitOf(allocator) / 16;
+        final long unit = subject.partOf(allocator, 16);
         for (int round = 0; round < 3; round++) {
             final long kept = grant(allocator::alloc, unit, "a sixteenth of the limit was not granted");
             allocator.free(grant(allocator::alloc, 8 * unit, "8 sixteenths were not granted beside one"));

@@ -8,6 +8,7 @@ import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.ShrinkableAllocator;
@@ -57,8 +58,17 @@ public abstract class LifetimeRules extends Chapter {
         final boolean counts = subject.counts(allocator);
         final long address = allocator.alloc(64);
         allocator.free(address);
+        final int level = allocator.spiLevel();
+        final AllocatorOptions effective = allocator.effectiveOptions();
         subject.release(allocator);
         final String after = " after the last release";
+        Expect.that(
+                allocator.info().equals(subject.memory())
+                        && allocator.spiLevel() == level
+                        && allocator.effectiveOptions().equals(effective),
+                "info, spiLevel or effectiveOptions changed%s: they are no uses of the memory",
+                after);
+        requireDescribed(allocator, after);
         Expect.rejection(AllocatorClosedException.class, "alloc" + after, () -> allocator.alloc(64));
         Expect.rejection(AllocatorClosedException.class, "free" + after, () -> allocator.free(address));
         if (reserves) {
@@ -81,6 +91,18 @@ public abstract class LifetimeRules extends Chapter {
                     AllocatorClosedException.class,
                     "allocOnStream" + after,
                     () -> streamAware.allocOnStream(64, stream));
+        }
+    }
+
+    /** What a log or a debugger calls throws at no time. */
+    private static void requireDescribed(Allocator allocator, String after) {
+        try {
+            final Object text = allocator + " with the hash code " + allocator.hashCode();
+            Expect.that(!allocator.equals(text), "an allocator is equal to a text%s: %s", after, text);
+        } catch (RuntimeException e) {
+            throw Expect.failure(
+                    "toString, equals or hashCode" + after + " threw " + Expect.describe(e) + "; they throw at no time",
+                    e);
         }
     }
 

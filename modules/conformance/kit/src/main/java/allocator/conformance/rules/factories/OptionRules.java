@@ -279,6 +279,54 @@ public abstract class OptionRules extends Chapter {
         }
     }
 
+    /** A key may be missing from the effective options where it has no effect, and not where the kit sees one. */
+    @ConformanceTest
+    void required_O05_whatHasAnEffectIsReported(Subject subject) {
+        final String key = OptionKey.EXCLUSIVE.name();
+        final boolean limits = subject.hasKey(Subject.LIMIT);
+        final boolean excludes = subject.hasKey(key);
+        if (!limits && !excludes) {
+            throw Expect.skip("the provider has neither %s nor %s", Subject.LIMIT, key);
+        }
+        final Allocator any = subject.allocator();
+        if (excludes && Expect.same(subject.allocator(), any)) {
+            requireReported(any, key, "0");
+            requireReported(subject.allocator(Map.of(key, "1")), key, "1");
+        }
+        if (limits) {
+            final long limit = Math.max(4 * MIB, subject.smallestLimit());
+            final Map<String, String> options = Map.of(Subject.LIMIT, Long.toString(limit));
+            final Allocator limited = subject.exclusive(options);
+            if (limited.effectiveOptions().value(Subject.LIMIT) == null && isGranted(any, 16 * limit)) {
+                Expect.that(
+                        isGranted(limited, 16 * limit),
+                        "%s=%d has the effect that %d bytes are rejected; effectiveOptions does not report it",
+                        Subject.LIMIT,
+                        limit,
+                        16 * limit);
+            }
+        }
+    }
+
+    private static void requireReported(Allocator allocator, String key, String value) {
+        Expect.that(
+                value.equals(allocator.effectiveOptions().value(key)),
+                "users share instances, and effectiveOptions of one with %s=%s returns %s=%s",
+                key,
+                value,
+                key,
+                allocator.effectiveOptions().value(key));
+    }
+
+    private static boolean isGranted(Allocator allocator, long byteSize) {
+        try {
+            allocator.free(allocator.alloc(byteSize));
+            return true;
+        } catch (OutOfMemoryException full) {
+            return false;
+        }
+    }
+
     @ConformanceTest
     void required_O06_noOtherUserGetsAnExclusiveInstance(Subject subject) {
         final Allocator shared = subject.allocator();

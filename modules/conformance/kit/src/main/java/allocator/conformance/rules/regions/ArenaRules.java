@@ -10,11 +10,14 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryType;
+import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -46,6 +49,7 @@ public abstract class ArenaRules extends Chapter {
         options.keySet().forEach(subject::requireKey);
         final Allocator any = subject.allocator();
         subject.requireArena(any);
+        requireRoundBlocks(any);
         subject.release(any);
         final Allocator arena = subject.allocator(options);
         final AllocatorOptions effective = arena.effectiveOptions();
@@ -55,6 +59,34 @@ public abstract class ArenaRules extends Chapter {
             }
         });
         return arena;
+    }
+
+    /** Skips the test if each block has a header, for which the sizes of the tests leave no room. */
+    private static void requireRoundBlocks(Allocator arena) {
+        final long before = arena.stats().bytesInUse();
+        final long address = arena.alloc(GRANULE);
+        final long taken = arena.stats().bytesInUse() - before;
+        arena.free(address);
+        if (taken > GRANULE && taken < 4 * KIB) {
+            throw Expect.skip("a block of %d bytes takes %d: it has a header or a larger granule", GRANULE, taken);
+        }
+    }
+
+    /** Returns the texts of a strategy: its number, and its name where the provider accepts it. */
+    private static List<String> strategy(Subject subject, String number, String name) {
+        return subject.factory().optionKeys().stream()
+                        .anyMatch(key -> key.name().equals(STRATEGY) && isAccepted(key, name))
+                ? List.of(number, name)
+                : List.of(number);
+    }
+
+    private static boolean isAccepted(OptionKey<?> key, String text) {
+        try {
+            key.parse(text, "conformance kit");
+            return true;
+        } catch (InvalidOptionException e) {
+            return false;
+        }
     }
 
     /** Allocates; fails unless that took exactly one region of the given size, or none if the size is 0. */
@@ -93,9 +125,11 @@ public abstract class ArenaRules extends Chapter {
 
     @ConformanceTest
     void required_O07_eachRegionIsTwiceTheOneBefore(Subject subject) {
-        requireSequence(subject, Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 512 * KIB), new long[] {
-            64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 512 * KIB
-        });
+        for (final String doubling : strategy(subject, "0", "kNextPowerOfTwo")) {
+            requireSequence(subject, Map.of(STRATEGY, doubling, INITIAL, 64 * KIB, LARGEST, 512 * KIB), new long[] {
+                64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, 512 * KIB
+            });
+        }
         requireSequence(subject, Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 300 * KIB), new long[] {
             64 * KIB, 128 * KIB, 256 * KIB, 300 * KIB, 300 * KIB
         });
@@ -131,11 +165,46 @@ public abstract class ArenaRules extends Chapter {
 
     @ConformanceTest
     void required_O07_aRegionMayBeAsLargeAsTheRequest(Subject subject) {
-        final Map<String, ?> settings = Map.of(STRATEGY, 1);
+        final Map<Long, Long> regions = new LinkedHashMap<>();
+        for (final long byteSize : new long[] {1, 256, 257, 100_000, 3 * MIB}) {
+            regions.put(byteSize, rounded(subject, byteSize));
+        }
+        for (final String asRequested : strategy(subject, "1", "kSameAsRequested")) {
+            final Map<String, ?> settings = Map.of(STRATEGY, asRequested);
+            final Allocator arena = arena(subject, settings);
+            final List<Long> live = new ArrayList<>();
+            regions.forEach((byteSize, region) -> live.add(expectRegion(arena, byteSize, region, "with " + settings)));
+            live.forEach(arena::free);
+            subject.release(arena);
+        }
+    }
+
+    /** Returns what a block takes of a region that has room for many: its size, as the allocator rounds it. */
+    private static long rounded(Subject subject, long byteSize) {
+        final Allocator arena = arena(subject, Map.of());
+        arena.free(arena.alloc(16 * MIB));
+        final long before = arena.stats().bytesInUse();
+        final long address = arena.alloc(byteSize);
+        final long taken = arena.stats().bytesInUse() - before;
+        arena.free(address);
+        subject.release(arena);
+        return taken - byteSize < GRANULE ? taken : (byteSize + GRANULE - 1) / GRANULE * GRANULE;
+    }
+
+    @ConformanceTest
+    void required_O07_aFailedRequestDoesNotMoveGrowth(Subject subject) {
+        final Map<String, ?> settings =
+                Map.of(STRATEGY, 0, INITIAL, 64 * KIB, LARGEST, 64 * MIB, Subject.LIMIT, 16 * MIB);
         final Allocator arena = arena(subject, settings);
         final List<Long> live = new ArrayList<>();
-        for (final long byteSize : new long[] {1, 256, 257, 100_000, 3 * MIB}) {
-            live.add(expectRegion(arena, byteSize, (byteSize + 255) / 256 * 256, "with " + settings));
+        for (final long region : new long[] {64 * KIB, 128 * KIB, 256 * KIB}) {
+            for (final long byteSize : new long[] {17 * MIB, 1L << 40, 1L << 61}) {
+                Expect.rejection(
+                        OutOfMemoryException.class,
+                        "alloc(" + byteSize + ") with " + settings,
+                        () -> arena.alloc(byteSize));
+            }
+            live.add(expectRegion(arena, region, region, "with " + settings + ", after requests beyond the limit"));
         }
         live.forEach(arena::free);
     }

@@ -68,7 +68,7 @@ public abstract class ReuseRules extends Chapter {
     @ConformanceTest
     void required_A10_gapsAmongLiveBlocksAreUsedAgain(Subject subject) {
         for (final long byteSize : BLOCKS.keySet()) {
-            final Allocator allocator = subject.exclusive(Map.of());
+            final Allocator allocator = subject.exclusive(subject.boundedGrowth());
             subject.stats(allocator);
             replaceHalves(subject, allocator, byteSize, () -> {}, "replaced");
             subject.release(allocator);
@@ -78,7 +78,7 @@ public abstract class ReuseRules extends Chapter {
     @ConformanceTest
     void required_K04_gapsAreUsedAfterAShrink(Subject subject) {
         for (final long byteSize : BLOCKS.keySet()) {
-            final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(Map.of()));
+            final ShrinkableAllocator allocator = subject.shrinkable(subject.exclusive(subject.boundedGrowth()));
             subject.stats(allocator);
             replaceHalves(subject, allocator, byteSize, allocator::shrink, "replaced over a shrink");
             subject.release(allocator);

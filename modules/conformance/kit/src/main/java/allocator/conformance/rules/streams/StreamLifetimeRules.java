@@ -65,11 +65,11 @@ public abstract class StreamLifetimeRules extends Chapter {
     void required_A05_whatNoStreamUsedServesEveryStream(Subject subject) {
         final StreamAwareAllocator allocator = subject.streamAware(subject.limited(16 * MIB));
         Subject.requireOwnOrder(allocator);
-        final long unit = subject.limitOf(allocator) / 16;
-        allocator.free(allocator.alloc(16 * unit));
+        final long unit = subject.partOf(allocator, 16);
+        allocator.free(allocator.alloc(subject.largestOf(allocator)));
         final SyncStream first = subject.stream();
         final SyncStream second = subject.stream();
-        final long before = allocator.alloc(3 * unit);
+        final long before = allocator.alloc(4 * unit);
         final long used;
         final long usedToo;
         try {
@@ -82,8 +82,9 @@ public abstract class StreamLifetimeRules extends Chapter {
         allocator.free(used);
         allocator.free(usedToo);
         final List<Long> taken = new ArrayList<>();
-        // The larger one first: a worst fit would take the smaller one of the same memory.
-        for (final long byteSize : new long[] {11 * unit, 3 * unit}) {
+        // The larger one first: a worst fit would take the smaller one of the same memory. Powers of two, since
+        // sizes may be rounded up to one.
+        for (final long byteSize : new long[] {8 * unit, 4 * unit}) {
             try {
                 taken.add(allocator.allocOnStream(byteSize, second));
             } catch (OutOfMemoryException e) {
@@ -104,7 +105,7 @@ public abstract class StreamLifetimeRules extends Chapter {
 
     @ConformanceTest
     void required_T04_runsThatHopStreamsDoNotHoldMoreAndMore(Subject subject) {
-        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator(subject.boundedGrowth()));
         subject.stats(allocator);
         final List<SyncStream> streams = List.of(subject.stream(), subject.stream(), subject.stream());
         long afterOne = 0;

@@ -13,7 +13,6 @@ import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryType;
-import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
@@ -25,8 +24,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Chapter T: many events, many blocks, and streams of other memories and devices. */
 public abstract class StreamStampRules extends Chapter {
-    private static final long MIB = 1 << 20;
-
     /** The size of all blocks, so that a freed block is the best fit for the next request. */
     private static final long BLOCK = 64 * 1024;
 
@@ -259,7 +256,7 @@ public abstract class StreamStampRules extends Chapter {
                 !counts || allocator.stats().numAllocs() == before,
                 "a rejected allocOnStream was counted as an allocation");
         for (final MemoryInfo info : subject.memories()) {
-            if (subject.factory().isStreamAware(info) && !isSameDevice(info, subject.memory())) {
+            if (subject.factory().isStreamAware(info) && !subject.isSameDevice(info, subject.memory())) {
                 final SyncStream other = subject.stream(info);
                 try {
                     Expect.rejection(
@@ -274,23 +271,15 @@ public abstract class StreamStampRules extends Chapter {
         allocator.free(allocator.alloc(100));
     }
 
-    private static boolean isSameDevice(MemoryInfo one, MemoryInfo other) {
-        final MemoryLocation here = one.location();
-        final MemoryLocation there = other.location();
-        return here.deviceType() == there.deviceType()
-                && here.vendorId() == there.vendorId()
-                && here.deviceOrdinal() == there.deviceOrdinal();
-    }
-
     @ConformanceTest
     void required_T04_aRunEndsInEachMemoryOfTheDevice(Subject subject) {
         subject.streamAware(subject.allocator());
         int others = 0;
         for (final MemoryInfo info : subject.othersWithRoom()) {
-            if (isSameDevice(info, subject.memory())
+            if (subject.isSameDevice(info, subject.memory())
                     && subject.create(info, Map.of()) instanceof StreamAwareAllocator allocator
                     && !allocator.isOrderedByDevice()
-                    && allocator.spiLevel() >= SpiLevel.STATISTICS) {
+                    && subject.counts(allocator)) {
                 others++;
                 for (final boolean isEnd : new boolean[] {true, false}) {
                     requireReuse(subject, allocator, isEnd);
@@ -304,36 +293,18 @@ public abstract class StreamStampRules extends Chapter {
 
     /** Frees memory on a stream that was created for another memory of the device, and allocates as much on another. */
     private static void requireReuse(Subject subject, StreamAwareAllocator allocator, boolean isEnd) {
-        final SyncStream first = subject.stream();
-        final SyncStream second = subject.stream();
-        final List<Long> live = new ArrayList<>();
-        for (int i = 0; i < 16; i++) {
-            live.add(allocator.allocOnStream(MIB, first));
-        }
-        final long held = allocator.stats().bytesHeld();
-        live.forEach(allocator::free);
-        live.clear();
-        if (isEnd) {
-            first.onSessionRunEnd();
-        } else {
-            first.close();
-        }
-        for (int i = 0; i < 16; i++) {
-            live.add(allocator.allocOnStream(MIB, second));
-        }
-        final long now = allocator.stats().bytesHeld();
-        live.forEach(allocator::free);
-        first.close();
-        second.close();
-        Expect.that(
-                now <= held,
-                "16 MiB of %s were freed on a stream that was created for %s; after %s another stream needed as much,"
-                        + " and %d bytes were held instead of %d",
-                allocator.info(),
-                subject.memory(),
-                isEnd ? "the end of its run" : "its close",
-                now,
-                held);
+        StreamReuse.requireReuse(
+                subject,
+                allocator,
+                (isEnd ? "the end of its run" : "its close") + ", in " + allocator.info() + " although it is one for "
+                        + subject.memory() + ",",
+                (first, _) -> {
+                    if (isEnd) {
+                        first.onSessionRunEnd();
+                    } else {
+                        first.close();
+                    }
+                });
     }
 
     /** A stream of no provider. */

@@ -14,6 +14,7 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** Chapters T and D: what a stream has done when a call returns that waits for it. */
@@ -47,6 +48,46 @@ public abstract class StreamWaitRules extends Chapter {
                 notification.waitOnHost();
             }
         });
+    }
+
+    @ConformanceTest
+    void required_D02_aNotificationMarksTheLatestPoint(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final DataTransfer transfer = Contents.transfer(subject, subject.memory())
+                .orElseThrow(() -> Expect.skip("needs copies between host and device, to queue work"));
+        subject.probe().ifPresent(probe -> probe.lag(true));
+        final SyncStream stream = subject.stream();
+        final Optional<SyncStream> other = subject.furtherStream(subject.memory());
+        final long address = allocator.allocOnStream(4 * MIB, stream);
+        final MemoryRange block = new MemoryRange(subject.memory(), address, 4 * MIB);
+        try (Arena lifetime = Arena.ofConfined();
+                SyncNotification notification = stream.createNotification()) {
+            final MemorySegment source = lifetime.allocate(4 * MIB, 64);
+            final MemorySegment target = lifetime.allocate(4 * MIB, 64);
+            final MemoryRange back = new MemoryRange(Contents.HOST, target.address(), 4 * MIB);
+            for (int round = 0; round < subject.times(12, 6); round++) {
+                final int seed = 70 + round;
+                Contents.write(source, seed);
+                transfer.copy(new MemoryRange(Contents.HOST, source.address(), 4 * MIB), block, stream);
+                if (round % 2 == 0 || other.isEmpty()) {
+                    transfer.copy(block, back, stream);
+                    notification.activate();
+                    notification.waitOnHost();
+                } else {
+                    notification.activate();
+                    notification.waitOnDevice(other.get());
+                    transfer.copy(block, back, other.get());
+                    other.get().flush();
+                }
+                final Optional<String> seen = Contents.difference(target, seed);
+                stream.flush(); // nothing is copied any more when the memory goes
+                seen.ifPresent(fault -> Expect.that(
+                        false, "a notification was activated again after more work; after a wait for it, %s", fault));
+            }
+        }
+        allocator.free(address);
+        other.ifPresent(SyncStream::close);
+        stream.close();
     }
 
     /** Queues a copy to the host, calls what waits for it, and looks whether the bytes are there. */
