@@ -1,6 +1,7 @@
 package allocator.conformance.runner;
 
 import allocator.conformance.ConformanceSettings;
+import allocator.conformance.DeviceProbe;
 import allocator.conformance.contract.TestName;
 import allocator.conformance.runner.ConformanceReport.TestResult;
 import allocator.conformance.subject.CleanupFindings;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -19,6 +21,7 @@ import java.util.function.Supplier;
  */
 public final class ConformanceRunner {
     private final Supplier<EpFactory> factories;
+    private final Function<EpFactory, Optional<DeviceProbe>> probes;
     private final ConformanceSettings settings;
     private final RuleFilter filter;
 
@@ -31,7 +34,25 @@ public final class ConformanceRunner {
      * @throws IllegalArgumentException if no rule matches
      */
     public ConformanceRunner(Supplier<EpFactory> factories, ConformanceSettings settings, String rules) {
+        this(factories, _ -> Optional.empty(), settings, rules);
+    }
+
+    /**
+     * Creates a runner that observes the device beneath the provider.
+     *
+     * @param factories makes a new factory of the provider on each call
+     * @param probes returns the probe of the device beneath a factory, if there is one
+     * @param settings the settings of a run
+     * @param rules the rules to prove, as patterns such as {@code *} or {@code A-*,T-03}
+     * @throws IllegalArgumentException if no rule matches
+     */
+    public ConformanceRunner(
+            Supplier<EpFactory> factories,
+            Function<EpFactory, Optional<DeviceProbe>> probes,
+            ConformanceSettings settings,
+            String rules) {
         this.factories = factories;
+        this.probes = probes;
         this.settings = settings;
         filter = new RuleFilter(rules);
     }
@@ -44,7 +65,7 @@ public final class ConformanceRunner {
      * @return the report
      */
     public ConformanceReport run(Consumer<TestResult> progress) {
-        return run(new ProviderRun.Provider(factories, _ -> Optional.empty()), progress);
+        return run(new ProviderRun.Provider(factories, probes), progress);
     }
 
     ConformanceReport run(ProviderRun.Provider provider, Consumer<TestResult> progress) {
