@@ -1,5 +1,7 @@
 package allocator.onnxruntime.ep;
 
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
 import ai.onnxruntime.OrtEnvironment;
 import allocator.arena.BfcArena;
 import allocator.cpu.reference.CpuReferenceFactory;
@@ -49,6 +51,9 @@ class BadInputTest {
                 "freeAfterRelease"
             })
     void theProcessEndsWell(String what) throws IOException, InterruptedException {
+        assumeTrue(
+                OnnxRuntimeLibrary.apiVersion() >= 26 || !what.equals("fileReplaced"),
+                "ONNX Runtime 1.24 does not say where a library lies");
         run(List.of(), what);
     }
 
