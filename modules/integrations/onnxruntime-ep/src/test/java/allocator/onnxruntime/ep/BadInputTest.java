@@ -1,5 +1,7 @@
 package allocator.onnxruntime.ep;
 
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
 import ai.onnxruntime.OrtEnvironment;
 import allocator.arena.BfcArena;
 import allocator.cpu.reference.CpuReferenceFactory;
@@ -55,6 +57,9 @@ class BadInputTest {
                 "heapEnds"
             })
     void theProcessEndsWell(String what) throws IOException, InterruptedException {
+assumeTrue(
+                OnnxRuntimeLibrary.apiVersion() >= 26 || !what.equals("fileReplaced"),
+                "ONNX Runtime 1.24 does not say where a library lies");
         run(List.of(SMALL_HEAP), what);
     }
 

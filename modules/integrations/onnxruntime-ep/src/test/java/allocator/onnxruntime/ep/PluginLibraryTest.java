@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Registrations with stock ONNX Runtime. */
@@ -35,6 +36,7 @@ class PluginLibraryTest {
     }
 
     @Test
+    @Tag("module-path")
     void theModuleHasItsName() {
         assertThat(PluginLibrary.class.getModule().getName()).isEqualTo("java.allocator.onnxruntime.ep");
     }
