@@ -43,7 +43,7 @@ final class PoolFactory extends CudaEpFactory {
             return new Choice(null, () -> new DeviceMemory(device, info));
         }
         if (info.equals(device.pinnedMemory())) {
-            return sharedUnlessExclusive(options, info, () -> new PinnedMemory(device));
+            return sharedUnlessExclusive(options, info, () -> new PinnedMemory(device, options));
         }
         final AllocatorOptions effective = options.resolve(KEYS);
         return sharedUnlessExclusive(

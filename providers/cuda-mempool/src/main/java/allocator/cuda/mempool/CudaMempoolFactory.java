@@ -59,7 +59,7 @@ public final class CudaMempoolFactory extends CudaEpFactory {
             return new Choice(null, () -> new DeviceMemory(device, info));
         }
         if (info.equals(device.pinnedMemory())) {
-            return sharedUnlessExclusive(options, info, () -> new PinnedMemory(device));
+            return sharedUnlessExclusive(options, info, () -> new PinnedMemory(device, options));
         }
         final PoolSettings settings = PoolSettings.from(options);
         final AllocatorOptions effective = options.resolve(OPTION_KEYS);
