@@ -287,7 +287,8 @@ public final class ManagedAllocator implements Allocator {
 
     @Override
     public AllocatorOptions effectiveOptions() {
-        return whileHeld("effectiveOptions", target::effectiveOptions);
+        // No use of the memory (L-02), so that it does not matter whether it was released.
+        return ProviderCalls.call(reference.provider(), "effectiveOptions", target::effectiveOptions);
     }
 
     /**
@@ -390,7 +391,6 @@ public final class ManagedAllocator implements Allocator {
      * Reports where this allocator comes from and which settings are effective.
      *
      * @return the report
-     * @throws AllocatorClosedException if the owner is closed and its memory was released
      */
     public AllocatorReport report() {
         final List<Setting> settings = AllocatorReport.compare(reference.keys(), requested, effectiveOptions(), source);

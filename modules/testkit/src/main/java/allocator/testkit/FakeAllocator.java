@@ -234,7 +234,8 @@ public class FakeAllocator implements Allocator {
 
     @Override
     public AllocatorOptions effectiveOptions() {
-        enter("effectiveOptions");
+        before.accept("effectiveOptions");
+        count("effectiveOptions");
         return effectiveOptions;
     }
 
