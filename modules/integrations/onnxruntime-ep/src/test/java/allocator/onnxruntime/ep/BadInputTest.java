@@ -57,7 +57,7 @@ class BadInputTest {
                 "heapEnds"
             })
     void theProcessEndsWell(String what) throws IOException, InterruptedException {
-assumeTrue(
+        assumeTrue(
                 OnnxRuntimeLibrary.apiVersion() >= 26 || !what.equals("fileReplaced"),
                 "ONNX Runtime 1.24 does not say where a library lies");
         run(List.of(SMALL_HEAP), what);
