@@ -85,6 +85,8 @@ public final class Launcher {
             process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
         }
+        // One that is still ending would disturb the next measurement.
+        process.waitFor();
         if (!hasEnded || process.exitValue() != 0) {
             throw new FailedException(
                     hasEnded ? cause(Files.readString(log)) : "not done after " + LONGEST_MINUTES + " minutes");

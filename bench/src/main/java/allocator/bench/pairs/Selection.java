@@ -27,7 +27,10 @@ final class Selection {
     @Option(names = "--quick", description = "One short round of fewer subjects: a first look, not a result.")
     private boolean isQuick;
 
-    @Option(names = "--rounds", paramLabel = "N", description = "How often everything is measured.")
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            description = "How often everything is measured (default: 3, beside JMH 8; with --quick 1).")
     private int rounds;
 
     @Option(names = "--subjects", split = ",", paramLabel = "NAME", description = "What to measure, with commas.")

@@ -162,16 +162,20 @@ class ProcessEndTest {
         assertTrue(output.contains(option.isEmpty() ? "ran 1" : "failed: the Java binding"), output);
     }
 
-    @Test
-    void aProviderOfTheClassPathServesASession() throws IOException, InterruptedException {
-        final String output = OtherProcess.run(
+    private static String run(String how) throws IOException, InterruptedException {
+        return OtherProcess.run(
                 OtherProcess.NO_TELEMETRY,
                 List.of(
                         "--enable-native-access=ALL-UNNAMED",
                         "-cp",
                         OtherProcess.path(),
                         Program.class.getName(),
-                        "named"));
+                        how));
+    }
+
+    @Test
+    void aProviderOfTheClassPathServesASession() throws IOException, InterruptedException {
+        final String output = run("named");
         assertTrue(output.matches("(?s).*ran 1 in [1-9][0-9]* blocks.*"), output);
         assertTrue(output.contains("failed: no provider is called other; there are ["), output);
         assertTrue(output.contains("cpu-reference"), output);
@@ -179,14 +183,7 @@ class ProcessEndTest {
 
     @Test
     void aCloseFromOtherThreadsEndsNoProcess() throws IOException, InterruptedException {
-        final String output = OtherProcess.run(
-                OtherProcess.NO_TELEMETRY,
-                List.of(
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-cp",
-                        OtherProcess.path(),
-                        Program.class.getName(),
-                        "closes"));
+        final String output = run("closes");
         assertTrue(output.contains("closed by two threads"), output);
         assertTrue(output.matches("(?s).*ran to [1-9].*"), output);
         assertTrue(output.contains("IllegalStateException: the session tiny_bert.onnx runs"), output);

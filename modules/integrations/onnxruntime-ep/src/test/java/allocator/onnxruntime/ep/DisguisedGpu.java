@@ -3,7 +3,6 @@ package allocator.onnxruntime.ep;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorStats;
 import allocator.spi.AllocatorType;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceDiscovery;
@@ -14,8 +13,6 @@ import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.MemoryRange;
 import allocator.spi.MemoryType;
-import allocator.spi.ShrinkReport;
-import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import allocator.testkit.ForwardingFactory;
@@ -83,7 +80,7 @@ class DisguisedGpu extends ForwardingFactory {
 
     @Override
     public void releaseAllocator(Allocator allocator) {
-        super.releaseAllocator(((Disguise) allocator).real);
+        super.releaseAllocator(((Disguise) allocator).target());
     }
 
     @Override
@@ -124,48 +121,17 @@ class DisguisedGpu extends ForwardingFactory {
         return new MemoryRange(real(), range.address(), range.byteSize());
     }
 
-    private static class Disguise implements ShrinkableAllocator {
+    private static class Disguise extends Forwarding.Arena {
         private final MemoryInfo info;
-        final Allocator real;
 
         Disguise(MemoryInfo info, Allocator real) {
+            super(real);
             this.info = info;
-            this.real = real;
-        }
-
-        @Override
-        public long alloc(long byteSize) {
-            return real.alloc(byteSize);
-        }
-
-        @Override
-        public long reserve(long byteSize) {
-            return real.reserve(byteSize);
-        }
-
-        @Override
-        public void free(long address) {
-            real.free(address);
         }
 
         @Override
         public MemoryInfo info() {
             return info;
-        }
-
-        @Override
-        public int spiLevel() {
-            return real.spiLevel();
-        }
-
-        @Override
-        public AllocatorStats stats() {
-            return real.stats();
-        }
-
-        @Override
-        public ShrinkReport shrink() {
-            return ((ShrinkableAllocator) real).shrink();
         }
     }
 
@@ -177,7 +143,7 @@ class DisguisedGpu extends ForwardingFactory {
         @Override
         public long allocOnStream(long byteSize, SyncStream stream) {
             allocatedOn.add(stream);
-            return ((StreamAwareAllocator) real).allocOnStream(byteSize, stream);
+            return ((StreamAwareAllocator) target()).allocOnStream(byteSize, stream);
         }
     }
 }

@@ -1,13 +1,14 @@
 package allocator.onnxruntime.ep;
 
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 
-/** An allocator that passes every call on to one that can shrink, for subclasses that change some of them. */
-class Forwarding implements ShrinkableAllocator {
+/** An allocator that passes every call on to another one, for subclasses that change some of them. */
+class Forwarding implements Allocator {
     private final Allocator target;
 
     Forwarding(Allocator target) {
@@ -49,7 +50,19 @@ class Forwarding implements ShrinkableAllocator {
     }
 
     @Override
-    public ShrinkReport shrink() {
-        return ((ShrinkableAllocator) target).shrink();
+    public AllocatorOptions effectiveOptions() {
+        return target.effectiveOptions();
+    }
+
+    /** One whose target can shrink. */
+    static class Arena extends Forwarding implements ShrinkableAllocator {
+        Arena(Allocator target) {
+            super(target);
+        }
+
+        @Override
+        public ShrinkReport shrink() {
+            return ((ShrinkableAllocator) target()).shrink();
+        }
     }
 }

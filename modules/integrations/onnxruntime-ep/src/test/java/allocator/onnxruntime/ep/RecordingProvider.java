@@ -3,7 +3,6 @@ package allocator.onnxruntime.ep;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.AllocatorStats;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
@@ -62,57 +61,30 @@ final class RecordingProvider extends ForwardingFactory {
 
     @Override
     public synchronized void releaseAllocator(Allocator allocator) {
-        super.releaseAllocator(((Recorded) allocator).target);
+        super.releaseAllocator(((Recorded) allocator).target());
         add("release " + allocator.info().name());
     }
 
-    private class Recorded implements HostAccessibleAllocator {
-        final Allocator target;
-
+    private class Recorded extends Forwarding implements HostAccessibleAllocator {
         Recorded(Allocator target) {
-            this.target = target;
+            super(target);
         }
 
         @Override
         public long alloc(long byteSize) {
             allocated("alloc " + byteSize);
-            return target.alloc(byteSize);
+            return super.alloc(byteSize);
         }
 
         @Override
         public long reserve(long byteSize) {
             allocated("reserve " + byteSize);
-            return target.reserve(byteSize);
-        }
-
-        @Override
-        public void free(long address) {
-            target.free(address);
-        }
-
-        @Override
-        public MemoryInfo info() {
-            return target.info();
-        }
-
-        @Override
-        public int spiLevel() {
-            return target.spiLevel();
-        }
-
-        @Override
-        public AllocatorStats stats() {
-            return target.stats();
-        }
-
-        @Override
-        public AllocatorOptions effectiveOptions() {
-            return target.effectiveOptions();
+            return super.reserve(byteSize);
         }
 
         @Override
         public MemorySegment segment(long address, long byteSize) {
-            return ((HostAccessibleAllocator) target).segment(address, byteSize);
+            return ((HostAccessibleAllocator) target()).segment(address, byteSize);
         }
     }
 
@@ -124,7 +96,7 @@ final class RecordingProvider extends ForwardingFactory {
         @Override
         public ShrinkReport shrink() {
             add("shrink " + info().name());
-            return ((ShrinkableAllocator) target).shrink();
+            return ((ShrinkableAllocator) target()).shrink();
         }
     }
 }

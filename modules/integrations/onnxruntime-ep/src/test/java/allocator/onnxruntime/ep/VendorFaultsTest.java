@@ -65,7 +65,7 @@ class VendorFaultsTest {
 
         @Override
         public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
-            return new Forwarding(super.createAllocator(info, options)) {
+            return new Forwarding.Arena(super.createAllocator(info, options)) {
                 @Override
                 public void free(long address) {
                     before.get().accept("free");
