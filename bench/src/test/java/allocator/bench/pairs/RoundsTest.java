@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 
-@Timeout(60)
+@Timeout(value = 30, threadMode = ThreadMode.SEPARATE_THREAD)
 class RoundsTest {
     private static final int LANES = 3;
 
