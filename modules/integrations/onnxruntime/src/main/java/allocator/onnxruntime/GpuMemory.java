@@ -2,6 +2,7 @@ package allocator.onnxruntime;
 
 import allocator.spi.AllocatorStats;
 import allocator.spi.EpFactory;
+import allocator.spi.InvalidOptionException;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -81,11 +82,13 @@ public final class GpuMemory {
     }
 
     /**
-     * Returns these settings with an option of the allocator of device memory.
+     * Returns these settings with an option of the allocator of device memory. ONNX Runtime's own names are accepted as
+     * well: {@code ep.cuda.arena.*}, and {@code gpu_mem_limit} and {@code arena_extend_strategy} of its CUDA options.
      *
      * @param key the key, such as {@code arena.max_mem}
      * @param value its value
      * @return the settings
+     * @throws InvalidOptionException if the key is one of ONNX Runtime's whose value has no counterpart here
      */
     public GpuMemory withOption(String key, String value) {
         return new GpuMemory(providerName, provider, ordinal, with(options, key, value), pinnedOptions, budget);
@@ -94,9 +97,10 @@ public final class GpuMemory {
     /**
      * Returns these settings with an option of the allocator of pinned memory.
      *
-     * @param key the key, such as {@code arena.max_mem}
+     * @param key the key, such as {@code arena.max_mem}; ONNX Runtime's names are accepted as in {@link #withOption}
      * @param value its value
      * @return the settings
+     * @throws InvalidOptionException as {@link #withOption}
      */
     public GpuMemory withPinnedOption(String key, String value) {
         return new GpuMemory(providerName, provider, ordinal, options, with(pinnedOptions, key, value), budget);
@@ -116,7 +120,9 @@ public final class GpuMemory {
 
     private static Map<String, String> with(Map<String, String> options, String key, String value) {
         final Map<String, String> more = new TreeMap<>(options);
-        more.put(Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"));
+        final CudaOption option =
+                CudaOption.of(Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"));
+        more.put(option.key(), option.value());
         return Map.copyOf(more);
     }
 

@@ -152,6 +152,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * @param settings name, budget and decorator of its memory
      * @return the session, to be closed by the caller
      * @throws OrtException as {@link #openSession(Path)}
+     * @throws InvalidOptionException if GPU memory is installed and the options have settings of an arena of its own,
+     *     {@code ep.cuda.arena.*}, which ONNX Runtime would ignore
      */
     public AllocatorSession openSession(Path model, SessionOptions options, SessionSettings settings)
             throws OrtException {
@@ -171,6 +173,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * @param settings name, budget and decorator of its memory
      * @return the session, to be closed by the caller
      * @throws OrtException as {@link #openSession(Path)}
+     * @throws InvalidOptionException as {@link #openSession(Path, SessionOptions, SessionSettings)}
      */
     public AllocatorSession openSession(
             byte[] model, String modelName, SessionOptions options, SessionSettings settings) throws OrtException {
@@ -180,6 +183,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private AllocatorSession open(
             String model, Callable<OrtSession> create, SessionOptions options, SessionSettings settings)
             throws OrtException {
+        if (memories.stream().anyMatch(memory -> memory.info().deviceType() == DeviceType.GPU)) {
+            CudaOption.requireNoArena(options.getConfigEntries().entrySet());
+        }
         begin();
         try {
             final ExportedSession memory = new ExportedSession(

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
@@ -12,6 +13,7 @@ import ai.onnxruntime.OrtProvider;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.examples.Examples;
+import allocator.spi.EpFactory;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.Gpu;
 import java.io.IOException;
@@ -19,11 +21,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,21 +51,25 @@ class CudaSessionTest {
         }
     }
 
-    private static SessionOptions cuda() throws OrtException {
+    private static SessionOptions cuda(int ordinal) throws OrtException {
         final SessionOptions options = new SessionOptions();
-        options.addCUDA(0);
+        options.addCUDA(ordinal);
         return options;
     }
 
     private static AllocatorSession open(OnnxRuntimeAllocators memory, String name) throws OrtException {
-        try (SessionOptions options = cuda()) {
+        return open(memory, name, 0);
+    }
+
+    private static AllocatorSession open(OnnxRuntimeAllocators memory, String name, int ordinal) throws OrtException {
+        try (SessionOptions options = cuda(ordinal)) {
             return memory.openSession(
                     Models.TINY_BERT, Sessions.MODEL, options, SessionSettings.DEFAULT.withName(name));
         }
     }
 
     private OrtSession openPlain() throws OrtException {
-        try (SessionOptions options = cuda()) {
+        try (SessionOptions options = cuda(0)) {
             return environment.createSession(Models.TINY_BERT, options);
         }
     }
@@ -217,6 +226,74 @@ class CudaSessionTest {
             assertArrayEquals(Models.run(theirs::run, 2, 64, 1), Models.run(session::run, 2, 64, 1));
             assertTrue(session.stats().numAllocs() > 0, "of processor memory");
             assertTrue(session.gpu(0).stats().numAllocs() > 0, "of GPU memory");
+        }
+    }
+
+    @Nested
+    class TwoGpus {
+        private static final long LIMIT = 64 * MIB;
+
+        @BeforeEach
+        void requireTwo() {
+            final int count = ServiceLoader.load(EpFactory.class).stream()
+                    .map(ServiceLoader.Provider::get)
+                    .filter(factory -> factory.name().equals("cuda-arena"))
+                    .mapToInt(factory -> factory.discoverDevices().devices().size())
+                    .sum();
+            assumeTrue(count > 1, "this machine has fewer than two GPUs");
+        }
+
+        private OnnxRuntimeAllocators install() {
+            return OnnxRuntimeAllocators.on(environment)
+                    .gpu(GpuMemory.of("cuda-arena"))
+                    .gpu(GpuMemory.of("cuda-arena").withOrdinal(1).withOption("arena.max_mem", String.valueOf(LIMIT)))
+                    .install();
+        }
+
+        @Test
+        void sessionsRunAtOnceEachOnItsOwn() throws Exception {
+            try (OnnxRuntimeAllocators memory = install();
+                    AllocatorSession first = open(memory, "first", 0);
+                    AllocatorSession second = open(memory, "second", 1);
+                    OrtSession theirs = openPlain();
+                    ExecutorService threads = Executors.newFixedThreadPool(4)) {
+                final List<Future<?>> runs = new ArrayList<>();
+                for (int i = 0; i < 200; i++) {
+                    final int seed = i;
+                    final AllocatorSession session = i % 2 == 0 ? first : second;
+                    final int[] expected = Models.run(theirs::run, 2, 8 + seed % 100, seed);
+                    final Callable<Boolean> run = () -> {
+                        assertArrayEquals(expected, Models.run(session::run, 2, 8 + seed % 100, seed));
+                        return true;
+                    };
+                    runs.add(threads.submit(run));
+                }
+                for (final Future<?> run : runs) {
+                    run.get();
+                }
+                assertTrue(first.gpu(0).stats().numAllocs() > 100, "the first session has not used its GPU");
+                assertTrue(second.gpu(1).stats().numAllocs() > 100, "the second session has not used its GPU");
+                assertEquals(0, first.gpu(1).stats().numAllocs());
+                assertEquals(0, second.gpu(0).stats().numAllocs());
+            }
+        }
+
+        @Test
+        void aLimitOfOneIsNoLimitOfTheOther() throws OrtException {
+            try (OnnxRuntimeAllocators memory = install();
+                    AllocatorSession first = open(memory, "first", 0);
+                    AllocatorSession second = open(memory, "second", 1)) {
+                final OrtException failure =
+                        assertThrows(OrtException.class, () -> Models.run(second::run, 64, 512, 1));
+                final OutOfMemoryException cause = assertInstanceOf(OutOfMemoryException.class, failure.getCause());
+                assertEquals(LIMIT, cause.shortage().limit());
+                assertTrue(Models.run(first::run, 64, 512, 1).length > 0);
+                assertArrayEquals(Models.run(first::run, 2, 64, 1), Models.run(second::run, 2, 64, 1));
+                assertTrue(memory.gpu(0).stats().peakBytesHeld() > LIMIT);
+                assertTrue(memory.gpu(1).stats().peakBytesHeld() <= LIMIT);
+                assertTrue(memory.gpu(0).shrink().bytesReleased() > 0);
+                assertArrayEquals(Models.run(first::run, 2, 64, 1), Models.run(second::run, 2, 64, 1));
+            }
         }
     }
 }

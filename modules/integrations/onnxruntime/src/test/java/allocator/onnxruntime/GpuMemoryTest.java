@@ -78,6 +78,31 @@ class GpuMemoryTest {
         }
 
         @Test
+        void namesOfOnnxRuntimeAreAccepted() {
+            final GpuMemory memory = GpuMemory.of(provider)
+                    .withOption("ep.cuda.arena.max_mem", "1024")
+                    .withPinnedOption("gpu_mem_limit", "2048");
+            assertEquals(Map.of("arena.max_mem", "1024"), memory.options());
+            assertEquals(Map.of("arena.max_mem", "2048"), memory.pinnedOptions());
+        }
+
+        /** ONNX Runtime would ignore them, as the session has no arena of its own. */
+        @Test
+        void settingsOfAnArenaAmongThoseOfASessionAreRejected() throws OrtException {
+            try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
+                            .gpu(GpuMemory.of(provider))
+                            .install();
+                    OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
+                options.addConfigEntry("ep.cuda.arena.max_mem", "1024");
+                final InvalidOptionException rejected = assertThrows(
+                        InvalidOptionException.class,
+                        () -> memory.openSession(Models.TINY_BERT, Sessions.MODEL, options, SessionSettings.DEFAULT));
+                assertEquals("ep.cuda.arena.max_mem", rejected.key());
+                assertEquals(0, memory.bytesInUse());
+            }
+        }
+
+        @Test
         void eachReachesItsMemory() throws OrtException {
             try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(environment)
                             .gpu(GpuMemory.of(provider)

@@ -9,6 +9,8 @@ import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.util.Map;
 import java.util.Random;
@@ -26,6 +28,20 @@ final class ArithmeticModel {
     private ArithmeticModel() {}
 
     static byte[] bytes() {
+        return bytes(OPSET_VERSION);
+    }
+
+    /** The model of another operator set. */
+    static byte[] bytes(int opset) {
+        return bytes(opset, field(11, value("c", columns())));
+    }
+
+    /** The model with c as a weight of {@link #COLUMNS} ones. */
+    static byte[] bytesWithWeight() {
+        return bytes(OPSET_VERSION, field(5, weight("c")));
+    }
+
+    private static byte[] bytes(int opset, byte[] c) {
         final byte[] graph = message(
                 node("Add", "a", "b", "sum"),
                 node("Mul", "sum", "sum", "square"),
@@ -34,9 +50,18 @@ final class ArithmeticModel {
                 text(2, "arithmetic"),
                 field(11, value("a", rows(), columns())),
                 field(11, value("b", field(1, text(2, "m")), columns())),
-                field(11, value("c", columns())),
+                c,
                 field(12, value("y", rows(), columns())));
-        return message(number(1, IR_VERSION), field(7, graph), field(8, number(2, OPSET_VERSION)));
+        return message(number(1, IR_VERSION), field(7, graph), field(8, number(2, opset)));
+    }
+
+    /** A {@code TensorProto} of ones. */
+    private static byte[] weight(String name) {
+        final ByteBuffer ones = ByteBuffer.allocate(COLUMNS * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        for (int i = 0; i < COLUMNS; i++) {
+            ones.putFloat(1);
+        }
+        return message(number(1, COLUMNS), number(2, FLOAT), text(8, name), field(9, ones.array()));
     }
 
     private static byte[] node(String operator, String left, String right, String result) {
@@ -68,7 +93,9 @@ final class ArithmeticModel {
                 OnnxTensor a = tensor(random, rows, COLUMNS);
                 OnnxTensor b = tensor(random, rows, COLUMNS);
                 OnnxTensor c = tensor(random, COLUMNS);
-                OrtSession.Result result = session.run(Map.of("a", a, "b", b, "c", c), options)) {
+                OrtSession.Result result = session.run(
+                        session.getInputNames().contains("c") ? Map.of("a", a, "b", b, "c", c) : Map.of("a", a, "b", b),
+                        options)) {
             final FloatBuffer values = ((OnnxTensor) result.get(0)).getFloatBuffer();
             final int[] bits = new int[values.remaining()];
             for (int i = 0; i < bits.length; i++) {

@@ -4,7 +4,9 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
+import allocator.onnxruntime.support.OrtAllocatorLayout;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** ONNX Runtime's core, which hosts the provider as a plug-in. */
@@ -13,6 +15,7 @@ final class OrtCore implements Core {
 
     private final RecordingProvider provider;
     private final Map<String, OrtSession> sessions = new TreeMap<>();
+    private final Map<String, Long> streams = new TreeMap<>();
     private PluginLibrary library = null;
 
     OrtCore(RecordingProvider provider) {
@@ -25,16 +28,22 @@ final class OrtCore implements Core {
     }
 
     @Override
-    public void open(String session, Map<String, String> options, boolean isShared) throws OrtException {
+    public void open(String session, Map<String, String> options, Set<Feature> features) throws OrtException {
         try (SessionOptions sessionOptions = new SessionOptions()) {
-            // Only the provider's memory is an arena, and a run has no plan of another.
+            // Only the provider's memory is an arena.
             sessionOptions.setCPUArenaAllocator(false);
-            sessionOptions.setMemoryPatternOptimization(false);
-            if (isShared) {
+            sessionOptions.setMemoryPatternOptimization(features.contains(Feature.PATTERNS));
+            if (features.contains(Feature.SHARED)) {
                 sessionOptions.addConfigEntry("session.use_env_allocators", "1");
             }
             sessionOptions.addExecutionProvider(library.devices(), options);
-            sessions.put(session, ENVIRONMENT.createSession(ArithmeticModel.bytes(), sessionOptions));
+            sessions.put(
+                    session,
+                    ENVIRONMENT.createSession(
+                            features.contains(Feature.WEIGHT)
+                                    ? ArithmeticModel.bytesWithWeight()
+                                    : ArithmeticModel.bytes(),
+                            sessionOptions));
         }
     }
 
@@ -56,6 +65,25 @@ final class OrtCore implements Core {
     @Override
     public void close(String session) throws OrtException {
         sessions.remove(session).close();
+    }
+
+    @Override
+    public void openStream(String stream) {
+        streams.put(stream, NativeOrt.createStream(NativeOrt.device(provider.name())));
+    }
+
+    @Override
+    public void allocate(String stream, int byteSize) {
+        final long allocator =
+                NativeOrt.sharedAllocator(NativeOrt.memoryInfo(NativeOrt.device(provider.name()), NativeOrt.DEFAULT));
+        NativeOrt.free(
+                allocator,
+                NativeOrt.callMember(allocator, OrtAllocatorLayout.ALLOC_ON_STREAM, byteSize, streams.get(stream)));
+    }
+
+    @Override
+    public void closeStream(String stream) {
+        NativeOrt.releaseStream(streams.remove(stream));
     }
 
     @Override

@@ -3,10 +3,14 @@ package allocator.onnxruntime.ep;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.EpFactory;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
+import allocator.testkit.FakeStream;
 import allocator.testkit.ForwardingFactory;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -16,16 +20,27 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The provider {@code cpu-reference}, which records how a core treats its allocators: a line for each create, release
- * and shrink, and one for each size of an allocation that the step before did not have.
+ * A provider that records how a core treats it: a line for each create, release and shrink of an allocator, for each
+ * call of a stream, and for each size of an allocation that the step had not before.
  */
 final class RecordingProvider extends ForwardingFactory {
     private final List<String> lines = new ArrayList<>();
     private final Set<String> allocations = new HashSet<>();
     private final IdentityHashMap<Allocator, Recorded> wrappers = new IdentityHashMap<>();
 
+    private final boolean hasStreams;
+    private final List<SyncStream> streams = new ArrayList<>();
+
+    /** Records {@code cpu-reference}. */
     RecordingProvider() {
         super(new CpuReferenceFactory());
+        hasStreams = false;
+    }
+
+    /** Records another provider, whose streams are replaced by fake ones. */
+    RecordingProvider(EpFactory provider) {
+        super(provider);
+        hasStreams = true;
     }
 
     /** Begins a step. */
@@ -55,7 +70,23 @@ final class RecordingProvider extends ForwardingFactory {
         return wrappers.computeIfAbsent(target, this::record);
     }
 
+    @Override
+    public synchronized SyncStream createSyncStream(MemoryInfo info) {
+        final int number = streams.size();
+        add("stream " + number + " of " + info.name());
+        final MemoryInfo memory;
+        try (SyncStream real = super.createSyncStream(info)) {
+            memory = real.memory();
+        }
+        final SyncStream stream = new FakeStream(memory).before(call -> add("stream " + number + ": " + call));
+        streams.add(stream);
+        return stream;
+    }
+
     private Recorded record(Allocator target) {
+        if (hasStreams && target instanceof StreamAwareAllocator) {
+            return new RecordedOnStreams(target);
+        }
         return target instanceof ShrinkableAllocator ? new RecordedArena(target) : new Recorded(target);
     }
 
@@ -88,7 +119,19 @@ final class RecordingProvider extends ForwardingFactory {
         }
     }
 
-    private final class RecordedArena extends Recorded implements ShrinkableAllocator {
+    private final class RecordedOnStreams extends RecordedArena implements StreamAwareAllocator {
+        RecordedOnStreams(Allocator target) {
+            super(target);
+        }
+
+        @Override
+        public long allocOnStream(long byteSize, SyncStream stream) {
+            allocated("alloc " + byteSize + " on stream " + streams.indexOf(stream));
+            return ((StreamAwareAllocator) target()).allocOnStream(byteSize, stream);
+        }
+    }
+
+    private class RecordedArena extends Recorded implements ShrinkableAllocator {
         RecordedArena(Allocator target) {
             super(target);
         }

@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,12 +20,16 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Plays scenarios against ONNX Runtime's core and against the runtime, with a recording provider under both, and
  * compares how they treat its allocators.
  *
- * <p>A scenario is a list of steps: {@code register}; {@code open SESSION [shared] [KEY=VALUE ...]}; {@code run SESSION
- * ROWS [shrink]}; {@code replace [KEY=VALUE ...]}; {@code close SESSION}; {@code unregister}.
+ * <p>A scenario is a list of steps: {@code register}; {@code open SESSION [shared] [weight] [patterns] [KEY=VALUE
+ * ...]}; {@code run SESSION ROWS [shrink]}; {@code replace [KEY=VALUE ...]}; {@code close SESSION}; {@code stream
+ * STREAM}; {@code allocate STREAM BYTES}; {@code end STREAM}; {@code unregister}.
  */
 class SameAsOnnxRuntimeTest {
     private static List<String> play(String scenario, boolean isOrt) throws OrtException {
-        final RecordingProvider provider = new RecordingProvider();
+        return play(scenario, isOrt, new RecordingProvider());
+    }
+
+    private static List<String> play(String scenario, boolean isOrt, RecordingProvider provider) throws OrtException {
         try (Core core = isOrt ? new OrtCore(provider) : new RuntimeCore(provider)) {
             for (final String step : scenario.split("; ", -1)) {
                 provider.step(step);
@@ -43,13 +50,26 @@ class SameAsOnnxRuntimeTest {
         final List<String> all = List.of(words);
         switch (words[0]) {
             case "register" -> core.register();
-            case "open" -> core.open(words[1], options, all.contains("shared"));
+            case "open" -> core.open(words[1], options, features(all));
             case "run" -> core.run(words[1], Integer.parseInt(words[2]), all.contains("shrink"));
             case "replace" -> core.replace(options);
             case "close" -> core.close(words[1]);
+            case "stream" -> core.openStream(words[1]);
+            case "allocate" -> core.allocate(words[1], Integer.parseInt(words[2]));
+            case "end" -> core.closeStream(words[1]);
             case "unregister" -> core.unregister();
             default -> throw new IllegalArgumentException(words[0]);
         }
+    }
+
+    private static Set<Core.Feature> features(List<String> words) {
+        final Set<Core.Feature> features = EnumSet.noneOf(Core.Feature.class);
+        for (final Core.Feature feature : Core.Feature.values()) {
+            if (words.contains(feature.name().toLowerCase(Locale.ROOT))) {
+                features.add(feature);
+            }
+        }
+        return features;
     }
 
     /** The lines that only one core has, in order: {@code -} of ONNX Runtime, {@code +} of the runtime. */
@@ -89,6 +109,9 @@ class SameAsOnnxRuntimeTest {
                 "register; open A; open B; close B; close A; unregister",
                 "register; open A arena.exclusive=1; run A 100 shrink; close A; unregister",
                 "register; open A; run A 100 shrink; run A 100 shrink; close A; unregister",
+                "register; open A weight; run A 100; close A; unregister",
+                "register; open A weight; open B weight; run A 3; run B 3; close A; close B; unregister",
+                "register; open A weight arena.exclusive=1; open B; run A 3; close B; close A; unregister",
                 "register; open A arena.exclusive=1; open B; run A 3; run B 3; close A; run B 4; close B; unregister"
             })
     void bothCoresTreatAProviderAlike(String scenario) throws OrtException {
@@ -138,6 +161,41 @@ class SameAsOnnxRuntimeTest {
         final String scenario = "register; open A shared; run A 100; close A; unregister";
         assertThat(differences(play(scenario, true), play(scenario, false)))
                 .containsExactly("- create Cpu {}", "- release Cpu");
+    }
+
+    /** ONNX Runtime plans a run from an earlier one, and takes one block for it; the runtime has no kernels to plan. */
+    @Test
+    void aPlannedRunTakesABlockMore() throws OrtException {
+        final String scenario = "register; open A patterns; run A 100; run A 100; run A 7; close A; unregister";
+        assertThat(differences(play(scenario, true), play(scenario, false)))
+                .containsExactly("- alloc 2560", "- alloc 2560");
+    }
+
+    /**
+     * Streams and what is allocated on them are alike. A session on the shared allocator creates none of its own first,
+     * and the environment's allocators are released in the reverse order of their creation.
+     */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "register; open A shared; stream S; allocate S 1000; end S; close A; unregister",
+                "register; open A shared; stream S; stream T; allocate S 1000; allocate T 2000; end T; end S; close A;"
+                        + " unregister",
+                "register; open A shared; stream S; end S; stream S; allocate S 5; allocate S 7; end S; close A;"
+                        + " unregister"
+            })
+    void streamsAreTreatedAlike(String scenario) throws OrtException {
+        final List<String> differences = differences(
+                play(scenario, true, new RecordingProvider(new DisguisedGpu())),
+                play(scenario, false, new RecordingProvider(new DisguisedGpu())));
+        assertThat(differences)
+                .containsExactly(
+                        "- create Disguised {}",
+                        "- create DisguisedPinned {}",
+                        "- release Disguised",
+                        "- release DisguisedPinned",
+                        "- release Disguised",
+                        "+ release Disguised");
     }
 
     @Test

@@ -80,6 +80,19 @@ class SessionsTest {
             }
         }
 
+        /** Before operator set 7 attributes said how operands are broadcast. */
+        @Test
+        void nodesOfOldOperatorSetsDoNotRunInJava() throws OrtException {
+            try (PluginLibrary library = register();
+                    SessionOptions options = new SessionOptions()) {
+                options.addExecutionProvider(library.devices(), Map.of());
+                assertThatThrownBy(() -> ENVIRONMENT.createSession(ArithmeticModel.bytes(6), options))
+                        .isInstanceOf(OrtException.class)
+                        .hasMessageContaining("Add(6)");
+                ENVIRONMENT.createSession(ArithmeticModel.bytes(7), options).close();
+            }
+        }
+
         @Test
         void theirMemoryIsTheProviders() throws OrtException {
             try (PluginLibrary library = register();

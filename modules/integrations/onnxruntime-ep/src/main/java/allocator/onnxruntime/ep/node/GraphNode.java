@@ -30,6 +30,11 @@ public record GraphNode(long handle) {
         return EpApi.get().getText(EpFunction.NODE_GET_DOMAIN, handle);
     }
 
+    /** Returns the version of the operator set that brought this form of the operator. */
+    int sinceVersion() {
+        return (int) EpApi.get().get(EpFunction.NODE_GET_SINCE_VERSION, handle);
+    }
+
     /** Returns the inputs. */
     public List<NodeValue> inputs() {
         return values(EpFunction.NODE_GET_NUM_INPUTS, EpFunction.NODE_GET_INPUTS);

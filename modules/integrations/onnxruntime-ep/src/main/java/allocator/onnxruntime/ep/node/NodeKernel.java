@@ -19,6 +19,9 @@ import java.util.Optional;
  * @param right which input is the second operand; may be the same
  */
 public record NodeKernel(FloatOperator operator, int left, int right) {
+    /** The operator set from which on operands are broadcast; before, attributes said how. */
+    private static final int BROADCASTING = 7;
+
     private static Optional<FloatOperator> operatorOf(GraphNode node) {
         final String name = node.operator();
         return Arrays.stream(FloatOperator.values())
@@ -31,6 +34,7 @@ public record NodeKernel(FloatOperator operator, int left, int right) {
         final String domain = node.domain();
         return (domain.isEmpty() || domain.equals("ai.onnx"))
                 && operatorOf(node).isPresent()
+                && node.sinceVersion() >= BROADCASTING
                 && node.inputs().size() == 2
                 && node.inputs().stream().allMatch(NodeValue::isFloatTensor)
                 && node.outputs().size() == 1
