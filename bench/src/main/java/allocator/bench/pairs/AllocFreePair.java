@@ -24,7 +24,7 @@ import org.openjdk.jmh.annotations.Warmup;
 /**
  * One free and one allocation in the middle of a workload, by every thread on one allocator. A block's memory is never
  * touched. Run by {@code bench/run jmh AllocFreePair}; any subject and workload of {@code bench/run} will do. Netty's
- * caches need {@link allocator.bench.subject.NettyThreads#JMH_OPTIONS}.
+ * caches need {@link allocator.bench.subject.NettyThreads#JMH_PROPERTIES}.
  */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)

@@ -19,82 +19,109 @@ import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 
 /**
- * What {@link Measurement} measures, measured by JMH: {@link AllocFreePair} with one subject, in a fork for each
- * workload and number of threads. JMH gives the forks the options of this JVM.
+ * What {@link Measurement} measures, measured by it and by JMH, in this JVM and in turn: {@link AllocFreePair} with one
+ * subject, without forks.
  *
- * <p>Arguments: file for the results, subject, workloads and numbers of threads (lists with commas), the plan.
+ * <p>Arguments: file for the results, subject, workloads and numbers of threads (lists with commas), the turns.
  */
 public final class JmhMeasurement {
-    private JmhMeasurement() {}
+    private final SubjectType type;
+    private final Turns turns;
 
     /**
-     * How long a fork measures.
+     * What is done in a JVM.
      *
-     * @param warmUps how many iterations do not count
-     * @param iterations how many iterations count after them, each of which is a sample
+     * @param count how many turns of either count, after one that does not
+     * @param harness a turn of the harness
+     * @param warmUps how many iterations of JMH's turn do not count
+     * @param iterations how many count after them, each of which is a sample
      * @param millis how long an iteration is
      */
-    record Iterations(int warmUps, int iterations, int millis) {
+    record Turns(int count, Plan harness, int warmUps, int iterations, int millis) {
         /** Of a run that is to be believed. */
-        static final Iterations USUAL = new Iterations(12, 5, 300);
+        static final Turns USUAL = new Turns(3, Plan.BESIDE_JMH, 5, 3, 300);
 
         /** Of a first look. */
-        static final Iterations QUICK = new Iterations(5, 3, 200);
+        static final Turns QUICK = new Turns(1, Plan.QUICK, 3, 3, 200);
 
         List<String> toArguments() {
-            return Stream.of(warmUps, iterations, millis).map(String::valueOf).toList();
+            return Stream.concat(
+                            Stream.of(count, warmUps, iterations, millis).map(String::valueOf),
+                            harness.toArguments().stream())
+                    .toList();
         }
 
-        static Iterations parse(List<String> arguments) {
-            final int[] values = arguments.stream().mapToInt(Integer::parseInt).toArray();
-            return new Iterations(values[0], values[1], values[2]);
+        static Turns parse(List<String> arguments) {
+            final int[] values =
+                    arguments.subList(0, 4).stream().mapToInt(Integer::parseInt).toArray();
+            return new Turns(
+                    values[0], Plan.parse(arguments.subList(4, arguments.size())), values[1], values[2], values[3]);
         }
 
         /** The plan in words. */
         String describe() {
-            return "a JMH fork for each cell: warm-up of " + warmUps + " iterations, then " + iterations + ", of "
-                    + millis + " ms each";
+            return "each cell in a JVM in which the harness and JMH have " + count + " turns each, after one that does"
+                    + " not count; the harness " + harness.windows() + " samples of " + harness.windowMillis()
+                    + " ms after " + harness.warmUpMillis() + " ms; JMH " + iterations + " iterations of " + millis
+                    + " ms after " + warmUps;
         }
+    }
+
+    private JmhMeasurement(SubjectType type, Turns turns) {
+        this.type = type;
+        this.turns = turns;
     }
 
     /**
      * Measures.
      *
      * @param args as above
+     * @throws Exception if the subject fails
      */
-    public static void main(String[] args) {
+    public static void main(String[] args) throws Exception {
         // The launcher lets glibc keep more thread-local memory, and glibc takes it from each thread's stack. Too
-        // little would be left of the small stack of the thread that waits for the end of a fork.
+        // little would be left of the small stack of the thread that waits for the processes that JMH starts.
         System.setProperty("jdk.lang.processReaperUseDefaultStackSize", "true");
         // Runs may be side by side, each on processors of its own.
         System.setProperty("jmh.ignoreLock", "true");
         final List<String> arguments = Arrays.asList(args);
         final Output output = Output.to(Path.of(args[0]));
         final SubjectType type = SubjectType.of(args[1]);
-        final Iterations plan = Iterations.parse(arguments.subList(4, arguments.size()));
+        if (type.usesNettyThreads()) {
+            NettyThreads.JMH_PROPERTIES.forEach(System::setProperty);
+        }
+        final JmhMeasurement measurement =
+                new JmhMeasurement(type, Turns.parse(arguments.subList(4, arguments.size())));
         for (final String workload : args[2].split(",", -1)) {
             for (final String threads : args[3].split(",", -1)) {
-                measure(output, type, workload, Integer.parseInt(threads), plan);
+                measurement.measure(output, workload, Integer.parseInt(threads));
             }
+        }
+        System.exit(0); // Some subjects leave threads behind.
+    }
+
+    private void measure(Output output, String workload, int threads) throws Exception {
+        final Output none = (_, _, _, _) -> {};
+        for (int turn = 0; turn <= turns.count; turn++) {
+            final Output place = turn == 0 ? none : output;
+            Measurement.measure(place, type, workload, threads, turns.harness);
+            byJmh(place, workload, threads);
         }
     }
 
-    private static void measure(Output output, SubjectType type, String workload, int threads, Iterations plan) {
+    private void byJmh(Output output, String workload, int threads) {
         final ChainedOptionsBuilder options = new OptionsBuilder()
                 .include("^" + Pattern.quote(AllocFreePair.class.getName() + "."))
                 .param("subject", type.toString())
                 .param("workload", workload)
                 .threads(threads)
-                .forks(1)
-                .warmupIterations(plan.warmUps)
-                .warmupTime(TimeValue.milliseconds(plan.millis))
-                .measurementIterations(plan.iterations)
-                .measurementTime(TimeValue.milliseconds(plan.millis))
+                .forks(0)
+                .warmupIterations(turns.warmUps)
+                .warmupTime(TimeValue.milliseconds(turns.millis))
+                .measurementIterations(turns.iterations)
+                .measurementTime(TimeValue.milliseconds(turns.millis))
                 .addProfiler(CpuTimeProfiler.class)
                 .shouldFailOnError(true);
-        if (type.usesNettyThreads()) {
-            options.jvmArgsAppend(NettyThreads.JMH_OPTIONS.toArray(String[]::new));
-        }
         for (final RunResult run : run(options)) {
             for (final BenchmarkResult fork : run.getBenchmarkResults()) {
                 for (final IterationResult iteration : fork.getIterationResults()) {
@@ -117,7 +144,7 @@ public final class JmhMeasurement {
         }
     }
 
-    /** What failed in the fork, which JMH puts below exceptions of its own. */
+    /** What failed, which JMH puts below exceptions of its own. */
     private static Throwable innermost(Throwable failure) {
         Throwable innermost = failure;
         while (innermost.getCause() != null || innermost.getSuppressed().length > 0) {

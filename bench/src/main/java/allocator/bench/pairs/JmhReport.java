@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The figures of the harness beside JMH's as a page of Markdown: of each subject the ratio to the first one, by either,
- * and how far JMH's ratio is from the harness's.
+ * The figures of the harness beside JMH's as a page of Markdown, and how far apart their ratios of each subject to the
+ * first one are. What a JVM makes of a subject often differs by 10 % and more from what the next JVM does, whoever
+ * measures. So the two are compared within each JVM.
  */
 final class JmhReport {
     /** How far two ratios that agree may be apart. */
@@ -33,20 +34,12 @@ final class JmhReport {
 
     /** How far JMH's ratio is from the harness's, in percent of the latter; {@link Double#NaN} if either is missing. */
     double differencePercent(Cell cell) {
-        return 100 * (ofJmh(cell) / ofHarness(cell) - 1);
+        return 100 * (ofBoth(cell) / ofBoth(base(cell)) - 1);
     }
 
-    private double ofHarness(Cell cell) {
-        return ratio(cell, Report.quoted(cell.threads()));
-    }
-
-    private double ofJmh(Cell cell) {
-        return ratio(cell, quotedOfJmh(cell.threads()));
-    }
-
-    /** Of the fastest rounds: whatever else the machine does only adds time, to some JVMs more than to others. */
-    private double ratio(Cell cell, Metric metric) {
-        return results.low(cell, metric) / results.low(base(cell), metric);
+    /** JMH's time over the harness's. */
+    private double ofBoth(Cell cell) {
+        return results.ratio(cell, quotedOfJmh(cell.threads()), Report.quoted(cell.threads()));
     }
 
     private Cell base(Cell cell) {
@@ -59,10 +52,13 @@ final class JmhReport {
         facts.forEach(fact -> text.append("- ").append(fact).append('\n'));
         final String base = subjects.getFirst();
         text.append("\nNanoseconds per pair of a free and an allocation, the median of the rounds (lowest–highest):"
-                        + " processor time of the thread where there is one, time that passed where there are more."
-                        + " A ratio is the subject's time over that of `")
+                + " processor time of the thread where there is one, time that passed where there are more."
+                + " JMH / harness is the median of the quotients of each JVM, in which both measured in turn.");
+        text.append(" The difference is how far the ratio of the subject to `")
                 .append(base)
-                .append("`, each of its fastest round; the difference is that of JMH's ratio to the harness's.\n\n");
+                .append("` by JMH is from that by the harness: JMH / harness of the subject over that of `")
+                .append(base)
+                .append("`.\n\n");
         row(
                 text,
                 List.of(
@@ -72,7 +68,7 @@ final class JmhReport {
                         "harness",
                         "JMH",
                         "harness / " + base,
-                        "JMH / " + base,
+                        "JMH / harness",
                         "difference"));
         text.append("|---|---:|---|---:|---:|---:|---:|---:|\n");
         final List<Cell> cells = results.cells().stream()
@@ -91,8 +87,8 @@ final class JmhReport {
                 cell.subject(),
                 results.text(cell, Report.quoted(cell.threads())),
                 results.text(cell, quotedOfJmh(cell.threads())),
-                Numbers.text(ofHarness(cell)),
-                Numbers.text(ofJmh(cell)),
+                Numbers.text(results.ratio(cell, base(cell), Report.quoted(cell.threads()))),
+                Numbers.text(ofBoth(cell)),
                 isBase(cell) ? "" : percent(differencePercent(cell)));
     }
 

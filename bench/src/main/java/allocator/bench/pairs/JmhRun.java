@@ -4,8 +4,6 @@ import allocator.bench.sampling.Processors;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -14,9 +12,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * Compares the figures of {@link Run} with JMH's. In each {@linkplain Rounds round} a JVM of the harness and a fork of
- * JMH measure a cell right after each other, now the one first and now the other; the table has the ratios that each
- * finds, and whether they agree.
+ * Compares the figures of {@link Run} with JMH's. In each {@linkplain Rounds round} one JVM measures a cell by the
+ * harness and by JMH in turn; the table says how far the ratios of subjects are apart.
  */
 @Command(
         name = "bench/run jmh",
@@ -24,9 +21,9 @@ import picocli.CommandLine.Option;
         usageHelpAutoWidth = true,
         mixinStandardHelpOptions = true,
         description = {
-            "Measures subjects by bench/run's own harness and by JMH, in one run, and compares the ratios.",
+            "Measures subjects by bench/run's own harness and by JMH, in the same JVMs, and compares the ratios.",
             "Without --workloads and --threads: large, replay and small with one and two threads, in eight rounds of"
-                    + " twenty minutes each, which --lanes runs side by side."
+                    + " fifteen minutes each, which --lanes runs side by side."
         })
 public final class JmhRun implements Callable<Integer> {
     private static final int ROUNDS = 8;
@@ -69,9 +66,8 @@ public final class JmhRun implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        final JmhMeasurement.Iterations iterations =
-                selection.isQuick() ? JmhMeasurement.Iterations.QUICK : JmhMeasurement.Iterations.USUAL;
-        final Plan plan = selection.isQuick() ? Plan.QUICK : Plan.BESIDE_JMH;
+        final JmhMeasurement.Turns turns =
+                selection.isQuick() ? JmhMeasurement.Turns.QUICK : JmhMeasurement.Turns.USUAL;
         final int count = selection.rounds(ROUNDS);
         try (Rounds rounds = new Rounds(selection, Workload.PAIRS, processors(), progress)) {
             rounds.run(
@@ -79,21 +75,17 @@ public final class JmhRun implements Callable<Integer> {
                     round -> round.forEach((type, group) -> {
                         for (final String workload : group) {
                             for (final int threads : selection.threads(group)) {
-                                for (final Tool tool : Tool.inOrderOf(round.number())) {
-                                    round.measure(
-                                            tool.main,
-                                            type,
-                                            List.of(workload),
-                                            List.of(threads),
-                                            tool == Tool.JMH ? iterations.toArguments() : plan.toArguments());
-                                }
+                                round.measure(
+                                        JmhMeasurement.class,
+                                        type,
+                                        List.of(workload),
+                                        List.of(threads),
+                                        turns.toArguments());
                             }
                         }
                     }));
             final String table = new JmhReport(
-                            rounds.results(),
-                            rounds.subjects(),
-                            rounds.facts(count, plan.describe() + "; " + iterations.describe()))
+                            rounds.results(), rounds.subjects(), rounds.facts(count, turns.describe()))
                     .toString();
             out.println(table);
             selection
@@ -108,25 +100,6 @@ public final class JmhRun implements Callable<Integer> {
             return new Processors(Runtime.getRuntime().availableProcessors(), lanes);
         } catch (IllegalArgumentException e) {
             throw selection.wrong(String.valueOf(e.getMessage()));
-        }
-    }
-
-    /** What measures a cell. */
-    private enum Tool {
-        HARNESS(Measurement.class),
-        JMH(JmhMeasurement.class);
-
-        private final Class<?> main;
-
-        Tool(Class<?> main) {
-            this.main = main;
-        }
-
-        /** Both, another one first in every other round. */
-        static List<Tool> inOrderOf(int round) {
-            final List<Tool> order = new ArrayList<>(List.of(values()));
-            Collections.rotate(order, round);
-            return order;
         }
     }
 }

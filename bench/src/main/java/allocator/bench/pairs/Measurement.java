@@ -121,6 +121,11 @@ public final class Measurement {
         new Measurement(output, SubjectType.of(subject), Plan.PAIRED).run(workload, threads, onReady, wantsWindow);
     }
 
+    /** Measures one cell in this JVM, as {@link #main} does. */
+    static void measure(Output output, SubjectType type, String workload, int threads, Plan plan) throws Exception {
+        new Measurement(output, type, plan).run(workload, threads);
+    }
+
     private void run(String workload, int threadCount) throws Exception {
         final AtomicInteger windows = new AtomicInteger(plan.windows());
         run(workload, threadCount, () -> {}, () -> windows.getAndDecrement() > 0);

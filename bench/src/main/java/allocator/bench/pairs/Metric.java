@@ -12,7 +12,7 @@ enum Metric {
     MILLION_PAIRS_PER_S,
     /** What JMH says passed in a thread for a pair, the mean of the threads. */
     JMH_WALL_NS,
-    /** Processor time of the threads for a pair, measured in a JMH fork. */
+    /** Processor time of the threads for a pair, measured by JMH. */
     JMH_CPU_NS,
     /** What the threads allocated on the Java heap for a pair. */
     HEAP_BYTES,

@@ -22,8 +22,8 @@ record Plan(
     /** Of a first look. */
     static final Plan QUICK = new Plan(100, 500, 150, 3, 20, 30);
 
-    /** Of a run beside JMH, whose forks measure longer. */
-    static final Plan BESIDE_JMH = new Plan(150, 4000, 200, 15, 60, 0);
+    /** Of a turn in a JVM that JMH shares, which has a turn before that does not count. */
+    static final Plan BESIDE_JMH = new Plan(1500, 1500, 200, 10, 60, 0);
 
     /** Of a JVM of a comparison, which ends when the comparison has windows enough. */
     static final Plan PAIRED = new Plan(200, 200, 250, 0, 15, 0);

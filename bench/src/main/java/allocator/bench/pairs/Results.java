@@ -87,8 +87,16 @@ final class Results {
 
     /** The median of {@code cell / base} over the rounds that have both: they ran one after the other. */
     double ratio(Cell cell, Cell base, Metric metric) {
-        final Map<Integer, List<Double>> bases = rounds(base, metric);
-        return Statistics.median(rounds(cell, metric).entrySet().stream()
+        return ratio(rounds(cell, metric), rounds(base, metric));
+    }
+
+    /** The median of {@code metric / base} over the rounds that have both: one JVM measured both. */
+    double ratio(Cell cell, Metric metric, Metric base) {
+        return ratio(rounds(cell, metric), rounds(cell, base));
+    }
+
+    private static double ratio(Map<Integer, List<Double>> values, Map<Integer, List<Double>> bases) {
+        return Statistics.median(values.entrySet().stream()
                 .filter(entry -> bases.containsKey(entry.getKey()))
                 .map(entry -> Statistics.median(entry.getValue())
                         / Statistics.median(Objects.requireNonNull(bases.get(entry.getKey()))))

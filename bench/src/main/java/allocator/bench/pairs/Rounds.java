@@ -194,8 +194,7 @@ final class Rounds implements AutoCloseable {
         try {
             add(round.number, type.toString(), launch(round.lane, main, type, arguments));
         } catch (Launcher.FailedException e) {
-            final String how = main == JmhMeasurement.class ? " with JMH" : "";
-            final String note = type + " under " + workloads + how + " failed (" + e.getMessage() + ")";
+            final String note = type + " under " + workloads + " failed (" + e.getMessage() + ")";
             progress.println(note);
             leaveOut(note);
         }

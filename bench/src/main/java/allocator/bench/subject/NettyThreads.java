@@ -1,19 +1,19 @@
 package allocator.bench.subject;
 
 import io.netty.util.concurrent.FastThreadLocalThread;
-import java.util.List;
+import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The threads of a JMH fork that measures Netty, whose allocators keep caches for threads of its own kind only. With
+ * The threads of a JVM in which JMH measures Netty, whose allocators keep caches for threads of its own kind only. With
  * several threads, JMH may give a thread's blocks to another thread between two iterations.
  */
 public final class NettyThreads extends ThreadPoolExecutor {
-    /** The options by which a JMH fork takes these threads. */
-    public static final List<String> JMH_OPTIONS =
-            List.of("-Djmh.executor=CUSTOM", "-Djmh.executor.class=" + NettyThreads.class.getName());
+    /** The system properties by which JMH takes these threads. */
+    public static final Map<String, String> JMH_PROPERTIES =
+            Map.of("jmh.executor", "CUSTOM", "jmh.executor.class", NettyThreads.class.getName());
 
     /**
      * Makes the threads; called by JMH.

@@ -41,7 +41,7 @@ class JmhRunTest {
         assertThat(console.output()).isEmpty();
     }
 
-    /** A whole run, as short as can be: of each subject a JVM of the harness and one of JMH. */
+    /** A whole run, as short as can be: of each subject a JVM in which both measure. */
     @Test
     void measuresByBothAndKeepsATableAndACsv() throws IOException {
         final Console console = new Console();
@@ -87,8 +87,6 @@ class JmhRunTest {
                         "--threads=1"))
                 .isZero();
         final String cause = " failed (java.lang.IllegalArgumentException: Cannot open library: /etc/hostname)";
-        assertThat(console.output())
-                .contains("jemalloc under replay" + cause, "jemalloc under replay with JMH" + cause)
-                .contains("0 of 0 ratios agree");
+        assertThat(console.output()).contains("jemalloc under replay" + cause).contains("0 of 0 ratios agree");
     }
 }
