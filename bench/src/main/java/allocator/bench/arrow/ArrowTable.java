@@ -64,10 +64,10 @@ final class ArrowTable {
                         + number(Statistics.max(values)) + ")";
             });
         }
-        page.append("\nThe time over that of `unsafe`: below 1 it is faster.\n\n");
+        page.append("\nThe time over that of `unsafe`, median of the rounds' ratios: below 1 it is faster.\n\n");
         header(page, "size");
         for (final long size : ArrowMeasurement.SIZES) {
-            row(page, text(size), manager -> number(median(manager, key(size)) / median(Manager.UNSAFE, key(size))));
+            row(page, text(size), manager -> number(ratio(manager, Manager.UNSAFE, size)));
         }
         page.append("\n## Resident after a burst: MiB\n\n")
                 .append(ArrowMeasurement.BURST_MIB)
@@ -108,10 +108,9 @@ final class ArrowTable {
     }
 
     private void required(StringBuilder page, Manager manager) {
-        final double below = most(size -> size < EQUAL_FROM ? ratio(manager, size) : 0);
-        final double from = most(size -> size >= EQUAL_FROM ? ratio(manager, size) : 0);
-        final double ofNetty =
-                most(size -> size >= TENFOLD_FROM ? median(manager, key(size)) / median(Manager.NETTY, key(size)) : 0);
+        final double below = most(size -> size < EQUAL_FROM ? ratio(manager, Manager.UNSAFE, size) : 0);
+        final double from = most(size -> size >= EQUAL_FROM ? ratio(manager, Manager.UNSAFE, size) : 0);
+        final double ofNetty = most(size -> size >= TENFOLD_FROM ? ratio(manager, Manager.NETTY, size) : 0);
         page.append("- ").append(manager).append(": below 64 KiB at most ").append(number(below));
         page.append(" of unsafe's time (").append(met(below <= MOST_BELOW)).append(", 1.2); from 64 KiB on ");
         page.append(number(from)).append(" (").append(met(from <= 1)).append(", 1); from 16 MiB on at least ");
@@ -119,8 +118,15 @@ final class ArrowTable {
         page.append(met(1 / ofNetty >= TENFOLD)).append(", 10)\n");
     }
 
-    private double ratio(Manager manager, long size) {
-        return median(manager, key(size)) / median(Manager.UNSAFE, key(size));
+    /** Returns the median of the ratios of each round; not a number if one of the two was not measured. */
+    private double ratio(Manager manager, Manager rival, long size) {
+        final List<Double> own = values(manager, key(size));
+        final List<Double> others = values(rival, key(size));
+        final List<Double> ratios = new ArrayList<>();
+        for (int round = 0; round < Math.min(own.size(), others.size()); round++) {
+            ratios.add(own.get(round) / others.get(round));
+        }
+        return Statistics.median(ratios);
     }
 
     private static double most(ToDoubleFunction<Long> ofSize) {
@@ -132,6 +138,6 @@ final class ArrowTable {
     }
 
     private static String number(double value) {
-        return String.format(Locale.ROOT, Math.abs(value) >= 100 ? "%,.0f" : "%.2f", value);
+        return String.format(Locale.ROOT, Math.abs(value) >= 99.995 ? "%,.0f" : "%.2f", value);
     }
 }

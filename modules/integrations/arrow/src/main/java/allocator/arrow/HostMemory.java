@@ -10,6 +10,7 @@ import allocator.spi.EpFactory;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
+import java.util.Map;
 import java.util.ServiceLoader;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -19,10 +20,15 @@ final class HostMemory {
     /** Arrow aligns buffers of vectors to this many bytes, so that native code may use vector instructions. */
     private static final long BYTE_ALIGNMENT = 64;
 
-    /** Kept out of the way of programs that are idle; Arrow's buffers are freed in any order, also the first ones. */
-    private static final String KEEP_FIRST_REGION = "arena.keep_first_region";
-
     private static final String ORIGIN = "ArrowMemory";
+
+    /**
+     * What this memory sets, where the provider has the key and it is not set otherwise: an instance of its own; all of
+     * its memory back when nothing is in use; and blocks that are reused at their size, since Arrow rounds sizes to
+     * powers of two.
+     */
+    private static final Map<String, String> DEFAULTS =
+            Map.of(OptionKey.EXCLUSIVE.name(), "1", "arena.keep_first_region", "0", "arena.policy", "quick-fit");
 
     private final Allocator allocator;
     private final @Nullable EpFactory provider;
@@ -69,17 +75,12 @@ final class HostMemory {
         }
     }
 
-    /** Adds what this memory needs unless it was chosen otherwise: an instance of its own, which can become empty. */
     private static AllocatorOptions defaults(EpFactory provider, AllocatorOptions options) {
         AllocatorOptions result = options;
         for (final OptionKey<?> key : provider.optionKeys()) {
-            final String name = key.name();
-            if (!options.keys().contains(name)) {
-                if (name.equals(OptionKey.EXCLUSIVE.name())) {
-                    result = result.with(name, "1", ORIGIN);
-                } else if (name.equals(KEEP_FIRST_REGION)) {
-                    result = result.with(name, "0", ORIGIN);
-                }
+            final String value = DEFAULTS.get(key.name());
+            if (value != null && !options.keys().contains(key.name())) {
+                result = result.with(key.name(), value, ORIGIN);
             }
         }
         return result;
