@@ -12,8 +12,8 @@ import org.apache.arrow.memory.RootAllocator;
 enum Manager {
     UNSAFE("unsafe", "Unsafe", ""),
     NETTY("netty", "Netty", ""),
-    OURS("ours", "Unsafe", "quick-fit"),
-    BEST("ours-best", "Unsafe", "best-fit"),
+    OURS("ours", "Unsafe", "best-fit"),
+    QUICK("ours-quick", "Unsafe", "quick-fit"),
     COMPACT("ours-compact", "Unsafe", "compact");
 
     private final String text;

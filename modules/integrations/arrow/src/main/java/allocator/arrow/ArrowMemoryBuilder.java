@@ -47,8 +47,8 @@ public final class ArrowMemoryBuilder {
     }
 
     /**
-     * Sets an option of the provider's allocator. Unless they are set, {@code arena.policy} is {@code quick-fit} and
-     * {@code arena.keep_first_region} is {@code 0}, where the provider has them.
+     * Sets an option of the provider's allocator. {@code arena.keep_first_region} is {@code 0} unless it is set, where
+     * the provider has it.
      *
      * @param key the key, such as {@code arena.max_mem}
      * @param value its value

@@ -23,12 +23,11 @@ final class HostMemory {
     private static final String ORIGIN = "ArrowMemory";
 
     /**
-     * What this memory sets, where the provider has the key and it is not set otherwise: an instance of its own; all of
-     * its memory back when nothing is in use; and blocks that are reused at their size, since Arrow rounds sizes to
-     * powers of two.
+     * What this memory sets, where the provider has the key and it is not set otherwise: an instance of its own, and
+     * all of its memory back when nothing is in use.
      */
     private static final Map<String, String> DEFAULTS =
-            Map.of(OptionKey.EXCLUSIVE.name(), "1", "arena.keep_first_region", "0", "arena.policy", "quick-fit");
+            Map.of(OptionKey.EXCLUSIVE.name(), "1", "arena.keep_first_region", "0");
 
     private final Allocator allocator;
     private final @Nullable EpFactory provider;

@@ -78,8 +78,6 @@ class ProcessSettingsTest {
                     .isEqualTo("33554432");
             assertThat(memory.allocator().effectiveOptions().origin("arena.max_mem"))
                     .isEqualTo("system property java.allocator.arrow.arena.max_mem");
-            assertThat(memory.allocator().effectiveOptions().value("arena.policy"))
-                    .isEqualTo("quick-fit");
             assertThat(memory.allocator().effectiveOptions().value("arena.keep_first_region"))
                     .isEqualTo("0");
             root.buffer(16 << 20).close();
