@@ -23,18 +23,36 @@ public final class OwnJvm {
      * @param program has the method {@code main}
      * @param options of the JVM
      * @param arguments of the program
+     * @return what it printed
      * @throws AssertionError if it ends by an exception, or takes more than two minutes; with what it printed
      * @throws IOException if the program cannot be started
      * @throws InterruptedException if the thread is interrupted
      */
-    public static void run(List<Class<?>> classPath, Class<?> program, List<String> options, String... arguments)
+    public static String run(List<Class<?>> classPath, Class<?> program, List<String> options, String... arguments)
+            throws IOException, InterruptedException {
+        return run(path(classPath), program, options, arguments);
+    }
+
+    /**
+     * Runs a program.
+     *
+     * @param classPath the class path
+     * @param program has the method {@code main}
+     * @param options of the JVM
+     * @param arguments of the program
+     * @return what it printed
+     * @throws AssertionError if it ends by an exception, or takes more than two minutes; with what it printed
+     * @throws IOException if the program cannot be started
+     * @throws InterruptedException if the thread is interrupted
+     */
+    public static String run(String classPath, Class<?> program, List<String> options, String... arguments)
             throws IOException, InterruptedException {
         final Path log = Files.createTempFile("program", ".log");
         final List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(options);
         command.add("-cp");
-        command.add(classPath.stream().map(OwnJvm::home).distinct().collect(Collectors.joining(File.pathSeparator)));
+        command.add(classPath);
         command.add(program.getName());
         command.addAll(List.of(arguments));
         try {
@@ -47,9 +65,20 @@ public final class OwnJvm {
             if (!hasEnded || process.exitValue() != 0) {
                 throw new AssertionError((hasEnded ? "fails: " : "hangs: ") + Files.readString(log));
             }
+            return Files.readString(log);
         } finally {
             Files.delete(log);
         }
+    }
+
+    /**
+     * Returns a path of the jars and folders of classes.
+     *
+     * @param types a class of each
+     * @return the path, with each of them once
+     */
+    public static String path(List<Class<?>> types) {
+        return types.stream().map(OwnJvm::home).distinct().collect(Collectors.joining(File.pathSeparator));
     }
 
     private static String home(Class<?> type) {

@@ -1,22 +1,15 @@
 package allocator.onnxruntime;
 
+import allocator.provider.support.NamedProvider;
 import allocator.spi.DeviceDiscovery;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
-import java.util.ArrayList;
-import java.util.Iterator;
-import java.util.List;
 import java.util.ServiceLoader;
 
 /** A provider of allocators for an installation. One that was found by its name is closed after its last allocator. */
 final class TargetProvider {
-    private static final System.Logger LOG = System.getLogger(TargetProvider.class.getName());
-
-    /** A service loader that fails this often in a row is assumed not to advance. */
-    private static final int MAX_FAILURES_IN_A_ROW = 64;
-
     private final EpFactory factory;
     private final boolean isFound;
     private int users;
@@ -38,41 +31,7 @@ final class TargetProvider {
      * @throws IllegalArgumentException if there is none of that name
      */
     static TargetProvider find(String name) {
-        final List<String> found = new ArrayList<>();
-        final Iterator<ServiceLoader.Provider<EpFactory>> candidates =
-                ServiceLoader.load(EpFactory.class).stream().iterator();
-        int failuresInARow = 0;
-        while (failuresInARow < MAX_FAILURES_IN_A_ROW) {
-            EpFactory provider = null;
-            try {
-                if (!candidates.hasNext()) {
-                    break;
-                }
-                final ServiceLoader.Provider<EpFactory> candidate = candidates.next();
-                failuresInARow = 0;
-                provider = candidate.get();
-                final String providerName = provider.name();
-                if (providerName.equals(name)) {
-                    return new TargetProvider(provider, true);
-                }
-                found.add(providerName);
-            } catch (Throwable e) {
-                failuresInARow++;
-                found.add("one that is broken (" + e + ")");
-            }
-            if (provider != null) {
-                closeUnused(provider);
-            }
-        }
-        throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
-    }
-
-    private static void closeUnused(EpFactory provider) {
-        try {
-            provider.close();
-        } catch (Throwable e) {
-            LOG.log(System.Logger.Level.WARNING, "close of provider {0} failed: {1}", provider.getClass(), e);
-        }
+        return new TargetProvider(NamedProvider.find(ServiceLoader.load(EpFactory.class), name), true);
     }
 
     EpFactory factory() {
@@ -90,13 +49,7 @@ final class TargetProvider {
      * @throws IllegalArgumentException if it has none
      */
     MemoryInfo cpuMemory() {
-        final DeviceDiscovery discovery = factory.discoverDevices();
-        return discovery.devices().stream()
-                .flatMap(device -> device.defaultMemory().stream())
-                .filter(memory -> memory.deviceType() == DeviceType.CPU)
-                .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException(
-                        "provider " + factory.name() + " has no CPU memory: " + discovery));
+        return NamedProvider.cpuMemory(factory);
     }
 
     /**

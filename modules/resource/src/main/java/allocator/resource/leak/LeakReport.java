@@ -1,6 +1,10 @@
 package allocator.resource.leak;
 
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The outstanding allocations, those not deallocated yet, grouped by allocation site.
@@ -26,6 +30,24 @@ public record LeakReport(List<Site> sites, int samplingInterval) {
     /** Copies the sites. */
     public LeakReport {
         sites = List.copyOf(sites);
+    }
+
+    /**
+     * Groups allocations by their stacks.
+     *
+     * @param allocations a site for each allocation
+     * @param samplingInterval one in how many allocations is recorded on average, {@code 1} for all
+     * @return the report
+     */
+    public static LeakReport of(Stream<Site> allocations, int samplingInterval) {
+        final Map<List<StackTraceElement>, Site> sites = new LinkedHashMap<>();
+        allocations.forEach(site ->
+                sites.merge(site.frames, site, (a, b) -> new Site(a.frames, a.bytes + b.bytes, a.blocks + b.blocks)));
+        return new LeakReport(
+                sites.values().stream()
+                        .sorted(Comparator.comparingLong(Site::bytes).reversed())
+                        .toList(),
+                samplingInterval);
     }
 
     /**

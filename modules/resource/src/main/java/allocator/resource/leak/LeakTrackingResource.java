@@ -6,11 +6,6 @@ import allocator.resource.TakenBackException;
 import allocator.resource.leak.LeakTracker.Allocation;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger.Level;
-import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
@@ -80,17 +75,11 @@ public final class LeakTrackingResource extends ResourceDecorator {
      * @return the report
      */
     public LeakReport report() {
-        final Map<List<StackTraceElement>, LeakReport.Site> sites = new LinkedHashMap<>();
-        tracker.outstanding()
-                .map(allocation -> new LeakReport.Site(allocation.stack().callers(), allocation.byteSize(), 1))
-                .forEach(site -> sites.merge(
-                        site.frames(),
-                        site,
-                        (one, two) -> new LeakReport.Site(
-                                one.frames(), one.bytes() + two.bytes(), one.blocks() + two.blocks())));
-        final List<LeakReport.Site> sorted = new ArrayList<>(sites.values());
-        sorted.sort(Comparator.comparingLong(LeakReport.Site::bytes).reversed());
-        return new LeakReport(sorted, tracker.samplingInterval());
+        return LeakReport.of(
+                tracker.outstanding()
+                        .map(allocation ->
+                                new LeakReport.Site(allocation.stack().callers(), allocation.byteSize(), 1)),
+                tracker.samplingInterval());
     }
 
     @Override

@@ -1,0 +1,176 @@
+package allocator.bench.arrow;
+
+import allocator.bench.pairs.Launcher;
+import allocator.bench.pairs.Machine;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Measures buffers of Arrow through each manager, one JVM after the other, in several rounds. */
+@Command(
+        name = "bench/run arrow",
+        sortOptions = false,
+        usageHelpAutoWidth = true,
+        mixinStandardHelpOptions = true,
+        exitCodeOnExecutionException = 2,
+        description = "Measures buffers of Arrow of 64 B to 64 MiB, and what is resident after a burst.")
+public final class ArrowRun implements Callable<Integer> {
+    private static final int LONGEST_MINUTES = 5;
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    @Option(names = "--managers", split = ",", paramLabel = "NAME", description = "Which managers (default: all).")
+    private List<String> names =
+            Arrays.stream(Manager.values()).map(Manager::toString).toList();
+
+    @Option(names = "--rounds", paramLabel = "N", description = "How often each is measured (default: 5).")
+    private int rounds = 5;
+
+    @Option(names = "--sample", hidden = true, paramLabel = "MILLISECONDS", description = "How long a sample takes.")
+    private int sampleMillis = 100;
+
+    @Option(names = "--keep", paramLabel = "NAME", description = "Write bench/results/NAME.md.")
+    private @Nullable String kept;
+
+    @Option(names = "--results", hidden = true, description = "The folder for --keep.")
+    private Path folder = Path.of("bench/results");
+
+    @Option(names = "--commit", hidden = true, description = "What is measured.")
+    private String commit = "unknown";
+
+    private final PrintStream out;
+
+    private ArrowRun(PrintStream out) {
+        this.out = out;
+    }
+
+    /** Measures and returns the exit status. */
+    static int execute(PrintStream out, PrintStream errors, String... args) {
+        return new CommandLine(new ArrowRun(out))
+                .setErr(new java.io.PrintWriter(errors, true, java.nio.charset.StandardCharsets.UTF_8))
+                .execute(args);
+    }
+
+    /**
+     * Measures and ends the JVM.
+     *
+     * @param args the options
+     */
+    public static void main(String[] args) {
+        System.exit(execute(System.out, System.err, args));
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        final List<Manager> managers = names.stream().map(this::parse).toList();
+        if (rounds < 1 || sampleMillis < 1) {
+            throw wrong("--rounds and --sample take numbers from 1");
+        }
+        if (kept != null && !kept.matches("[A-Za-z0-9][A-Za-z0-9._-]*")) {
+            throw wrong("--keep takes letters, digits, '.', '_' and '-': " + kept);
+        }
+        final String load = Machine.load();
+        final ArrowTable table = new ArrowTable(managers);
+        for (int round = 0; round < rounds; round++) {
+            for (final Manager manager : managers) {
+                table.add(manager, measure(manager));
+            }
+        }
+        final String page = """
+                # Buffers of Apache Arrow
+
+                - machine: %s
+                - JDK: %s
+                - Arrow: %s
+                - commit: %s
+                - date: %s
+                - load average: %s before, %s after
+                - rounds: %d, each manager in a JVM of its own
+
+                %s""".formatted(
+                        Machine.description(),
+                        Machine.jdk(),
+                        org.apache.arrow.memory.ArrowBuf.class.getPackage().getImplementationVersion(),
+                        commit,
+                        LocalDate.now(ZoneOffset.UTC),
+                        load,
+                        Machine.load(),
+                        rounds,
+                        table.toMarkdown());
+        out.print(page);
+        if (kept != null) {
+            Files.createDirectories(folder);
+            Files.writeString(folder.resolve(kept + ".md"), page);
+        }
+        return 0;
+    }
+
+    private Manager parse(String text) {
+        try {
+            return Manager.of(text);
+        } catch (IllegalArgumentException e) {
+            throw wrong(e.getMessage());
+        }
+    }
+
+    private List<String> measure(Manager manager) throws IOException, InterruptedException {
+        final List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+        // A heap that is resident from the beginning, so that only other memory grows.
+        command.addAll(List.of(
+                "-Xms512m", "-Xmx512m", "-XX:+AlwaysPreTouch", "-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=16g"));
+        command.addAll(manager.jvmOptions());
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), ArrowMeasurement.class.getName()));
+        command.addAll(List.of(manager.toString(), String.valueOf(sampleMillis)));
+        final Path output = Files.createTempFile("arrow", ".txt");
+        final Path log = Files.createTempFile("arrow", ".log");
+        try {
+            final Process process = new ProcessBuilder(command)
+                    .redirectOutput(output.toFile())
+                    .redirectError(log.toFile())
+                    .start();
+            final boolean hasEnded;
+            try {
+                hasEnded = process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES);
+            } finally {
+                process.destroyForcibly();
+            }
+            process.waitFor();
+            if (!hasEnded || process.exitValue() != 0) {
+                throw new IOException(manager + ": "
+                        + (hasEnded
+                                ? Launcher.cause(Files.readString(log))
+                                : "not done after " + LONGEST_MINUTES + " minutes"));
+            }
+            return Files.readAllLines(output);
+        } finally {
+            Files.delete(output);
+            Files.delete(log);
+        }
+    }
+
+    private ParameterException wrong(@Nullable String message) {
+        if (spec == null) {
+            throw new IllegalStateException("not called by its command line");
+        }
+        return new ParameterException(spec.commandLine(), String.valueOf(message));
+    }
+}

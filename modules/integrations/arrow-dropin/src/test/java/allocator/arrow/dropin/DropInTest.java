@@ -1,0 +1,166 @@
+package allocator.arrow.dropin;
+
+import static java.util.stream.Collectors.joining;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.arrow.ArrowMemory;
+import allocator.arrow.dropin.program.Leaking;
+import allocator.arrow.dropin.program.Limited;
+import allocator.arrow.dropin.program.Refused;
+import allocator.arrow.dropin.program.Served;
+import allocator.provider.support.Limit;
+import allocator.resource.budget.Budget;
+import allocator.spi.EpFactory;
+import allocator.testkit.OwnJvm;
+import java.io.File;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.ServiceLoader;
+import java.util.stream.Stream;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.unsafe.DefaultAllocationManagerFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Programs in processes of their own, where class path, flags and properties matter. */
+class DropInTest {
+    private static final String NATIVE_ACCESS = "--enable-native-access=ALL-UNNAMED";
+    private static final String QUIET = "--sun-misc-unsafe-memory-access=allow";
+    private static final Path OTHER = Path.of("target", "other-arrow");
+    private static final Class<?> LOGGING = org.slf4j.Logger.class;
+
+    private static final List<Class<?>> OURS = new ArrayList<>(List.of(
+            DefaultAllocationManagerFactory.class,
+            ArrowMemory.class,
+            Budget.class,
+            Limit.class,
+            EpFactory.class,
+            allocator.arena.BfcArena.class));
+
+    static {
+        ServiceLoader.load(EpFactory.class).stream().forEach(provider -> OURS.add(provider.type()));
+    }
+
+    private static String path(Object... entries) {
+        return Stream.of(entries)
+                .map(entry -> entry instanceof Class<?> type ? OwnJvm.path(List.of(type)) : entry.toString())
+                .collect(joining(File.pathSeparator));
+    }
+
+    private static String ours() {
+        return OwnJvm.path(OURS);
+    }
+
+    private static Path other(String jar) {
+        return OTHER.resolve(jar + ".jar");
+    }
+
+    private static final Class<?> CORE = BufferAllocator.class;
+
+    private static String run(String classPath, Class<?> program, List<String> options, String... arguments)
+            throws Exception {
+        final List<String> all = new ArrayList<>(List.of("--illegal-native-access=deny", QUIET));
+        all.addAll(options);
+        return OwnJvm.run(classPath, program, all, arguments);
+    }
+
+    private static String standard(Class<?> program) {
+        return path(program, LOGGING, ours(), CORE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"none", "Unsafe"})
+    void isFoundByNameAndByType(String type) throws Exception {
+        run(standard(Served.class), Served.class, List.of(NATIVE_ACCESS, "-Darrow.allocation.manager.type=" + type));
+    }
+
+    @Test
+    void servesTheOldestSupportedArrow() throws Exception {
+        run(
+                path(Served.class, LOGGING, ours(), other("arrow-memory-core-18.3.0")),
+                Served.class,
+                List.of(NATIVE_ACCESS, "--add-opens=java.base/java.nio=ALL-UNNAMED"));
+    }
+
+    @Test
+    void comesBeforeNetty() throws Exception {
+        run(
+                path(Served.class, LOGGING, other("arrow-memory-netty-19.0.0"), CORE, ours()),
+                Served.class,
+                List.of(NATIVE_ACCESS));
+    }
+
+    @Test
+    void servesOnTheModulePath() throws Exception {
+        run(
+                path(Served.class),
+                Served.class,
+                List.of(
+                        "--module-path",
+                        path(LOGGING, ours(), CORE),
+                        "--add-modules=java.allocator.arrow.dropin",
+                        "--enable-native-access=java.allocator.cpu.reference"),
+                "org.apache.arrow.memory.core");
+    }
+
+    @Test
+    void limitsAProgramThatKnowsNothingOfIt() throws Exception {
+        run(
+                standard(Limited.class),
+                Limited.class,
+                List.of(NATIVE_ACCESS, "-Djava.allocator.arrow.arena.max_mem=33554432"),
+                "33554432");
+    }
+
+    @Test
+    void reportsLeaksWithTheirSiteAtTheEnd() throws Exception {
+        assertThat(run(
+                        standard(Leaking.class),
+                        Leaking.class,
+                        List.of(NATIVE_ACCESS, "-Djava.allocator.arrow.track_leaks=1")))
+                .contains("Arrow buffers at the end of the process: 1024 bytes in 1 blocks not deallocated")
+                .contains("at allocator.arrow.dropin.program.Leaking.forget(Leaking.java:");
+    }
+
+    @Test
+    void refusesASecondManagerOfItsName() throws Exception {
+        run(
+                path(Refused.class, LOGGING, ours(), CORE, other("arrow-memory-unsafe-19.0.0")),
+                Refused.class,
+                List.of(NATIVE_ACCESS),
+                "several jars have Arrow's default allocation manager",
+                "remove arrow-memory-unsafe or java-allocator-arrow-dropin",
+                "arrow-memory-unsafe-19.0.0.jar");
+    }
+
+    @Test
+    void refusesAnArrowThatIsTooOld() throws Exception {
+        run(
+                path(Refused.class, LOGGING, ours(), other("arrow-memory-core-17.0.0")),
+                Refused.class,
+                List.of(NATIVE_ACCESS),
+                "arrow-memory-core is 17.0.0 at file:",
+                "needs 18 to 19");
+    }
+
+    @Test
+    void namesTheFlagOfNativeAccess() throws Exception {
+        run(
+                standard(Refused.class),
+                Refused.class,
+                List.of(),
+                "needs native access: start java with --enable-native-access=ALL-UNNAMED");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"budget=-1", "arena.max_mem=1048576", "arena.max_men=0", "provider=gpu"})
+    void refusesWrongSettings(String setting) throws Exception {
+        run(
+                standard(Refused.class),
+                Refused.class,
+                List.of(NATIVE_ACCESS, "-Djava.allocator.arrow." + setting),
+                "system property java.allocator.arrow." + setting.substring(0, setting.indexOf('=')));
+    }
+}

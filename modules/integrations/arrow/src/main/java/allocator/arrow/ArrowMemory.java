@@ -1,0 +1,201 @@
+package allocator.arrow;
+
+import allocator.resource.budget.Budget;
+import allocator.resource.leak.LeakReport;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorStats;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import java.util.List;
+import java.util.function.Function;
+import org.apache.arrow.memory.AllocationManager;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.OutOfMemoryException;
+import org.apache.arrow.memory.ReferenceManager;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory for Apache Arrow from an allocator of this project: the allocation manager that a root allocator takes.
+ *
+ * <pre>{@code
+ * try (ArrowMemory memory = ArrowMemory.builder().option("arena.max_mem", "268435456").open();
+ *         BufferAllocator root = new RootAllocator(RootAllocator.configBuilder()
+ *                 .allocationManagerFactory(memory)
+ *                 .build())) {
+ *     ...
+ * }
+ * }</pre>
+ *
+ * <p>Each buffer of Arrow is one block, of the size that Arrow's rounding policy asks for, with the alignment of the
+ * allocator's memory. Its bytes are not initialized. Slices and transfers share the block; it is freed when Arrow
+ * releases its last reference. A buffer of size 0 takes no memory, and a foreign buffer keeps its own.
+ *
+ * <p>Where the allocator or a budget cannot serve a request, Arrow's {@link OutOfMemoryException} is thrown, with an
+ * {@link allocator.spi.OutOfMemoryException} as its cause; nothing has changed, and live buffers stay valid. A request
+ * that Arrow's own limits reject fails in Arrow, without a cause.
+ *
+ * <p>Safe for use by several threads; several root allocators may use one instance. A call may block on locks of the
+ * allocator, and on the system when it takes or returns memory.
+ */
+public final class ArrowMemory implements AllocationManager.Factory, AutoCloseable {
+    private final HostMemory memory;
+    private final Allocator allocator;
+    private final @Nullable Function<BufferAllocator, Budget> budgets;
+    private final @Nullable AllocationSites sites;
+    private final IdleShrink idleShrink;
+
+    ArrowMemory(
+            HostMemory memory,
+            @Nullable Function<BufferAllocator, Budget> budgets,
+            @Nullable AllocationSites sites,
+            long shrinkSeconds) {
+        this.memory = memory;
+        this.allocator = memory.allocator();
+        this.budgets = budgets;
+        this.sites = sites;
+        idleShrink = IdleShrink.start(this, shrinkSeconds);
+    }
+
+    /**
+     * Returns a builder for memory of the provider {@code cpu-reference}, without a limit.
+     *
+     * @return a builder
+     */
+    public static ArrowMemoryBuilder builder() {
+        return new ArrowMemoryBuilder();
+    }
+
+    /**
+     * Allocates the memory of a buffer. For Arrow, which calls it.
+     *
+     * @param accountingAllocator the Arrow allocator that the buffer is for
+     * @param size in bytes, not negative
+     * @return the manager of the memory, which frees it when Arrow releases it
+     * @throws OutOfMemoryException if the allocator or a budget cannot serve the request; the cause says which
+     * @throws allocator.spi.AllocatorClosedException if this memory is closed
+     */
+    @Override
+    public AllocationManager create(BufferAllocator accountingAllocator, long size) {
+        final Budget budget = budgets == null ? null : charged(budgets.apply(accountingAllocator), size);
+        final AllocationSites.Site site = sites == null ? null : sites.site(size);
+        long address = 0;
+        boolean isCreated = false;
+        try {
+            address = allocate(size);
+            final HostBuffer buffer = new HostBuffer(accountingAllocator, this, address, size, budget, site);
+            isCreated = true;
+            return buffer;
+        } finally {
+            if (!isCreated) {
+                free(address, size, budget, site);
+            }
+        }
+    }
+
+    private long allocate(long size) {
+        try {
+            return allocator.alloc(size);
+        } catch (allocator.spi.OutOfMemoryException e) {
+            throw outOfMemory(size, e);
+        }
+    }
+
+    private Budget charged(Budget budget, long size) {
+        final Budget.Status rejection = budget.charge(size);
+        if (rejection != null) {
+            throw outOfMemory(size, budget.outOfMemory(rejection, allocator.info(), size, ""));
+        }
+        return budget;
+    }
+
+    private static OutOfMemoryException outOfMemory(long size, allocator.spi.OutOfMemoryException cause) {
+        return new OutOfMemoryException("Unable to allocate buffer of size " + size + ": " + cause.getMessage(), cause);
+    }
+
+    /** Frees what {@link #create} took. */
+    void free(long address, long size, @Nullable Budget budget, AllocationSites.@Nullable Site site) {
+        try {
+            allocator.free(address);
+        } finally {
+            if (site != null) {
+                site.end();
+            }
+            if (budget != null) {
+                budget.release(size);
+            }
+        }
+    }
+
+    /**
+     * Returns the buffer of size 0. It has no memory.
+     *
+     * @return a buffer that need not be closed
+     */
+    @Override
+    public ArrowBuf empty() {
+        return new ArrowBuf(ReferenceManager.NO_OP, null, 0, 0);
+    }
+
+    /**
+     * Returns the allocator beneath.
+     *
+     * @return the allocator that was given, or that the provider created
+     */
+    public Allocator allocator() {
+        return allocator;
+    }
+
+    /**
+     * Returns the counters of the allocator: {@code requestedBytesInUse} are the bytes of all live buffers, as Arrow
+     * rounds them; {@code bytesHeld} is taken from the system.
+     *
+     * @return the statistics; {@link AllocatorStats#NONE} if the allocator has none
+     * @throws allocator.spi.AllocatorClosedException if this memory is closed
+     */
+    public AllocatorStats stats() {
+        return allocator.spiLevel() >= SpiLevel.STATISTICS ? allocator.stats() : AllocatorStats.NONE;
+    }
+
+    /**
+     * Returns unused memory to the system. May be called at any time, also while buffers are allocated.
+     *
+     * @return what was returned, and what is still held; nothing is returned by an allocator that cannot be shrunk
+     * @throws allocator.spi.AllocatorClosedException if this memory is closed
+     */
+    public ShrinkReport shrink() {
+        if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
+            return shrinkable.shrink();
+        }
+        return new ShrinkReport(0, 0, stats().bytesHeld(), 0, 0);
+    }
+
+    /**
+     * Returns the buffers that are live, grouped by the code that allocated them.
+     *
+     * @return the report; empty unless {@link ArrowMemoryBuilder#trackLeaks} was chosen
+     */
+    public LeakReport liveBuffers() {
+        return sites == null ? new LeakReport(List.of(), 1) : sites.report();
+    }
+
+    /**
+     * Returns the allocator to its provider, which returns all memory to the system. An allocator that the application
+     * gave is left as it is. A second call does nothing. No allocation may be under way.
+     *
+     * @throws IllegalStateException if buffers are live; the message names their number and, if leaks are tracked,
+     *     their sites; this memory stays open
+     * @throws allocator.spi.DeviceException if the system does not take the memory back
+     */
+    @Override
+    public void close() {
+        memory.close(() -> sites == null ? "" : ": " + sites.report());
+        idleShrink.stop();
+    }
+
+    @Override
+    public String toString() {
+        return "Arrow memory of " + allocator.info();
+    }
+}

@@ -1,0 +1,130 @@
+package allocator.arrow;
+
+import allocator.provider.support.Failures;
+import allocator.provider.support.NamedProvider;
+import allocator.spi.Allocator;
+import allocator.spi.AllocatorOptions;
+import allocator.spi.DeviceException;
+import allocator.spi.DeviceType;
+import allocator.spi.EpFactory;
+import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.MemoryInfo;
+import allocator.spi.OptionKey;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The allocator beneath an {@link ArrowMemory}: one that was given, or a provider's own instance, released once. */
+final class HostMemory {
+    /** Arrow aligns buffers of vectors to this many bytes, so that native code may use vector instructions. */
+    private static final long BYTE_ALIGNMENT = 64;
+
+    private static final String ORIGIN = "ArrowMemory";
+
+    /**
+     * What this memory sets, where the provider has the key and it is not set otherwise: an instance of its own, and
+     * all of its memory back when nothing is in use.
+     */
+    private static final Map<String, String> DEFAULTS =
+            Map.of(OptionKey.EXCLUSIVE.name(), "1", "arena.keep_first_region", "0");
+
+    private final Allocator allocator;
+    private final @Nullable EpFactory provider;
+    private boolean isReleased;
+    private boolean isClosed;
+
+    private HostMemory(Allocator allocator, @Nullable EpFactory provider) {
+        this.allocator = allocator;
+        this.provider = provider;
+    }
+
+    /**
+     * Uses an allocator that the application releases.
+     *
+     * @throws IllegalArgumentException if the host cannot use its memory, or it is aligned to less than Arrow needs
+     */
+    static HostMemory of(Allocator allocator) {
+        requireSuitable(allocator.info(), allocator instanceof HostAccessibleAllocator);
+        return new HostMemory(allocator, null);
+    }
+
+    /**
+     * Finds a provider, which this instance closes, and creates an instance of its CPU memory.
+     *
+     * @throws IllegalArgumentException if there is no such provider, or its memory is not suitable
+     * @throws allocator.spi.InvalidOptionException if an option is unknown or its value not accepted
+     * @throws IllegalStateException if the provider has no native access
+     */
+    static HostMemory ofProvider(String name, AllocatorOptions options) {
+        final EpFactory provider =
+                NamedProvider.find(ServiceLoader.load(EpFactory.class, HostMemory.class.getClassLoader()), name);
+        try {
+            final MemoryInfo info = NamedProvider.cpuMemory(provider);
+            requireSuitable(info, true);
+            return new HostMemory(
+                    NativeAccess.required(provider, () -> provider.createAllocator(info, defaults(provider, options))),
+                    provider);
+        } catch (Throwable e) {
+            final Failures failures = new Failures();
+            failures.add(e);
+            failures.run(provider::close);
+            failures.throwIfAny();
+            throw e;
+        }
+    }
+
+    private static AllocatorOptions defaults(EpFactory provider, AllocatorOptions options) {
+        AllocatorOptions result = options;
+        for (final OptionKey<?> key : provider.optionKeys()) {
+            final String value = DEFAULTS.get(key.name());
+            if (value != null && !options.keys().contains(key.name())) {
+                result = result.with(key.name(), value, ORIGIN);
+            }
+        }
+        return result;
+    }
+
+    private static void requireSuitable(MemoryInfo info, boolean isHostAccessible) {
+        if (info.deviceType() != DeviceType.CPU && !isHostAccessible) {
+            throw new IllegalArgumentException(info + " is not memory that the host can read and write");
+        }
+        if (info.byteAlignment() % BYTE_ALIGNMENT != 0) {
+            throw new IllegalArgumentException(info + " is aligned to " + info.byteAlignment()
+                    + " bytes; Arrow's buffers need a multiple of " + BYTE_ALIGNMENT);
+        }
+    }
+
+    Allocator allocator() {
+        return allocator;
+    }
+
+    /**
+     * Releases a provider's allocator and closes the provider. What failed is tried again by the next call.
+     *
+     * @param liveBuffers describes live buffers, for the message
+     * @throws IllegalStateException if buffers are live
+     */
+    synchronized void close(Supplier<String> liveBuffers) {
+        final EpFactory owner = provider;
+        if (owner == null || isClosed) {
+            return;
+        }
+        if (!isReleased) {
+            final long bytes = allocator.stats().requestedBytesInUse();
+            if (bytes != 0) {
+                throw new IllegalStateException(
+                        bytes + " bytes of Arrow buffers are not released; close them first" + liveBuffers.get());
+            }
+            try {
+                owner.releaseAllocator(allocator);
+                isReleased = true;
+            } catch (DeviceException e) {
+                isReleased = true;
+                throw e;
+            }
+        }
+        owner.close();
+        isClosed = true;
+    }
+}

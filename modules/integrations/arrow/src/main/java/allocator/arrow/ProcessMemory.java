@@ -1,0 +1,120 @@
+package allocator.arrow;
+
+import allocator.resource.leak.LeakReport;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URL;
+import java.util.LinkedHashSet;
+import java.util.Properties;
+import java.util.Set;
+import org.apache.arrow.memory.AllocationManager;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.ReferenceManager;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The memory of all root allocators of the process that choose no other one: what the drop-in jar gives to Arrow. It is
+ * opened by the first buffer, with the settings of the system properties {@code java.allocator.arrow.*} at that moment,
+ * and stays open until the process ends.
+ *
+ * <p>If it cannot be opened, each allocation throws an {@link IllegalStateException} that says why; the next one tries
+ * again.
+ */
+public final class ProcessMemory {
+    /** Where Arrow looks for its default allocation manager. */
+    private static final String DEFAULT_MANAGER =
+            "org/apache/arrow/memory/unsafe/DefaultAllocationManagerFactory.class";
+
+    private static final Object LOCK = new Object();
+    private static final AllocationManager.Factory FACTORY = new Lazily();
+
+    /** Opened under the lock. */
+    private static volatile @Nullable ArrowMemory memory;
+
+    private ProcessMemory() {}
+
+    /**
+     * Opens the memory by the first buffer, so that a failure reaches the program, and not the initializer of a class.
+     */
+    private static final class Lazily implements AllocationManager.Factory {
+        @Override
+        public AllocationManager create(BufferAllocator accountingAllocator, long size) {
+            final ArrowMemory open = memory;
+            return (open == null ? get() : open).create(accountingAllocator, size);
+        }
+
+        @Override
+        public ArrowBuf empty() {
+            return new ArrowBuf(ReferenceManager.NO_OP, null, 0, 0);
+        }
+    }
+
+    /**
+     * Returns the allocation manager over this memory.
+     *
+     * @return the same one on every call
+     */
+    public static AllocationManager.Factory factory() {
+        return FACTORY;
+    }
+
+    /**
+     * Returns the memory, for statistics, for a shrink, and for what leaks. It is not to be closed.
+     *
+     * @return the memory, the same on every call
+     * @throws IllegalStateException if it cannot be opened: a setting is wrong, the provider is not found, Arrow is too
+     *     old, native access is missing, or several jars have Arrow's default allocation manager
+     */
+    public static ArrowMemory get() {
+        synchronized (LOCK) {
+            ArrowMemory open = memory;
+            if (open == null) {
+                open = open(System.getProperties());
+                memory = open;
+            }
+            return open;
+        }
+    }
+
+    private static ArrowMemory open(Properties properties) {
+        try {
+            requireOneManager();
+            final ProcessSettings settings = ProcessSettings.of(properties);
+            final ArrowMemory opened = settings.open();
+            if (settings.isTrackingLeaks()) {
+                Runtime.getRuntime().addShutdownHook(new Thread(() -> reportLeaks(opened), "allocator-arrow-leaks"));
+            }
+            return opened;
+        } catch (RuntimeException e) {
+            throw new IllegalStateException("Arrow has no memory: " + e.getMessage(), e);
+        }
+    }
+
+    /** Prints to the standard error stream, since logging may have ended by then. */
+    private static void reportLeaks(ArrowMemory opened) {
+        final LeakReport report = opened.liveBuffers();
+        if (report.blocks() > 0) {
+            System.err.println("Arrow buffers at the end of the process: " + report);
+        }
+    }
+
+    private static void requireOneManager() {
+        final ClassLoader loader = AllocationManager.class.getClassLoader();
+        final Set<String> places = new LinkedHashSet<>();
+        try {
+            (loader == null ? ClassLoader.getSystemClassLoader() : loader)
+                    .getResources(DEFAULT_MANAGER)
+                    .asIterator()
+                    .forEachRemaining((URL place) -> places.add(place.toString().replace("!/" + DEFAULT_MANAGER, "")));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        if (places.size() > 1) {
+            throw new IllegalStateException(
+                    "several jars have Arrow's default allocation manager, and their order on the"
+                            + " path would decide; remove arrow-memory-unsafe or java-allocator-arrow-dropin: "
+                            + String.join(", ", places));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package allocator.provider.support;
+
+import allocator.spi.DeviceDiscovery;
+import allocator.spi.DeviceType;
+import allocator.spi.EpFactory;
+import allocator.spi.MemoryInfo;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.ServiceLoader;
+
+/** Finds a provider by its name, for code that needs one memory and no environment. No other provider is opened. */
+public final class NamedProvider {
+    private static final System.Logger LOG = System.getLogger(NamedProvider.class.getName());
+
+    /** A service loader that fails this often in a row is assumed not to advance. */
+    private static final int MAX_FAILURES_IN_A_ROW = 64;
+
+    private NamedProvider() {}
+
+    /**
+     * Finds a provider. Others that are broken are passed over, and named if there is no such provider.
+     *
+     * @param loader the providers to search; a module that makes it {@code uses} {@link EpFactory}
+     * @param name the provider's name
+     * @return the provider, which the caller closes
+     * @throws IllegalArgumentException if there is none of that name
+     */
+    public static EpFactory find(ServiceLoader<EpFactory> loader, String name) {
+        final List<String> found = new ArrayList<>();
+        final Iterator<ServiceLoader.Provider<EpFactory>> candidates =
+                loader.stream().iterator();
+        int failuresInARow = 0;
+        while (failuresInARow < MAX_FAILURES_IN_A_ROW) {
+            EpFactory provider = null;
+            try {
+                if (!candidates.hasNext()) {
+                    break;
+                }
+                final ServiceLoader.Provider<EpFactory> candidate = candidates.next();
+                failuresInARow = 0;
+                provider = candidate.get();
+                final String providerName = provider.name();
+                if (providerName.equals(name)) {
+                    return provider;
+                }
+                found.add(providerName);
+            } catch (Throwable e) {
+                failuresInARow++;
+                found.add("one that is broken (" + e + ")");
+            }
+            if (provider != null) {
+                closeUnused(provider);
+            }
+        }
+        throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
+    }
+
+    private static void closeUnused(EpFactory provider) {
+        try {
+            provider.close();
+        } catch (Throwable e) {
+            LOG.log(System.Logger.Level.WARNING, "close of provider {0} failed: {1}", provider.getClass(), e);
+        }
+    }
+
+    /**
+     * Returns a provider's CPU memory.
+     *
+     * @param provider the provider, whose devices are discovered
+     * @return the default memory of its first device that has CPU memory
+     * @throws IllegalArgumentException if it has none
+     */
+    public static MemoryInfo cpuMemory(EpFactory provider) {
+        final DeviceDiscovery discovery = provider.discoverDevices();
+        return discovery.devices().stream()
+                .flatMap(device -> device.defaultMemory().stream())
+                .filter(memory -> memory.deviceType() == DeviceType.CPU)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException(
+                        "provider " + provider.name() + " has no CPU memory: " + discovery));
+    }
+}
