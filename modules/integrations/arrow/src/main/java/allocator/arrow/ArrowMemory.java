@@ -79,10 +79,11 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     @Override
     public AllocationManager create(BufferAllocator accountingAllocator, long size) {
         final Budget budget = budgets == null ? null : charged(budgets.apply(accountingAllocator), size);
-        final AllocationSites.Site site = sites == null ? null : sites.site(size);
+        AllocationSites.Site site = null;
         long address = 0;
         boolean isCreated = false;
         try {
+            site = sites == null ? null : sites.site(size);
             address = allocate(size);
             final HostBuffer buffer = new HostBuffer(accountingAllocator, this, address, size, budget, site);
             isCreated = true;
