@@ -9,6 +9,7 @@ module java.allocator.cli {
     requires java.allocator.resource;
     requires java.allocator.runtime;
     requires java.allocator.trace;
+    requires java.allocator.view;
     requires static org.jspecify;
 
     opens allocator.cli to

@@ -15,6 +15,7 @@ module java.allocator.runtime {
     requires static org.jspecify;
 
     exports allocator.runtime;
+    exports allocator.runtime.snapshot;
 
     uses allocator.spi.EpFactory;
 }

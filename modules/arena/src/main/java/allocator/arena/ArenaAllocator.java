@@ -1,7 +1,9 @@
 package allocator.arena;
 
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
+import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
@@ -12,7 +14,7 @@ import java.util.Objects;
  * An arena as an allocator of the contract. Providers extend it where their memory has further capabilities, such as
  * host access. Safe for use by several threads.
  */
-public class ArenaAllocator implements ShrinkableAllocator {
+public class ArenaAllocator implements ShrinkableAllocator, InspectableAllocator {
     private final BfcArena arena;
     private final AllocatorOptions effectiveOptions;
 
@@ -75,6 +77,11 @@ public class ArenaAllocator implements ShrinkableAllocator {
     @Override
     public final ShrinkReport shrink() {
         return arena.shrink();
+    }
+
+    @Override
+    public final AllocatorSnapshot inspect() {
+        return arena.inspect();
     }
 
     /**

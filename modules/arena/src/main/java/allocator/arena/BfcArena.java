@@ -5,6 +5,7 @@ import allocator.arena.page.PageSource;
 import allocator.provider.support.RetryableReturns;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
@@ -302,6 +303,18 @@ public final class BfcArena {
      */
     public ArenaSnapshot snapshot() {
         return totals.snapshot(config);
+    }
+
+    /**
+     * Lists regions, chunks and reserves as they are, for reports: unlike {@link #snapshot} it merges nothing, and each
+     * lane waits only while its chunks are copied. Each lane is of one moment; different lanes may be of different
+     * ones.
+     *
+     * @return regions, chunks and reserves
+     * @throws AllocatorClosedException if the arena is closed
+     */
+    public AllocatorSnapshot inspect() {
+        return LaneInspection.of(lanes.all());
     }
 
     /**

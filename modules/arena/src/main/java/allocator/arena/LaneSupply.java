@@ -41,6 +41,14 @@ interface LaneSupply {
      */
     long largestFree(@Nullable SyncStream stream);
 
+    /** Returns whether there is memory at the start of a free range of a region. Under the lane's lock. */
+    boolean isBacked(long address);
+
+    /**
+     * Returns up to where a free range, of which the end is given, is backed as its start is. Under the lane's lock.
+     */
+    long sameBacking(long address, long end);
+
     /** Returns the counters that only this kind of memory has. Under the lane's lock. */
     List<AllocatorStats.Counter> ownCounters();
 

@@ -34,6 +34,7 @@ final class PageSupply implements LaneSupply {
     private final Lane lane;
     private final Lanes lanes;
     private final LanePages pages;
+    private final PageTable table;
 
     /**
      * @param source provides the pages
@@ -43,6 +44,7 @@ final class PageSupply implements LaneSupply {
     PageSupply(Lane lane, Lanes lanes, PageSource source, PageTable table, BackedFit placement) {
         this.lane = lane;
         this.lanes = lanes;
+        this.table = table;
         pages = new LanePages(new Served(), source, sizes(lane.config.compact()), table, placement);
     }
 
@@ -143,6 +145,16 @@ final class PageSupply implements LaneSupply {
     @Override
     public long largestFree(@Nullable SyncStream stream) {
         return pages.idleBytes();
+    }
+
+    @Override
+    public boolean isBacked(long address) {
+        return table.isMapped(address);
+    }
+
+    @Override
+    public long sameBacking(long address, long end) {
+        return table.sameMapping(address, end);
     }
 
     @Override

@@ -70,6 +70,16 @@ final class RegionSupply implements LaneSupply {
     }
 
     @Override
+    public boolean isBacked(long address) {
+        return true;
+    }
+
+    @Override
+    public long sameBacking(long address, long end) {
+        return end;
+    }
+
+    @Override
     public List<AllocatorStats.Counter> ownCounters() {
         return List.of();
     }

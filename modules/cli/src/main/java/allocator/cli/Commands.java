@@ -19,6 +19,9 @@ final class Commands implements IFactory {
         if (type == ReplayCommand.class) {
             return type.cast(new ReplayCommand(terminal));
         }
+        if (type == ShowCommand.class) {
+            return type.cast(new ShowCommand(terminal));
+        }
         if (type == ProvidersCommand.class) {
             return type.cast(new ProvidersCommand(terminal));
         }

@@ -73,11 +73,20 @@ final class OutputFile {
      * @throws CommandException if that fails; the target is unchanged
      */
     void write(String text) {
+        write(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * Writes the file.
+     *
+     * @throws CommandException if that fails; the target is unchanged
+     */
+    void write(byte[] content) {
         try {
             if (isReplaced()) {
-                WholeFile.write(target, text);
+                WholeFile.write(target, content);
             } else {
-                Files.write(target, text.getBytes(StandardCharsets.UTF_8));
+                Files.write(target, content);
             }
         } catch (IOException e) {
             throw new CommandException(message(WholeFile.reason(e)), e);

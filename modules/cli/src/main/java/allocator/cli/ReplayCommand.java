@@ -12,6 +12,7 @@ import allocator.trace.Replay;
 import allocator.trace.ReplayListener;
 import allocator.trace.ReplayResult;
 import allocator.trace.Trace;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -60,6 +61,13 @@ final class ReplayCommand extends DeviceCommand {
                     + "best-fit,compact.")
     private @Nullable String policies;
 
+    @Option(
+            names = "--html",
+            paramLabel = "FILE",
+            description = "Also write a page that shows the memory of one trace, with the placement policies%n"
+                    + "side by side.")
+    private @Nullable Path html;
+
     @Option(names = "--strict", description = "Exit with 1 if an allocation failed for lack of memory.")
     private boolean strict;
 
@@ -76,9 +84,14 @@ final class ReplayCommand extends DeviceCommand {
     @Override
     public Integer call() {
         final OutputFile json = jsonOutput();
+        final OutputFile page = html == null ? null : new OutputFile("--html", html);
+        if (page != null && traces.size() > 1) {
+            throw new UsageException("--html shows one trace, and " + traces.size() + " are given");
+        }
         final List<String> named = policies == null ? List.of() : PolicyOption.parse(policies, settings());
         final List<Trace> loaded = load();
-        final List<List<PolicyResult>> traces = replay(loaded, named);
+        final List<String> pages = new ArrayList<>();
+        final List<List<PolicyResult>> traces = replay(loaded, named, page != null, pages);
         final List<PolicyResult> all = traces.stream().flatMap(List::stream).toList();
         final List<ReplayResult> results =
                 all.stream().map(PolicyResult::result).toList();
@@ -97,6 +110,14 @@ final class ReplayCommand extends DeviceCommand {
             out().println("written: " + json.path());
             out().flush();
         }
+        if (page != null) {
+            page.write(pages.getFirst());
+            if (!isJsonOnly()) {
+                out().println();
+                out().println("page written: " + page.path());
+            }
+            out().flush();
+        }
         if (strict) {
             all.forEach(ReplayCommand::requireNoFailure);
         }
@@ -108,11 +129,21 @@ final class ReplayCommand extends DeviceCommand {
                 .stream().map(NamedTrace::read).toList();
     }
 
-    /** Replays each trace with each policy; returns a list for each trace. */
-    private List<List<PolicyResult>> replay(List<Trace> loaded, List<String> named) {
+    /**
+     * Replays each trace with each policy; returns a list for each trace.
+     *
+     * @param hasPage whether to make a page
+     * @param pages receives the page
+     */
+    private List<List<PolicyResult>> replay(
+            List<Trace> loaded, List<String> named, boolean hasPage, List<String> pages) {
         final Environment environment = openEnvironment();
         try {
             final ProviderDevice device = chooseDevice(environment);
+            if (hasPage) {
+                final AllocatorOptions given = settings(environment, device.provider());
+                pages.add(new ProfilePage(environment, device, given, terminal()).of(loaded.getFirst(), named));
+            }
             if (isAlone() && PolicyOption.hasUsual(environment, device.provider())) {
                 try {
                     return replay(loaded, PolicyOption.USUAL, environment, device);

@@ -1,6 +1,8 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.text.TraceJson;
+import allocator.cli.text.TraceText;
 import allocator.trace.TraceSummary;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;

@@ -6,8 +6,12 @@ import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
+import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.Cleanup;
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -18,16 +22,20 @@ import allocator.spi.MemoryLocation;
 import allocator.spi.OptionKey;
 import allocator.spi.ShrinkReport;
 import allocator.spi.UnsupportedMemoryException;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +61,7 @@ public final class Environment implements AutoCloseable {
     private final ProviderRegistry registry;
     private final SessionPlanner planner;
     private final OpenSessions sessions = new OpenSessions();
+    private final FailureSnapshots failureSnapshots;
     private final AtomicLong lastSession = new AtomicLong();
     private boolean isClosed;
 
@@ -62,7 +71,9 @@ public final class Environment implements AutoCloseable {
     Environment(Map<String, String> settings) {
         Objects.requireNonNull(SessionOptions.DEFAULT); // initialized now: where the stack has ended no class can be
         Objects.requireNonNull(RunOptions.DEFAULT);
-        shared = new SharedAllocators(instances);
+        failureSnapshots =
+                new FailureSnapshots(settings.get(EnvironmentBuilder.SNAPSHOT_ON_FAILURE), this::snapshotAfter);
+        shared = new SharedAllocators(instances, failureSnapshots);
         registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);
     }
@@ -108,6 +119,56 @@ public final class Environment implements AutoCloseable {
                 .orElseThrow(() -> new IllegalArgumentException(
                         "no provider " + provider + " is registered. Registered: " + registry.names()))
                 .keys());
+    }
+
+    /**
+     * Describes what the environment's allocators and those of its sessions hold, chunk by chunk. May be called at any
+     * time; other calls wait for it as {@link allocator.spi.InspectableAllocator#inspect} says.
+     *
+     * @return devices, sessions and allocators
+     */
+    public Snapshot snapshot() {
+        return snapshot(AllocatorReport.ENVIRONMENT, null, devices(), sessions.all(), use -> true);
+    }
+
+    /** Describes a session, and its allocators with all their users. */
+    Snapshot snapshot(Session session) {
+        final Set<Object> used = session.uses().map(AllocatorUse::instance).collect(Collectors.toSet());
+        return snapshot(
+                session.name(), null, session.devices(), List.of(session), use -> used.contains(use.instance()));
+    }
+
+    /** Describes everything after a request has failed. Takes no lock of this environment. */
+    private Snapshot snapshotAfter(Failure failure) {
+        final List<Session> open = sessions.all();
+        final List<ProviderDevice> devices = open.stream()
+                .flatMap(session -> session.devices().stream())
+                .distinct()
+                .toList();
+        return snapshot(AllocatorReport.ENVIRONMENT, failure, devices, open, use -> true);
+    }
+
+    private Snapshot snapshot(
+            String scope,
+            @Nullable Failure failure,
+            List<ProviderDevice> devices,
+            List<Session> described,
+            Predicate<AllocatorUse> which) {
+        final Stream<AllocatorUse> uses = Stream.concat(
+                shared.unreleased().stream().map(ManagedAllocator::use),
+                sessions.all().stream().flatMap(Session::uses));
+        return new Snapshot(
+                Instant.now(),
+                scope,
+                failure,
+                devices.stream().map(ProviderDevice::describe).toList(),
+                described.stream().map(Session::describeState).toList(),
+                AllocatorUse.describe(uses.filter(which)));
+    }
+
+    /** Returns what requests of this environment that fail for lack of memory are reported to. */
+    FailureSnapshots failureSnapshots() {
+        return failureSnapshots;
     }
 
     /**

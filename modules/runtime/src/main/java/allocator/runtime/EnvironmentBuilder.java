@@ -3,8 +3,10 @@ package allocator.runtime;
 import allocator.runtime.discovery.ProviderSearch;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
+import allocator.runtime.options.RuntimeKeys;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -22,14 +24,24 @@ public final class EnvironmentBuilder {
      */
     public static final String PROVIDER_ORDER = ProviderOrder.KEY;
 
+    /**
+     * The key of the option that names a directory for snapshots: when a request fails for lack of memory, a snapshot
+     * of the environment is written there as {@code allocator-snapshot-<time>-<process>.json}, before the caller gets
+     * the {@link allocator.spi.OutOfMemoryException}. The directory is made if it does not exist, and never holds more
+     * than 16 snapshots. Whatever fails while one is written, such as a full disk, is logged and does not change what
+     * the caller gets. Without the option nothing is written.
+     */
+    public static final String SNAPSHOT_ON_FAILURE = RuntimeKeys.SNAPSHOT_ON_FAILURE;
+
     private final ProviderSearch search = new ProviderSearch();
 
     EnvironmentBuilder() {}
 
     /**
-     * Sets an option: {@link #PROVIDER_ORDER}, or one of a provider: {@code ep_factory.<provider name>.<key of the
-     * provider>}, with the name in its exact case, such as {@code ep_factory.cuda-arena.arena.max_mem}. It applies to
-     * the provider's shared allocators, and to those of sessions that do not override it.
+     * Sets an option: {@link #PROVIDER_ORDER}, {@link #SNAPSHOT_ON_FAILURE}, or one of a provider:
+     * {@code ep_factory.<provider name>.<key of the provider>}, with the name in its exact case, such as
+     * {@code ep_factory.cuda-arena.arena.max_mem}. It applies to the provider's shared allocators, and to those of
+     * sessions that do not override it.
      *
      * @param key the key
      * @param value its value, checked when the provider is registered
@@ -39,11 +51,26 @@ public final class EnvironmentBuilder {
     public EnvironmentBuilder option(String key, String value) {
         if (key.equals(PROVIDER_ORDER)) {
             ProviderOrder.parse(value);
+        } else if (key.equals(SNAPSHOT_ON_FAILURE)) {
+            requirePath(value);
         } else if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
             throw OptionPlace.ENVIRONMENT.unknown(key, value);
         }
         settings.put(key, Objects.requireNonNull(value, "value"));
         return this;
+    }
+
+    private static void requirePath(String value) {
+        boolean isPath = !value.isBlank();
+        try {
+            isPath &= Path.of(value).getNameCount() >= 0;
+        } catch (InvalidPathException e) {
+            isPath = false;
+        }
+        if (!isPath) {
+            throw new InvalidOptionException(
+                    SNAPSHOT_ON_FAILURE, value, "the path of a directory", OptionPlace.ENVIRONMENT.origin());
+        }
     }
 
     /**

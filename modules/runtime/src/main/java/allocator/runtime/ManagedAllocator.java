@@ -4,17 +4,23 @@ import allocator.runtime.AllocatorReport.Setting;
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.discovery.Causes;
 import allocator.runtime.discovery.Log;
+import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Lease;
+import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.InspectableAllocator;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
+import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
@@ -52,6 +58,7 @@ public final class ManagedAllocator implements Allocator {
     private final String owner;
     private final Source source;
     private final AllocatorOptions requested;
+    private final FailureSnapshots failureSnapshots;
 
     /**
      * Takes over a use of a reference.
@@ -61,6 +68,7 @@ public final class ManagedAllocator implements Allocator {
      * @param owner the session's name, or {@link AllocatorReport#ENVIRONMENT}
      * @param source how the owner got it
      * @param requested the settings that the owner requested
+     * @param failureSnapshots learns of requests that failed for lack of memory
      * @param onReleased run after the release
      */
     ManagedAllocator(
@@ -69,12 +77,14 @@ public final class ManagedAllocator implements Allocator {
             String owner,
             Source source,
             AllocatorOptions requested,
+            FailureSnapshots failureSnapshots,
             Runnable onReleased) {
         this.reference = reference;
         this.target = target;
         this.owner = owner;
         this.source = source;
         this.requested = requested;
+        this.failureSnapshots = failureSnapshots;
         info = target.info();
         spiLevel = target.spiLevel();
         canReserve = spiLevel >= SpiLevel.RESERVE;
@@ -135,6 +145,7 @@ public final class ManagedAllocator implements Allocator {
             if (e instanceof IllegalArgumentException || e instanceof IllegalStateException) {
                 throw e;
             }
+            reportExhaustion(e);
             throw ProviderCalls.translate(reference.provider(), "allocOnStream", e);
         }
         return address != 0 ? address : rejectNull("allocOnStream", byteSize);
@@ -239,7 +250,14 @@ public final class ManagedAllocator implements Allocator {
 
     private RuntimeException failed(String operation, Throwable thrown) {
         settle();
+        reportExhaustion(thrown);
         return ProviderCalls.translate(reference.provider(), operation, thrown);
+    }
+
+    private void reportExhaustion(Throwable thrown) {
+        if (thrown instanceof OutOfMemoryException exhausted) {
+            failureSnapshots.exhausted(exhausted, owner);
+        }
     }
 
     private long rejectNull(String operation, long byteSize) {
@@ -289,6 +307,19 @@ public final class ManagedAllocator implements Allocator {
     public AllocatorOptions effectiveOptions() {
         // No use of the memory (L-02), so that it does not matter whether it was released.
         return ProviderCalls.call(reference.provider(), "effectiveOptions", target::effectiveOptions);
+    }
+
+    /**
+     * Lists the memory that the provider's allocator holds, if it can. If several owners share the instance, it is the
+     * memory of all of them.
+     *
+     * @return the regions, chunks and blocks; empty if the provider's allocator does not list them
+     * @throws AllocatorClosedException if the owner is closed and its memory was released
+     */
+    public Optional<AllocatorSnapshot> inspect() {
+        return reference.allocator() instanceof InspectableAllocator inspectable
+                ? Optional.of(whileHeld("inspect", inspectable::inspect))
+                : Optional.empty();
     }
 
     /**
@@ -403,6 +434,20 @@ public final class ManagedAllocator implements Allocator {
 
     Lease lease() {
         return lease;
+    }
+
+    /** Returns this owner's use of the provider's allocator, for a snapshot. */
+    AllocatorUse use() {
+        return new AllocatorUse(
+                reference.instance(),
+                reference.provider(),
+                info,
+                new User(owner, liveBlocks()),
+                lease::isReleased,
+                this::inspect,
+                this::stats,
+                this::effectiveOptions,
+                sites -> {});
     }
 
     Source source() {

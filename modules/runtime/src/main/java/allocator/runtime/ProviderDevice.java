@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.runtime.snapshot.Snapshot;
 import allocator.spi.DeviceType;
 import allocator.spi.EpDevice;
 import java.util.Objects;
@@ -35,6 +36,11 @@ public record ProviderDevice(String provider, EpDevice device) {
         return device.memoryInfos().isEmpty()
                 ? 0
                 : device.memoryInfos().getFirst().deviceOrdinal();
+    }
+
+    Snapshot.Device describe() {
+        return new Snapshot.Device(
+                provider, type().id(), ordinal(), device.hardware().name());
     }
 
     @Override

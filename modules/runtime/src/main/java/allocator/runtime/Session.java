@@ -5,9 +5,12 @@ import allocator.provider.support.StackReserve;
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.Log;
+import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.lifetime.OwedBlocks;
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.runtime.transfer.ProviderTransfer;
 import allocator.runtime.transfer.Router;
 import allocator.spi.Allocator;
@@ -26,6 +29,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -112,7 +116,13 @@ public final class Session implements AutoCloseable {
                         + target.info() + " for " + reference.allocator().info());
             }
             return new ManagedAllocator(
-                    reference, target, name, part.source(), part.requested(), this::leaveIfFinished);
+                    reference,
+                    target,
+                    name,
+                    part.source(),
+                    part.requested(),
+                    environment.failureSnapshots(),
+                    this::leaveIfFinished);
         } catch (Throwable e) {
             reference.releaseAfter(e);
             throw e;
@@ -520,6 +530,28 @@ public final class Session implements AutoCloseable {
                         .toList(),
                 describeInitializers(),
                 plan.notes());
+    }
+
+    /**
+     * Describes what this session's allocators hold, chunk by chunk, with all their users. May be called at any time;
+     * other calls wait for it as {@link allocator.spi.InspectableAllocator#inspect} says.
+     *
+     * @return the session, its devices, and those of its allocators that are not released
+     */
+    public Snapshot snapshot() {
+        return environment.snapshot(this);
+    }
+
+    /** Returns the use of each allocator that is not released, those of read-only memory included. */
+    Stream<AllocatorUse> uses() {
+        return allocators
+                .all()
+                .filter(allocator -> !allocator.lease().isReleased())
+                .map(ManagedAllocator::use);
+    }
+
+    SessionState describeState() {
+        return new SessionState(name, isClosed(), liveBlocks());
     }
 
     /**

@@ -2,6 +2,7 @@ package allocator.runtime;
 
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.discovery.Log;
+import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Cleanup;
@@ -48,13 +49,15 @@ final class SharedAllocators {
     private static final Slot EMPTY = new Slot(null, null);
 
     private final AllocatorInstances instances;
+    private final FailureSnapshots failureSnapshots;
     private volatile Map<MemoryLocation, Slot> slots = Map.of();
 
     /** Allocators that were replaced or released while they had live blocks. */
     private final Set<ManagedAllocator> retired = ConcurrentHashMap.newKeySet();
 
-    SharedAllocators(AllocatorInstances instances) {
+    SharedAllocators(AllocatorInstances instances, FailureSnapshots failureSnapshots) {
         this.instances = instances;
+        this.failureSnapshots = failureSnapshots;
     }
 
     private Slot slot(MemoryLocation location) {
@@ -272,6 +275,7 @@ final class SharedAllocators {
                     AllocatorReport.ENVIRONMENT,
                     source,
                     requested,
+                    failureSnapshots,
                     () -> retired.remove(self[0]));
             return self[0];
         } catch (Throwable e) {

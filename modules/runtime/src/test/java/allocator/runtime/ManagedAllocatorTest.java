@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.runtime.AllocatorReport.Source;
+import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.spi.Allocator;
@@ -47,7 +48,16 @@ class ManagedAllocatorTest {
     private ManagedAllocator manage(Allocator target) {
         final AllocatorReference reference = AllocatorReference.create(
                 instances, "Fake", List.of(), () -> target, returned -> releases.incrementAndGet());
-        return new ManagedAllocator(reference, target, "test", Source.CREATED, AllocatorOptions.EMPTY, () -> {});
+        return new ManagedAllocator(
+                reference,
+                target,
+                "test",
+                Source.CREATED,
+                AllocatorOptions.EMPTY,
+                new FailureSnapshots(null, failure -> {
+                    throw new AssertionError(failure);
+                }),
+                () -> {});
     }
 
     /** The cases of ONNX Runtime's allocator_test on its arena wrapper. */

@@ -36,6 +36,7 @@ class OptionsPageTest {
         final Map<String, Set<String>> expected = byName(keys().map(key -> Map.entry(key.name(), defaultOf(key))));
         expected.put(SHRINK_LIST, Set.of(""));
         expected.put(EnvironmentBuilder.PROVIDER_ORDER, Set.of(""));
+        expected.put(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, Set.of(""));
         assertThat(rows()).containsExactlyInAnyOrderEntriesOf(expected);
     }
 

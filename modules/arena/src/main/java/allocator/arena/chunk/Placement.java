@@ -1,6 +1,7 @@
 package allocator.arena.chunk;
 
 import allocator.arena.chunk.StreamSlots.Slot;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.Map;
@@ -71,6 +72,21 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
                 long stamp,
                 long untouchedHeadBytes,
                 long untouchedTailBytes);
+    }
+
+    /** Receives the chunks of a region, as they are. */
+    @FunctionalInterface
+    public interface ChunkVisitor {
+        /**
+         * Receives a chunk. Called under the lane's lock: it allocates nothing and calls nothing that may wait.
+         *
+         * @param address address of the first byte
+         * @param byteSize size in bytes, padding included
+         * @param requestedBytes bytes that the caller requested if it is live, otherwise {@code 0}
+         * @param state live, waiting for its stream, cached, or free
+         * @param streamId id of the stream that owns it, {@code 0} if no stream does
+         */
+        void visit(long address, long byteSize, long requestedBytes, State state, long streamId);
     }
 
     final StreamSearch streamSearch = new StreamSearch(this);
@@ -205,6 +221,22 @@ public abstract sealed class Placement extends ChunkStore permits BestFit {
     /** Lists the chunks of a region by address, each as what {@code factory} makes of it. Call when none is cached. */
     public final <T> List<T> list(Region region, ChunkFactory<T> factory) {
         return list(region, slots, factory);
+    }
+
+    /** Visits the chunks of a region by address, and changes nothing: what is cached stays cached. */
+    public final void visit(Region region, ChunkVisitor visitor) {
+        for (int chunk = region.first; chunk != Chunks.NONE; chunk = chunks.next(chunk)) {
+            final long streamId = slots.get(chunks.owner(chunk)).streamId();
+            final boolean isLive = chunks.isLive(chunk);
+            visitor.visit(
+                    address(region, chunk),
+                    Granules.toBytes(granules(region, chunk)),
+                    isLive ? chunks.requested(chunk) : 0,
+                    isLive
+                            ? State.LIVE
+                            : chunks.isCached(chunk) ? State.CACHED : streamId == 0 ? State.FREE : State.WAITING,
+                    streamId);
+        }
     }
 
     /** Returns the granules of the largest free chunk of any owner. */

@@ -53,6 +53,11 @@ final class StreamSlots {
             this.number = number;
         }
 
+        /** Returns the id of the stream; 0 if the slot has none. Calls no stream. */
+        long streamId() {
+            return stream == null ? 0 : streamId;
+        }
+
         /** Returns whether the slot needs classes for free memory in a region of {@code granules}. */
         boolean needsClasses(long granules) {
             return needClasses(granules, number < FEW);

@@ -12,8 +12,12 @@ import java.util.TreeMap;
 
 /** A place where options are given. Each has keys of its own, and all but a run have keys of providers. */
 public enum OptionPlace {
-    /** The builder of an environment: its own key and {@code ep_factory.<provider>.<key>}. */
-    ENVIRONMENT("environment", "Environment.builder().option", "ep_factory.", List.of(ProviderOrder.KEY)) {
+    /** The builder of an environment: its own keys and {@code ep_factory.<provider>.<key>}. */
+    ENVIRONMENT(
+            "environment",
+            "Environment.builder().option",
+            "ep_factory.",
+            List.of(ProviderOrder.KEY, RuntimeKeys.SNAPSHOT_ON_FAILURE)) {
         @Override
         public String prefix(String provider) {
             return "ep_factory." + provider + ".";

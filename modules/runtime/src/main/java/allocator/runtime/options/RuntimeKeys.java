@@ -19,5 +19,8 @@ public final class RuntimeKeys {
     /** See {@code RunOptions.SHRINK_KEY}. */
     public static final String SHRINK = "memory.enable_memory_arena_shrinkage";
 
+    /** See {@code EnvironmentBuilder.SNAPSHOT_ON_FAILURE}. */
+    public static final String SNAPSHOT_ON_FAILURE = "memory.snapshot_on_failure";
+
     private RuntimeKeys() {}
 }

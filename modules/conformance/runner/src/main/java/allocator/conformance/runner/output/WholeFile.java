@@ -48,13 +48,20 @@ public final class WholeFile {
      * @throws IOException if that fails
      */
     public static void write(Path target, String text) throws IOException {
+        write(target, text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * Writes a file.
+     *
+     * @param target the file; replaced if it exists
+     * @param content its content
+     * @throws IOException if that fails
+     */
+    public static void write(Path target, byte[] content) throws IOException {
         final Path part = part(target);
         try {
-            Files.write(
-                    part,
-                    text.getBytes(StandardCharsets.UTF_8),
-                    StandardOpenOption.CREATE_NEW,
-                    StandardOpenOption.WRITE);
+            Files.write(part, content, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
             Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
         } finally {
             Files.deleteIfExists(part);

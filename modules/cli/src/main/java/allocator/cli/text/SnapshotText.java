@@ -1,0 +1,113 @@
+package allocator.cli.text;
+
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
+import allocator.cli.output.TextTable;
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.User;
+import allocator.spi.AllocatorSnapshot.State;
+import allocator.view.Breakdown;
+import allocator.view.Diagnosis;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Prints a snapshot for people to read: why a request failed, and who has most. */
+public final class SnapshotText {
+    private static final int MOST_ROWS = 8;
+
+    private final Terminal terminal;
+    private final PrintWriter out;
+
+    /**
+     * Prints to a terminal.
+     *
+     * @param terminal the terminal
+     */
+    public SnapshotText(Terminal terminal) {
+        this.terminal = terminal;
+        out = terminal.out();
+    }
+
+    /**
+     * Prints.
+     *
+     * @param snapshot the snapshot
+     */
+    public void print(Snapshot snapshot) {
+        terminal.printHeading("snapshot of " + snapshot.scope(), ", taken " + snapshot.takenAt());
+        Diagnosis.of(snapshot).ifPresent(diagnosis -> print(diagnosis, snapshot.failure()));
+        snapshot.allocators().forEach(this::print);
+    }
+
+    private void print(Diagnosis diagnosis, @Nullable Failure failure) {
+        out.println();
+        out.println(diagnosis.headline());
+        out.println();
+        final TextTable facts = new TextTable("  ", "lrl");
+        for (final Diagnosis.Fact fact : diagnosis.facts()) {
+            facts.row(fact.name(), fact.bytes() < 0 ? "-" : Sizes.human(fact.bytes()), fact.note());
+        }
+        terminal.printTable(facts);
+        out.println();
+        diagnosis.advice().forEach(line -> out.println("  - " + line));
+        if (failure != null && !failure.stack().isEmpty()) {
+            out.println();
+            out.println("  requested by thread " + failure.thread());
+            failure.stack().forEach(frame -> out.println("    at " + frame));
+        }
+    }
+
+    private void print(AllocatorState allocator) {
+        out.println();
+        final String users =
+                allocator.users().stream().limit(3).map(User::owner).collect(Collectors.joining(", "));
+        final int more = allocator.users().size() - 3;
+        terminal.printHeading(
+                allocator.memory().name() + " (" + allocator.memory().location() + ")",
+                " of " + allocator.provider() + ", used by " + (users.isEmpty() ? "nobody" : users)
+                        + (more > 0 ? " and " + more + " more" : ""));
+        if (!allocator.missing().isEmpty()) {
+            out.println("  in use " + Sizes.human(allocator.stats().bytesInUse()) + ", held "
+                    + Sizes.human(allocator.stats().bytesHeld()) + "; " + allocator.missing());
+            return;
+        }
+        final Breakdown sums = Breakdown.of(allocator.memoryMap());
+        final TextTable states = new TextTable("  ", "lrr").row("chunks", "bytes", "largest");
+        for (final State state : State.values()) {
+            if (sums.bytes(state) > 0 && state != State.UNMAPPED) {
+                states.row(
+                        state.name().toLowerCase(Locale.ROOT),
+                        Sizes.human(sums.bytes(state)),
+                        Sizes.human(sums.largest(state)));
+            }
+        }
+        terminal.printTable(states);
+        print("session", Breakdown.bySession(allocator));
+        print("call site", Breakdown.bySite(allocator));
+        print("stream", Breakdown.byStream(allocator));
+        print("size", Breakdown.bySize(allocator));
+    }
+
+    private void print(String by, List<Breakdown.Group> groups) {
+        if (groups.isEmpty()) {
+            return;
+        }
+        final TextTable table = new TextTable("  ", "rrl").row("live", "blocks", "by " + by);
+        for (final Breakdown.Group group : groups.subList(0, Math.min(MOST_ROWS, groups.size()))) {
+            table.row(
+                    Sizes.human(group.bytes()),
+                    Sizes.exact(group.blocks()),
+                    by.equals("size") ? Sizes.human(Long.parseLong(group.name())) : group.name());
+        }
+        out.println();
+        terminal.printTable(table);
+        if (groups.size() > MOST_ROWS) {
+            out.println("  and " + Sizes.exact(groups.size() - MOST_ROWS) + " more");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package allocator.runtime.inspection;
+
+import allocator.runtime.discovery.Log;
+import allocator.runtime.options.RuntimeKeys;
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.SnapshotJson;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.OutOfMemoryException.Shortage;
+import java.io.BufferedWriter;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStreamWriter;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Writes a snapshot to a directory when a request fails for lack of memory, if the environment's option
+ * {@value RuntimeKeys#SNAPSHOT_ON_FAILURE} names one. It is reached only where a request has failed, and whatever
+ * happens here the caller sees the failure of the request.
+ *
+ * <p>One snapshot is written at a time; a request that fails while one is being written gets none. A directory gets no
+ * further one when it holds {@value #MOST} of them: the first failures say most.
+ */
+public final class FailureSnapshots {
+    /** The most snapshots in a directory. */
+    static final int MOST = 16;
+
+    private static final String PREFIX = "allocator-snapshot-";
+    private static final String SUFFIX = ".json";
+    private static final int MOST_FRAMES = 16;
+    private static final DateTimeFormatter TIME =
+            DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss-SSS", Locale.ROOT).withZone(ZoneOffset.UTC);
+
+    private final @Nullable Path directory;
+    private final Function<Failure, Snapshot> taker;
+    private final AtomicBoolean isWriting = new AtomicBoolean();
+    private volatile boolean isFull;
+
+    /**
+     * Checks nothing: what is wrong with the directory is logged when the first snapshot is to be written.
+     *
+     * @param directory where to write; {@code null} for nowhere
+     * @param taker takes the snapshot
+     */
+    public FailureSnapshots(@Nullable String directory, Function<Failure, Snapshot> taker) {
+        this.directory = directory == null ? null : Path.of(directory);
+        this.taker = taker;
+    }
+
+    /**
+     * Writes a snapshot if the option is set and there is room for one. Throws nothing.
+     *
+     * @param failure what the provider threw
+     * @param owner who made the request
+     */
+    public void exhausted(OutOfMemoryException failure, String owner) {
+        final Path target = directory;
+        if (target == null || isFull || !isWriting.compareAndSet(false, true)) {
+            return;
+        }
+        try {
+            write(target, failure, owner);
+        } catch (Throwable e) {
+            Log.failed("writing a snapshot", target, e);
+        } finally {
+            isWriting.set(false);
+        }
+    }
+
+    private void write(Path target, OutOfMemoryException failure, String owner) throws IOException {
+        Files.createDirectories(target);
+        if (count(target) >= MOST) {
+            isFull = true;
+            Log.warning(target + " holds " + MOST + " snapshots: no further one is written by this environment");
+            return;
+        }
+        final Snapshot snapshot = taker.apply(describe(failure, owner));
+        final String name = PREFIX + TIME.format(snapshot.takenAt()) + "-"
+                + ProcessHandle.current().pid();
+        final Path part = Files.createTempFile(target, name + "-", ".part");
+        try {
+            // A channel would be closed by an interrupt of the thread.
+            try (Writer out = new BufferedWriter(
+                    new OutputStreamWriter(new FileOutputStream(part.toFile()), StandardCharsets.US_ASCII))) {
+                SnapshotJson.write(snapshot, out);
+            }
+            final Path written = target.resolve(name + SUFFIX);
+            Files.move(part, written);
+            Log.warning("no memory for " + owner + ": snapshot written to " + written);
+        } finally {
+            Files.deleteIfExists(part);
+        }
+    }
+
+    private static long count(Path target) throws IOException {
+        try (Stream<Path> files = Files.list(target)) {
+            return files.map(file -> String.valueOf(file.getFileName()))
+                    .filter(name -> name.startsWith(PREFIX) && name.endsWith(SUFFIX))
+                    .limit(MOST)
+                    .count();
+        }
+    }
+
+    private static Failure describe(OutOfMemoryException failure, String owner) {
+        final Shortage shortage = failure.shortage();
+        return new Failure(
+                String.valueOf(failure.getMessage()),
+                owner,
+                Thread.currentThread().getName(),
+                shortage.memory(),
+                known(shortage.requested()),
+                known(shortage.rounded()),
+                known(shortage.limit()),
+                known(shortage.inUse()),
+                known(shortage.held()),
+                known(shortage.largestFree()),
+                known(shortage.deviceFree()),
+                stack(failure));
+    }
+
+    private static long known(long figure) {
+        return figure == OutOfMemoryException.UNKNOWN ? Failure.UNKNOWN : figure;
+    }
+
+    /** Returns the frames of the program: those that called the runtime, and not those that it called. */
+    private static List<String> stack(Throwable failure) {
+        return Arrays.stream(failure.getStackTrace())
+                .dropWhile(frame -> !isOfRuntime(frame))
+                .dropWhile(FailureSnapshots::isOfRuntime)
+                .limit(MOST_FRAMES)
+                .map(StackTraceElement::toString)
+                .toList();
+    }
+
+    private static boolean isOfRuntime(StackTraceElement frame) {
+        return frame.getClassName().startsWith("allocator.runtime.");
+    }
+}

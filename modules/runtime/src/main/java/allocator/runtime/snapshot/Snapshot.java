@@ -1,0 +1,147 @@
+package allocator.runtime.snapshot;
+
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryInfo;
+import java.time.Instant;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The memory of an environment or a session as a value: which devices, sessions and allocators there are, and what each
+ * allocator holds, chunk by chunk. All collections are unmodifiable.
+ *
+ * <p>Each lane of each allocator is described as it was at one moment. The moments differ: an allocator's statistics
+ * are read right after its chunks, and one allocator after the other.
+ *
+ * @param takenAt when it was taken
+ * @param scope the session's name, or {@code environment}
+ * @param failure the request that could not be served, if the snapshot was taken for it; otherwise {@code null}
+ * @param devices the devices: those of the environment, or of the sessions if it was taken for a failure
+ * @param sessions the sessions that are not over, the youngest first
+ * @param allocators the allocators, each instance once
+ */
+public record Snapshot(
+        Instant takenAt,
+        String scope,
+        @Nullable Failure failure,
+        List<Device> devices,
+        List<SessionState> sessions,
+        List<AllocatorState> allocators) {
+
+    /** Copies the lists. */
+    public Snapshot {
+        Objects.requireNonNull(takenAt, "takenAt");
+        Objects.requireNonNull(scope, "scope");
+        devices = List.copyOf(devices);
+        sessions = List.copyOf(sessions);
+        allocators = List.copyOf(allocators);
+    }
+
+    /**
+     * A request that failed for lack of memory. All figures are bytes, and {@link #UNKNOWN} where they are not known.
+     *
+     * @param reason the message of the exception
+     * @param owner the name of the session that made the request, or {@code environment}
+     * @param thread the name of the thread that made the request
+     * @param memory the memory that ran out
+     * @param requested the size requested
+     * @param rounded the size that would have been taken
+     * @param limit the limit of what is held; {@link AllocatorStats#UNLIMITED} if there is none
+     * @param inUse the bytes of live blocks
+     * @param held the bytes taken from the device
+     * @param largestFree the largest free chunk that the requester could use
+     * @param deviceFree the bytes free on the device
+     * @param stack frames of the program, from the one that called the runtime outwards
+     */
+    public record Failure(
+            String reason,
+            String owner,
+            String thread,
+            MemoryInfo memory,
+            long requested,
+            long rounded,
+            long limit,
+            long inUse,
+            long held,
+            long largestFree,
+            long deviceFree,
+            List<String> stack) {
+        /** Stands for a figure that is not known. */
+        public static final long UNKNOWN = -2;
+
+        /** Copies the list. */
+        public Failure {
+            stack = List.copyOf(stack);
+        }
+    }
+
+    /**
+     * A device.
+     *
+     * @param provider the name of its provider
+     * @param type its kind, such as {@code gpu}
+     * @param ordinal its number among those of its kind
+     * @param name its name
+     */
+    public record Device(String provider, String type, int ordinal, String name) {}
+
+    /**
+     * A session.
+     *
+     * @param name its name; several may have the same
+     * @param isClosed whether it was closed, and is kept by live blocks or a run
+     * @param liveBlocks how many of its blocks are live, in all its allocators
+     */
+    public record SessionState(String name, boolean isClosed, long liveBlocks) {}
+
+    /**
+     * An instance of a provider's allocator.
+     *
+     * @param provider the name of its provider, or {@code application}
+     * @param memory the memory that it serves
+     * @param options the effective options
+     * @param stats its statistics, read right after the chunks
+     * @param users who uses it
+     * @param memoryMap its regions, chunks and blocks; empty if they are not known
+     * @param missing why the chunks are not known; empty if they are
+     * @param sites where blocks were allocated, by address, as far as that was recorded
+     */
+    public record AllocatorState(
+            String provider,
+            MemoryInfo memory,
+            Map<String, String> options,
+            AllocatorStats stats,
+            List<User> users,
+            AllocatorSnapshot memoryMap,
+            String missing,
+            Map<Long, Site> sites) {
+        /** Copies the collections. */
+        public AllocatorState {
+            options = Collections.unmodifiableMap(new TreeMap<>(options));
+            users = List.copyOf(users);
+            sites = Map.copyOf(sites);
+        }
+    }
+
+    /**
+     * Who uses an allocator.
+     *
+     * @param owner the name of a session, or {@code environment}
+     * @param liveBlocks how many blocks of this user are live
+     */
+    public record User(String owner, long liveBlocks) {}
+
+    /**
+     * Where and when a block was allocated.
+     *
+     * @param owner the name of the session that allocated it
+     * @param frame the caller, such as {@code com.example.Model.load(Model.java:42)}
+     * @param ageMillis how long ago, in milliseconds
+     */
+    public record Site(String owner, String frame, long ageMillis) {}
+}

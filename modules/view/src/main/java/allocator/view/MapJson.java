@@ -1,0 +1,190 @@
+package allocator.view;
+
+import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.Site;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.Region;
+import allocator.spi.AllocatorSnapshot.State;
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The chunks of an allocator for the map of a page: five numbers for each chunk in an array for each region, which are
+ * its size, the bytes requested, its state, its stream, and its site as an index from 1.
+ *
+ * <p>If there are more than {@value #MOST_CHUNKS} chunks, neighbours that are small are shown as one, in the state
+ * {@value #MIXED}: its bytes requested are the number of chunks, its stream the bytes of them that are live. The size
+ * below which a chunk is small is doubled until the chunks are few enough.
+ */
+final class MapJson {
+    /** The most chunks that a map shows one by one. */
+    private static final int MOST_CHUNKS = 100_000;
+
+    /** The number of the state of several small chunks shown as one. */
+    private static final int MIXED = 6;
+
+    private final JsonGenerator json;
+    private final AllocatorState allocator;
+    private final AllocatorSnapshot memory;
+    private final Map<Site, Integer> siteIndex = new LinkedHashMap<>();
+
+    MapJson(JsonGenerator json, AllocatorState allocator) {
+        this.json = json;
+        this.allocator = allocator;
+        memory = allocator.memoryMap();
+    }
+
+    void write() throws IOException {
+        final long small = small();
+        json.writeArrayFieldStart("regions");
+        for (final Region region : memory.regions()) {
+            json.writeStartObject();
+            json.writeNumberField("lane", region.lane());
+            json.writeStringField("address", Long.toHexString(region.address()));
+            json.writeArrayFieldStart("chunks");
+            write(region.chunks(), small);
+            json.writeEndArray();
+            json.writeEndObject();
+        }
+        if (!memory.blocks().isEmpty()) {
+            json.writeStartObject();
+            json.writeNumberField("lane", -1);
+            json.writeStringField("address", "");
+            json.writeArrayFieldStart("chunks");
+            write(memory.blocks(), small);
+            json.writeEndArray();
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("sites");
+        for (final Site site : siteIndex.keySet()) {
+            json.writeStartArray();
+            json.writeString(site.owner());
+            json.writeString(site.frame());
+            json.writeNumber(site.ageMillis());
+            json.writeEndArray();
+        }
+        json.writeEndArray();
+        json.writeNumberField("small", small);
+        writeFreeBySize();
+    }
+
+    private long small() {
+        long small = 0;
+        while (count(small) > MOST_CHUNKS) {
+            small = small == 0 ? 512 : 2 * small;
+        }
+        return small;
+    }
+
+    private long count(long small) {
+        return memory.regions().stream()
+                        .mapToLong(region -> count(region.chunks(), small))
+                        .sum()
+                + count(memory.blocks(), small);
+    }
+
+    private static long count(List<Chunk> chunks, long small) {
+        long count = 0;
+        boolean isAfterSmall = false;
+        for (final Chunk chunk : chunks) {
+            final boolean isSmall = chunk.byteSize() < small;
+            count += isSmall && isAfterSmall ? 0 : 1;
+            isAfterSmall = isSmall;
+        }
+        return count;
+    }
+
+    private void write(List<Chunk> chunks, long small) throws IOException {
+        for (int i = 0; i < chunks.size(); ) {
+            final Chunk chunk = chunks.get(i);
+            int next = i + 1;
+            if (chunk.byteSize() < small) {
+                while (next < chunks.size() && chunks.get(next).byteSize() < small) {
+                    next++;
+                }
+            }
+            if (next > i + 1) {
+                writeMixed(chunks.subList(i, next));
+            } else {
+                final Site site = allocator.sites().get(chunk.address());
+                write(
+                        chunk.byteSize(),
+                        chunk.requestedBytes(),
+                        code(chunk.state()),
+                        chunk.streamId(),
+                        site == null ? 0 : siteIndex.computeIfAbsent(site, _ -> siteIndex.size() + 1));
+            }
+            i = next;
+        }
+    }
+
+    /** Returns the number of a state on the page. */
+    private static int code(State state) {
+        return switch (state) {
+            case LIVE -> 0;
+            case WAITING -> 1;
+            case CACHED -> 2;
+            case FREE -> 3;
+            case UNMAPPED -> 4;
+            case UNRETURNED -> 5;
+        };
+    }
+
+    private void writeMixed(List<Chunk> chunks) throws IOException {
+        long bytes = 0;
+        long live = 0;
+        for (final Chunk chunk : chunks) {
+            bytes += chunk.byteSize();
+            live += chunk.state() == State.LIVE ? chunk.byteSize() : 0;
+        }
+        write(bytes, chunks.size(), MIXED, live, 0);
+    }
+
+    private void write(long bytes, long requested, int state, long stream, int site) throws IOException {
+        json.writeNumber(bytes);
+        json.writeNumber(requested);
+        json.writeNumber(state);
+        json.writeNumber(stream);
+        json.writeNumber(site);
+    }
+
+    /** Returns the column of a state that may serve requests; -1 for another one. */
+    private static int kind(State state) {
+        return switch (state) {
+            case FREE -> 0;
+            case WAITING -> 1;
+            case CACHED -> 2;
+            case LIVE, UNMAPPED, UNRETURNED -> -1;
+        };
+    }
+
+    /** Writes the bytes that are free, waiting and cached, in chunks of sizes from one power of two to the next. */
+    private void writeFreeBySize() throws IOException {
+        final long[][] sums = new long[Long.SIZE][3];
+        for (final Region region : memory.regions()) {
+            for (final Chunk chunk : region.chunks()) {
+                final int kind = kind(chunk.state());
+                if (kind >= 0) {
+                    sums[Long.SIZE - 1 - Long.numberOfLeadingZeros(chunk.byteSize())][kind] += chunk.byteSize();
+                }
+            }
+        }
+        json.writeArrayFieldStart("freeBySize");
+        for (int power = 0; power < sums.length; power++) {
+            if (sums[power][0] + sums[power][1] + sums[power][2] > 0) {
+                json.writeStartArray();
+                json.writeNumber(power);
+                for (final long sum : sums[power]) {
+                    json.writeNumber(sum);
+                }
+                json.writeEndArray();
+            }
+        }
+        json.writeEndArray();
+    }
+}

@@ -1,0 +1,39 @@
+package allocator.view;
+
+import allocator.runtime.snapshot.Snapshot;
+import allocator.view.page.PageTemplate;
+import java.util.List;
+
+/**
+ * A page that shows where memory is: one HTML file that needs no network and no server. It has a timeline, a map of
+ * regions, fragmentation, and who has most. Names from outside are shown as text, whatever they are.
+ */
+public final class Page {
+    private Page() {}
+
+    /**
+     * Makes the page of a snapshot.
+     *
+     * @param name the name of the snapshot, for the title
+     * @param snapshot the snapshot
+     * @return the file's text, in UTF-8
+     */
+    public static String of(String name, Snapshot snapshot) {
+        return PageTemplate.fill(name, PageJson.of(name, snapshot));
+    }
+
+    /**
+     * Makes the page of a trace, with policies side by side.
+     *
+     * @param name the name of the trace, for the title
+     * @param profiles the profiles of the trace, the one to be shown first at the front; at least one
+     * @return the file's text, in UTF-8
+     * @throws IllegalArgumentException if there is no profile
+     */
+    public static String of(String name, List<TraceProfile> profiles) {
+        if (profiles.isEmpty()) {
+            throw new IllegalArgumentException("a page needs a profile");
+        }
+        return PageTemplate.fill(name, PageJson.of(name, profiles));
+    }
+}

@@ -1,0 +1,247 @@
+package allocator.view;
+
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.User;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorStats;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.view.TraceProfile.Moment;
+import allocator.view.TraceProfile.Point;
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The data of a page as JSON. */
+final class PageJson {
+    private static final int MOST_ROWS = 40;
+
+    private PageJson() {}
+
+    /** Writes the fields of the page's object. */
+    @FunctionalInterface
+    private interface Content {
+        void write(JsonGenerator json) throws IOException;
+    }
+
+    private static String write(Content content) {
+        final StringWriter text = new StringWriter();
+        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
+            json.writeStartObject();
+            content.write(json);
+            json.writeEndObject();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return text.toString();
+    }
+
+    static String of(String name, Snapshot snapshot) {
+        return write(json -> {
+            json.writeStringField("title", name);
+            json.writeStringField("kind", "snapshot");
+            json.writeStringField(
+                    "subtitle",
+                    "Snapshot of " + snapshot.scope() + ", taken "
+                            + snapshot.takenAt().truncatedTo(ChronoUnit.SECONDS) + ", "
+                            + count(snapshot.sessions().size(), "session") + ", "
+                            + count(snapshot.allocators().size(), "allocator"));
+            final Optional<Diagnosis> diagnosis = Diagnosis.of(snapshot);
+            if (diagnosis.isPresent()) {
+                write(json, diagnosis.get(), snapshot.failure());
+            }
+            final int failed = Diagnosis.failedAllocator(snapshot)
+                    .map(one -> snapshot.allocators().indexOf(one))
+                    .orElse(0);
+            json.writeNumberField("first", failed);
+            json.writeArrayFieldStart("series");
+            json.writeEndArray();
+            json.writeArrayFieldStart("maps");
+            for (final AllocatorState allocator : snapshot.allocators()) {
+                writeMap(json, title(allocator), -1, -1, allocator);
+            }
+            json.writeEndArray();
+        });
+    }
+
+    private static String title(AllocatorState allocator) {
+        return allocator.memory().name() + " " + allocator.memory().location() + " of " + allocator.provider() + ", "
+                + (allocator.users().isEmpty()
+                        ? "no user"
+                        : allocator.users().stream().limit(3).map(User::owner).collect(Collectors.joining(", ")))
+                + (allocator.users().size() > 3 ? " and " + (allocator.users().size() - 3) + " more" : "");
+    }
+
+    private static String count(long count, String what) {
+        return count + " " + what + (count == 1 ? "" : "s");
+    }
+
+    private static void write(JsonGenerator json, Diagnosis diagnosis, @Nullable Failure failure) throws IOException {
+        json.writeObjectFieldStart("why");
+        json.writeStringField("headline", diagnosis.headline());
+        json.writeArrayFieldStart("facts");
+        for (final Diagnosis.Fact fact : diagnosis.facts()) {
+            json.writeStartArray();
+            json.writeString(fact.name());
+            json.writeNumber(fact.bytes());
+            json.writeString(fact.note());
+            json.writeEndArray();
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("advice");
+        for (final String line : diagnosis.advice()) {
+            json.writeString(line);
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("stack");
+        if (failure != null) {
+            for (final String frame : failure.stack()) {
+                json.writeString(frame);
+            }
+            json.writeEndArray();
+            json.writeStringField("thread", failure.thread());
+            json.writeStringField("reason", failure.reason());
+        } else {
+            json.writeEndArray();
+        }
+        json.writeEndObject();
+    }
+
+    static String of(String name, List<TraceProfile> profiles) {
+        final TraceProfile first = profiles.getFirst();
+        return write(json -> {
+            json.writeStringField("title", name);
+            json.writeStringField("kind", "trace");
+            json.writeStringField(
+                    "subtitle",
+                    String.format("%,d events", first.events()) + ", "
+                            + first.points().size()
+                            + " of them observed, each the one with the most requested bytes of its span");
+            json.writeNumberField("events", first.events());
+            json.writeNumberField("first", peak(first));
+            json.writeArrayFieldStart("series");
+            for (final TraceProfile profile : profiles) {
+                write(json, profile);
+            }
+            json.writeEndArray();
+            json.writeArrayFieldStart("maps");
+            for (int i = 0; i < profiles.size(); i++) {
+                for (final Moment moment : profiles.get(i).moments()) {
+                    writeMap(json, profiles.get(i).policy(), i, moment.event(), asState(moment.memory()));
+                }
+            }
+            json.writeEndArray();
+        });
+    }
+
+    /** Returns the moment with the most bytes held, to be shown first. */
+    private static int peak(TraceProfile profile) {
+        int peak = 0;
+        long most = -1;
+        for (int i = 0; i < profile.moments().size(); i++) {
+            final long live = Breakdown.of(profile.moments().get(i).memory()).requestedBytes();
+            if (live > most) {
+                most = live;
+                peak = i;
+            }
+        }
+        return peak;
+    }
+
+    private static AllocatorState asState(AllocatorSnapshot memory) {
+        final MemoryInfo info = new MemoryInfo(
+                "trace", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 1, AllocatorType.DEVICE);
+        return new AllocatorState("", info, Map.of(), AllocatorStats.NONE, List.of(), memory, "", Map.of());
+    }
+
+    private static void write(JsonGenerator json, TraceProfile profile) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("name", profile.policy());
+        json.writeBooleanField("listed", profile.isListed());
+        json.writeNumberField("peakRequested", profile.peakRequested());
+        json.writeNumberField("peakInUse", profile.peakInUse());
+        json.writeNumberField("peakHeld", profile.peakHeld());
+        json.writeNumberField("failures", profile.failures());
+        writeColumn(json, "event", profile, Point::event);
+        writeColumn(json, "least", profile, Point::leastRequested);
+        writeColumn(json, "requested", profile, Point::requested);
+        writeColumn(json, "inUse", profile, Point::inUse);
+        writeColumn(json, "held", profile, Point::held);
+        writeColumn(json, "free", profile, Point::free);
+        writeColumn(json, "largest", profile, Point::largestFree);
+        json.writeEndObject();
+    }
+
+    private static void writeColumn(JsonGenerator json, String name, TraceProfile profile, ToLongFunction<Point> column)
+            throws IOException {
+        json.writeArrayFieldStart(name);
+        for (final Point point : profile.points()) {
+            json.writeNumber(column.applyAsLong(point));
+        }
+        json.writeEndArray();
+    }
+
+    private static void writeMap(JsonGenerator json, String name, int series, int event, AllocatorState allocator)
+            throws IOException {
+        json.writeStartObject();
+        json.writeStringField("name", name);
+        json.writeNumberField("series", series);
+        json.writeNumberField("event", event);
+        json.writeStringField("missing", allocator.missing());
+        json.writeStringField(
+                "owner",
+                allocator.users().size() == 1 ? allocator.users().getFirst().owner() : "");
+        json.writeNumberField("inUse", allocator.stats().bytesInUse());
+        json.writeNumberField("held", allocator.stats().bytesHeld());
+        json.writeNumberField("limit", allocator.stats().limit());
+        json.writeArrayFieldStart("options");
+        for (final Map.Entry<String, String> option : allocator.options().entrySet()) {
+            json.writeStartArray();
+            json.writeString(option.getKey());
+            json.writeString(option.getValue());
+            json.writeEndArray();
+        }
+        json.writeEndArray();
+        new MapJson(json, allocator).write();
+        json.writeArrayFieldStart("groups");
+        writeGroups(json, "session", Breakdown.bySession(allocator));
+        writeGroups(json, "call site", Breakdown.bySite(allocator));
+        writeGroups(json, "stream", Breakdown.byStream(allocator));
+        writeGroups(json, "size", Breakdown.bySize(allocator));
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void writeGroups(JsonGenerator json, String by, List<Breakdown.Group> groups) throws IOException {
+        if (groups.isEmpty()) {
+            return;
+        }
+        json.writeStartObject();
+        json.writeStringField("by", by);
+        json.writeNumberField("count", groups.size());
+        json.writeArrayFieldStart("rows");
+        for (final Breakdown.Group group : groups.subList(0, Math.min(MOST_ROWS, groups.size()))) {
+            json.writeStartArray();
+            json.writeString(group.name());
+            json.writeNumber(group.blocks());
+            json.writeNumber(group.bytes());
+            json.writeEndArray();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+}

@@ -1,0 +1,220 @@
+package allocator.view;
+
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.Site;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.Region;
+import allocator.spi.AllocatorSnapshot.State;
+import allocator.view.pickle.PickleWriter;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Writes a snapshot as one of PyTorch's, for its viewer, memory_viz. A region is a segment; where parts of it have no
+ * memory, each part that has is one. A chunk that waits for a stream is pending free there, whatever is cached or free
+ * is inactive. A failure is an event {@code oom}.
+ */
+public final class TorchSnapshot {
+    /** Addresses are cut to what a number of JavaScript holds. */
+    private static final long ADDRESS_MASK = (1L << 53) - 1;
+
+    /** From here on PyTorch calls a segment large. */
+    private static final long LARGE = 1 << 20;
+
+    private static final Pattern FRAME = Pattern.compile("(.*?)\\(([^():]*)(?::(\\d+))?\\)");
+
+    private final PickleWriter out;
+    private final Snapshot snapshot;
+
+    private TorchSnapshot(PickleWriter out, Snapshot snapshot) {
+        this.out = out;
+        this.snapshot = snapshot;
+    }
+
+    /** Memory side by side, to be shown as a segment. */
+    private record Segment(AllocatorState allocator, long address, List<Chunk> chunks) {
+        long bytes(State... states) {
+            return chunks.stream()
+                    .filter(chunk -> List.of(states).contains(chunk.state()))
+                    .mapToLong(Chunk::byteSize)
+                    .sum();
+        }
+    }
+
+    /**
+     * Makes the pickle of a snapshot.
+     *
+     * @param snapshot the snapshot
+     * @return the file's content
+     */
+    public static byte[] of(Snapshot snapshot) {
+        final ByteArrayOutputStream out = new ByteArrayOutputStream();
+        try {
+            final PickleWriter pickle = new PickleWriter(out);
+            new TorchSnapshot(pickle, snapshot).write();
+            pickle.end();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return out.toByteArray();
+    }
+
+    private void write() throws IOException {
+        final List<Segment> segments = segments();
+        final Map<Integer, List<Failure>> failures = new TreeMap<>();
+        segments.forEach(segment -> failures.put(device(segment.allocator()), List.of()));
+        final Failure failure = snapshot.failure();
+        if (failure != null) {
+            failures.put(failure.memory().deviceOrdinal(), List.of(failure));
+        }
+        final int devices = failures.keySet().stream()
+                .mapToInt(ordinal -> ordinal + 1)
+                .max()
+                .orElse(0);
+        final List<List<Failure>> byDevice = new ArrayList<>();
+        for (int device = 0; device < devices; device++) {
+            byDevice.add(failures.getOrDefault(device, List.of()));
+        }
+        out.dictionary(() -> {
+            out.text("segments");
+            out.list(segments, this::write);
+            out.text("device_traces");
+            out.list(byDevice, events -> out.list(events, this::write));
+            out.text("allocator_settings");
+            out.dictionary(() -> {});
+        });
+    }
+
+    private static int device(AllocatorState allocator) {
+        return allocator.memory().deviceOrdinal();
+    }
+
+    private List<Segment> segments() {
+        final List<Segment> segments = new ArrayList<>();
+        for (final AllocatorState allocator : snapshot.allocators()) {
+            for (final Region region : allocator.memoryMap().regions()) {
+                addParts(segments, allocator, region);
+            }
+            allocator
+                    .memoryMap()
+                    .blocks()
+                    .forEach(block -> segments.add(new Segment(allocator, block.address(), List.of(block))));
+        }
+        segments.sort(Comparator.comparingLong(segment -> segment.address() & ADDRESS_MASK));
+        return segments;
+    }
+
+    private static void addParts(List<Segment> segments, AllocatorState allocator, Region region) {
+        List<Chunk> part = new ArrayList<>();
+        for (final Chunk chunk : region.chunks()) {
+            if (chunk.state() != State.UNMAPPED) {
+                part.add(chunk);
+            } else if (!part.isEmpty()) {
+                segments.add(new Segment(allocator, part.getFirst().address(), part));
+                part = new ArrayList<>();
+            }
+        }
+        if (!part.isEmpty()) {
+            segments.add(new Segment(allocator, part.getFirst().address(), part));
+        }
+    }
+
+    private void write(Segment segment) throws IOException {
+        final long total = segment.bytes(State.values());
+        out.dictionary(() -> {
+            number("device", device(segment.allocator()));
+            number("address", segment.address() & ADDRESS_MASK);
+            number("total_size", total);
+            number("stream", 0);
+            text("segment_type", total >= LARGE ? "large" : "small");
+            out.text("segment_pool_id");
+            out.pair(0, 0);
+            out.text("is_expandable");
+            out.truth(false);
+            number("allocated_size", segment.bytes(State.LIVE));
+            number("active_size", segment.bytes(State.LIVE, State.WAITING));
+            number(
+                    "requested_size",
+                    segment.chunks().stream().mapToLong(Chunk::requestedBytes).sum());
+            frames(List.of());
+            out.text("blocks");
+            out.list(segment.chunks(), chunk -> write(segment.allocator(), chunk));
+        });
+    }
+
+    private void write(AllocatorState allocator, Chunk chunk) throws IOException {
+        out.dictionary(() -> {
+            number("address", chunk.address() & ADDRESS_MASK);
+            number("size", chunk.byteSize());
+            number("requested_size", chunk.requestedBytes());
+            text("state", state(chunk.state()));
+            frames(chunk.state() == State.LIVE ? frames(allocator, chunk) : List.of());
+        });
+    }
+
+    private static String state(State state) {
+        return switch (state) {
+            case LIVE -> "active_allocated";
+            case WAITING -> "active_pending_free";
+            case CACHED, FREE, UNMAPPED, UNRETURNED -> "inactive";
+        };
+    }
+
+    /** Returns the call site of a block, as far as it is known, and its session. */
+    private static List<String> frames(AllocatorState allocator, Chunk chunk) {
+        final List<String> frames = new ArrayList<>();
+        final Site site = allocator.sites().get(chunk.address());
+        if (site != null) {
+            frames.add(site.frame());
+            frames.add("session " + site.owner());
+        } else if (allocator.users().size() == 1) {
+            frames.add("session " + allocator.users().getFirst().owner());
+        }
+        return frames;
+    }
+
+    private void write(Failure failure) throws IOException {
+        out.dictionary(() -> {
+            text("action", "oom");
+            number("addr", 0);
+            number("size", failure.requested());
+            number("stream", 0);
+            number("time_us", snapshot.takenAt().toEpochMilli() * 1000);
+            number("device_free", Math.max(0, failure.deviceFree()));
+            frames(failure.stack());
+        });
+    }
+
+    private void frames(List<String> frames) throws IOException {
+        out.text("frames");
+        out.list(frames, frame -> {
+            final Matcher parts = FRAME.matcher(frame);
+            final boolean isFrame = parts.matches();
+            out.dictionary(() -> {
+                text("filename", isFrame ? parts.group(2) : "");
+                number("line", isFrame && parts.group(3) != null ? Long.parseLong(parts.group(3)) : 0);
+                text("name", isFrame ? parts.group(1) : frame);
+            });
+        });
+    }
+
+    private void number(String key, long value) throws IOException {
+        out.text(key);
+        out.number(value);
+    }
+
+    private void text(String key, String value) throws IOException {
+        out.text(key);
+        out.text(value);
+    }
+}

@@ -1,0 +1,2 @@
+/** The page: its data, and the file that shows them. Not exported. */
+package allocator.view.page;

@@ -1,0 +1,215 @@
+// Builds the page of its data.
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const page = document.getElementById('page');
+page.replaceChildren();
+
+function table(head, rows, caption) {
+  return el('div', { class: 'wide' }, el('table', {},
+    caption ? el('caption', { class: 'unseen' }, caption) : null,
+    el('thead', {}, el('tr', {}, ...head.map(([text, kind]) => el('th', { class: kind || '', scope: 'col' }, text)))),
+    el('tbody', {}, ...rows)));
+}
+
+function why(found) {
+  const facts = el('div', { class: 'facts' }, ...found.facts.map(([name, value, note]) =>
+    el('div', { class: 'fact' }, el('span', {}, name), el('b', {}, value < 0 ? '–' : bytes(value)), note ? el('span', {}, note) : null)));
+  const section = el('section', { class: 'alarm', 'aria-labelledby': 'why' },
+    el('div', { class: 'head' }, el('h2', { id: 'why' }, 'Why it failed')),
+    el('p', { class: 'headline' }, found.headline), facts,
+    el('h3', {}, 'What may help'), el('ul', { class: 'plain' }, ...found.advice.map(line => el('li', {}, line))));
+  if (found.stack.length > 0) {
+    section.append(el('h3', {}, 'Requested by' + (found.thread ? ' thread ' + found.thread : '')), el('pre', {}, found.stack.join('\n')));
+  }
+  if (found.reason) section.append(el('details', {}, el('summary', {}, 'Message'), el('pre', {}, found.reason)));
+  return section;
+}
+
+function policies() {
+  const most = Math.max(1, ...data.series.map(s => s.peakHeld));
+  const rows = data.series.map((s, i) => {
+    const bar = el('div', { class: 'bar' });
+    bar.style.width = (100 * s.peakHeld / most) + '%';
+    bar.style.background = 'var(--s' + i % 8 + ')';
+    return el('tr', {},
+      el('td', { class: 'name' }, s.name), el('td', { class: 'number' }, bytes(s.peakRequested)), el('td', { class: 'number' }, bytes(s.peakInUse)),
+      el('td', { class: 'number' }, bytes(s.peakHeld)), el('td', { class: 'number' }, s.peakRequested > 0 ? (s.peakHeld / s.peakRequested).toFixed(2) + ' ×' : '–'),
+      el('td', { class: 'number' }, count(s.failures)), el('td', { class: 'barcell' }, bar));
+  });
+  return el('section', { 'aria-labelledby': 'policies' }, el('div', { class: 'head' }, el('h2', { id: 'policies' }, 'Policies')),
+    table([['policy'], ['peak requested', 'number'], ['peak in use', 'number'], ['peak held', 'number'], ['held / requested', 'number'], ['failed', 'number'], ['']], rows, 'Peaks of each policy'));
+}
+
+function timelines(pickMoment) {
+  const view = new View(data.events);
+  view.mark = -1;
+  const chosen = el('select', { id: 'policy' }, ...data.series.map((s, i) => el('option', { value: String(i) }, s.name)));
+  const canvas = el('canvas', { class: 'chart', id: 'timeline', tabindex: '0', role: 'img', 'aria-describedby': 'timelineHelp timelineOut' });
+  const pieces = el('canvas', { class: 'chart low', id: 'fragmentation', tabindex: '0', role: 'img', 'aria-describedby': 'piecesOut' });
+  const out = el('output', { id: 'timelineOut', 'aria-live': 'polite' }, 'Point at the chart, or use the arrow keys.');
+  const piecesOut = el('output', { id: 'piecesOut', 'aria-live': 'polite' }, ' ');
+  const series = () => data.series[Number(chosen.value)];
+  const describe = i => {
+    const s = series();
+    out.textContent = 'Event ' + count(s.event[i]) + ': requested ' + exact(s.requested[i]) + ', in use ' + bytes(s.inUse[i]) + ', held ' + bytes(s.held[i])
+      + (s.requested[i] > 0 ? ', ' + (s.held[i] / s.requested[i]).toFixed(2) + ' × requested' : '');
+    piecesOut.textContent = s.listed ? 'Free ' + bytes(s.free[i]) + ', largest free chunk ' + bytes(s.largest[i])
+      + (s.free[i] > 0 ? ', ' + Math.round(100 - 100 * s.largest[i] / s.free[i]) + ' % of it in smaller pieces' : '') : '';
+  };
+  const pick = event => pickMoment(Number(chosen.value), event);
+  const chart = new Chart(canvas, view, describe, pick);
+  const low = new Chart(pieces, view, describe, pick);
+  const keys = el('div', {});
+  const update = () => {
+    const s = series(), mine = Number(chosen.value);
+    const others = data.series.map((o, i) => ({ o, i })).filter(({ i }) => i !== mine).map(({ o, i }) => ({
+      colour: () => colour('s' + i % 8), values: aligned(o, s.event), width: 1.25, dash: [5, 3], step: true }));
+    chart.show(s.event, [
+      { colour: () => colour('requested'), values: s.requested, fill: true },
+      ...others,
+      { colour: () => colour('inuse'), values: s.inUse, width: 1.5 },
+      { colour: () => colour('held'), values: s.held, width: 2, step: true }]);
+    low.show(s.event, [
+      { colour: () => colour('free'), values: s.free, fill: true },
+      { colour: () => colour('largest'), values: s.largest, width: 1.5 }]);
+    const peak = s.requested.indexOf(Math.max(...s.requested));
+    canvas.setAttribute('aria-label', 'Bytes requested, in use and held over ' + count(data.events) + ' events with ' + s.name + '. Peak at event ' + count(s.event[peak] || 0)
+      + ': requested ' + bytes(s.peakRequested) + ', held ' + bytes(s.peakHeld) + '.');
+    pieces.setAttribute('aria-label', 'Free bytes and the largest free chunk over the events with ' + s.name + '.');
+    keys.replaceChildren(legend([['held', 'held, ' + s.name, true], ['inuse', 'in use, padding included', true], ['requested', 'requested'],
+      ...data.series.map((o, i) => ['s' + i % 8, 'held, ' + o.name, true]).filter((_, i) => i !== mine)]));
+  };
+  chosen.addEventListener('change', () => { update(); if (view.cursor >= 0) describe(chart.nearest(view.cursor)); });
+  const button = (text, label, act) => el('button', { type: 'button', 'aria-label': label, onclick: act }, text);
+  const section = el('section', { 'aria-labelledby': 'time' },
+    el('div', { class: 'head' }, el('h2', { id: 'time' }, 'Memory over the trace'),
+      el('div', { class: 'tools' }, el('label', {}, 'policy', chosen),
+        button('+', 'zoom in', () => view.zoom(0.5)), button('−', 'zoom out', () => view.zoom(2)),
+        button('‹', 'earlier', () => view.pan(-0.5)), button('›', 'later', () => view.pan(0.5)), button('All', 'show all events', () => view.set(0, view.events)))),
+    canvas, keys, out,
+    el('p', { class: 'soft', id: 'timelineHelp' }, 'Drag to zoom, double-click for all, click for the map of the nearest moment. Keys: arrows, +, −, 0, Enter.'),
+    el('h3', {}, 'Fragmentation'), pieces, legend([['free', 'free, waiting and cached'], ['largest', 'largest free chunk', true]]), piecesOut);
+  update();
+  window.allocatorView = view;
+  return { section, setMark: (mine, event) => { chosen.value = String(mine); view.mark = event; update(); }, draw: () => view.changed() };
+}
+
+function aligned(other, events) {
+  return events.map(event => { const i = Math.min(other.event.length - 1, lowerBound(other.event, event)); return other.held[i]; });
+}
+
+function maps() {
+  const choose = el('select', { id: 'map' }, ...data.maps.map((m, i) => el('option', { value: String(i) }, m.event < 0 ? m.name : m.name + ', event ' + count(m.event))));
+  const by = el('select', { id: 'by' });
+  const canvas = el('canvas', { id: 'regions', tabindex: '0', role: 'img', 'aria-describedby': 'mapHelp mapOut' });
+  const spacer = el('div', {});
+  const scroll = el('div', { class: 'scroll', id: 'scroll' }, canvas, spacer);
+  const out = el('output', { id: 'mapOut', 'aria-live': 'polite' }, ' ');
+  const scale = el('span', { class: 'soft', id: 'scale' });
+  const keys = el('div', {}), sizes = el('div', {}), groups = el('div', { class: 'columns' }), note = el('p', { class: 'soft' });
+  const map = new RegionMap(canvas, scroll, spacer, text => { out.textContent = text; });
+  let onShow = () => {};
+  const show = i => {
+    const m = data.maps[i];
+    choose.value = String(i);
+    map.show(m);
+    out.textContent = 'Point at a block, or use the arrow keys.';
+    const sums = new Array(STATES.length).fill(0), counts = new Array(STATES.length).fill(0);
+    let streams = false;
+    for (const region of m.regions) {
+      for (let k = 0; k < region.chunks.length; k += PER_CHUNK) {
+        sums[region.chunks[k + 2]] += region.chunks[k];
+        counts[region.chunks[k + 2]] += 1;
+        streams = streams || region.chunks[k + 2] === LIVE && region.chunks[k + 3] !== 0;
+      }
+    }
+    note.textContent = m.missing ? 'No map: ' + m.missing + '. In use ' + bytes(m.inUse) + ', held ' + bytes(m.held) + '.'
+      : m.small > 0 ? 'Neighbours below ' + bytes(m.small) + ' are drawn as one, as there are very many chunks.' : '';
+    scroll.classList.toggle('hidden', m.regions.length === 0);
+    canvas.setAttribute('aria-label', 'Map of ' + m.regions.length + ' regions: ' + STATES.map((_, s) => s).filter(s => counts[s] > 0)
+      .map(s => STATE_TEXT[s] + ' ' + bytes(sums[s]) + ' in ' + count(counts[s])).join(', ') + '.');
+    keys.replaceChildren(legend(STATES.map((name, s) => [name, STATE_TEXT[s] + ' ' + bytes(sums[s]), false, s]).filter(entry => counts[entry[3]] > 0 && entry[3] !== UNMAPPED)));
+    const old = by.value;
+    by.replaceChildren(...['state', streams ? 'stream' : '', m.sites.length > 0 ? 'call site' : ''].filter(v => v).map(v => el('option', { value: v }, v)));
+    by.value = [...by.options].some(o => o.value === old) ? old : m.sites.length > 0 ? 'call site' : 'state';
+    map.by = by.value;
+    map.draw();
+    freeSizes(sizes, m);
+    groups.replaceChildren(...m.groups.map(group));
+    scaleText();
+    onShow(m);
+  };
+  const scaleText = () => { scale.textContent = 'A row is ' + bytes(map.capacity || 0) + '.'; };
+  choose.addEventListener('change', () => show(Number(choose.value)));
+  by.addEventListener('change', () => { map.by = by.value; map.draw(); });
+  const button = (text, label, step) => el('button', { type: 'button', 'aria-label': label, onclick: () => { map.zoom(step); scaleText(); } }, text);
+  const section = el('section', { 'aria-labelledby': 'mapTitle' },
+    el('div', { class: 'head' }, el('h2', { id: 'mapTitle' }, 'Map of regions'),
+      el('div', { class: 'tools' }, el('label', {}, data.kind === 'trace' ? 'moment' : 'allocator', choose), el('label', {}, 'colour', by),
+        button('+', 'zoom in the map', 1), button('−', 'zoom out of the map', -1))),
+    note, scroll, keys, out, el('p', { class: 'soft', id: 'mapHelp' }, 'Addresses run from left to right, row by row; a short mark begins a region. Keys: arrows, +, −. ', scale));
+  const more = [el('section', { 'aria-labelledby': 'freeTitle' }, el('div', { class: 'head' }, el('h2', { id: 'freeTitle' }, 'Free memory by size of chunk')), sizes),
+    el('section', { 'aria-labelledby': 'most' }, el('div', { class: 'head' }, el('h2', { id: 'most' }, 'Who has most')), groups)];
+  window.allocatorMap = map;
+  return { section, more, show, draw: () => map.draw(), onShow: f => { onShow = f; } };
+}
+
+function freeSizes(target, m) {
+  if (m.freeBySize.length === 0) {
+    target.replaceChildren(el('p', { class: 'soft' }, 'Nothing is free.'));
+    return;
+  }
+  const most = Math.max(...m.freeBySize.map(([, a, b, c]) => a + b + c));
+  const rows = m.freeBySize.map(([power, free, waiting, cached]) => {
+    const bar = el('div', {});
+    bar.style.display = 'flex';
+    for (const [name, value] of [['free', free], ['waiting', waiting], ['cached', cached]]) {
+      if (value <= 0) continue;
+      const part = el('div', { class: 'bar' });
+      part.style.background = 'var(--' + name + ')';
+      part.style.width = (100 * value / most) + '%';
+      bar.append(part);
+    }
+    return el('tr', {}, el('td', {}, bytes(2 ** power) + ' –'), el('td', { class: 'number' }, bytes(free)),
+      el('td', { class: 'number' }, bytes(waiting)), el('td', { class: 'number' }, bytes(cached)), el('td', { class: 'barcell' }, bar));
+  });
+  target.replaceChildren(table([['size from'], ['free', 'number'], ['waiting', 'number'], ['cached', 'number'], ['']], rows, 'Free memory by size'));
+}
+
+function group(g) {
+  const shown = g.rows.slice(0, 10), most = Math.max(1, ...g.rows.map(row => row[2]));
+  const row = ([name, blocks, size]) => {
+    const bar = el('div', { class: 'bar' });
+    bar.style.width = (100 * size / most) + '%';
+    return el('tr', {}, el('td', { class: 'name' }, g.by === 'size' ? bytes(Number(name)) : name), el('td', { class: 'number' }, count(blocks)), el('td', { class: 'number' }, bytes(size)), el('td', { class: 'barcell' }, bar));
+  };
+  const head = [['by ' + g.by], ['blocks', 'number'], ['bytes', 'number'], ['']];
+  const box = el('div', {}, table(head, shown.map(row), 'Live blocks by ' + g.by));
+  if (g.count > shown.length) {
+    box.append(el('details', {}, el('summary', {}, 'More of ' + count(g.count)), table(head, g.rows.slice(10).map(row), 'Further live blocks by ' + g.by)));
+  }
+  return box;
+}
+
+page.append(el('h1', {}, data.title), el('p', { class: 'subtitle' }, data.subtitle));
+if (data.why) page.append(why(data.why));
+if (data.series.length > 0) page.append(policies());
+const redraw = [];
+let mapPart = data.maps.length > 0 ? maps() : null;
+if (data.series.length > 0) {
+  const time = timelines((mine, event) => {
+    let best = -1;
+    data.maps.forEach((m, i) => { if (m.series === mine && (best < 0 || Math.abs(m.event - event) < Math.abs(data.maps[best].event - event))) best = i; });
+    if (best >= 0) mapPart.show(best);
+  });
+  page.append(time.section);
+  redraw.push(time.draw);
+  if (mapPart) mapPart.onShow(m => time.setMark(m.series, m.event));
+}
+if (mapPart) {
+  page.append(mapPart.section, ...mapPart.more);
+  mapPart.show(Math.max(0, Math.min(data.maps.length - 1, data.first)));
+  redraw.push(mapPart.draw);
+}
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { colours = null; redraw.forEach(f => f()); });
+document.documentElement.dataset.ready = 'true';

@@ -1,0 +1,338 @@
+package allocator.view;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.File;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.WebSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+
+/**
+ * A Chromium without a window, driven by its DevTools protocol over the JDK's web socket: the pages are tested as a
+ * user has them, with a mouse and a keyboard.
+ */
+final class Chromium implements AutoCloseable {
+    private static final long PATIENCE_SECONDS = 120;
+
+    private final Process process;
+    private final WebSocket socket;
+    private final BlockingQueue<String> received = new LinkedBlockingQueue<>();
+    private final List<String> errors = new ArrayList<>();
+    private int lastId;
+
+    private Chromium(Process process, String url, HttpClient client) {
+        this.process = process;
+        socket = client.newWebSocketBuilder()
+                .buildAsync(URI.create(url), new Listener())
+                .join();
+        call("Page.enable", Map.of());
+        call("Runtime.enable", Map.of());
+        call("Log.enable", Map.of());
+    }
+
+    /** Returns the program, if it is on the path. */
+    static Optional<String> program() {
+        return Stream.of("chromium", "chromium-browser", "google-chrome")
+                .flatMap(name -> Stream.of(System.getenv("PATH").split(File.pathSeparator, -1))
+                        .map(folder -> Path.of(folder, name)))
+                .filter(Files::isExecutable)
+                .map(Path::toString)
+                .findFirst();
+    }
+
+    static Chromium start(String program, Path profile) throws Exception {
+        final Process process = new ProcessBuilder(
+                        program,
+                        "--headless=new",
+                        "--no-sandbox",
+                        "--disable-gpu",
+                        "--disable-dev-shm-usage",
+                        "--no-first-run",
+                        "--disable-background-networking",
+                        "--hide-scrollbars",
+                        "--remote-debugging-port=0",
+                        "--user-data-dir=" + profile,
+                        "about:blank")
+                .redirectErrorStream(true)
+                .redirectOutput(profile.resolve("chromium.log").toFile())
+                .start();
+        try {
+            final Path port = profile.resolve("DevToolsActivePort");
+            final long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+            while (Files.notExists(port) || Files.readAllLines(port).size() < 2) {
+                if (!process.isAlive() || System.nanoTime() > end) {
+                    throw new IOException(
+                            "Chromium does not start: " + Files.readString(profile.resolve("chromium.log")));
+                }
+                Thread.sleep(50);
+            }
+            final HttpClient client = HttpClient.newHttpClient();
+            final HttpRequest list = HttpRequest.newBuilder(URI.create(
+                            "http://127.0.0.1:" + Files.readAllLines(port).getFirst() + "/json/list"))
+                    .build();
+            final Object pages = parse(
+                    client.send(list, HttpResponse.BodyHandlers.ofString()).body());
+            final String url = ((List<?>) pages)
+                    .stream()
+                            .map(page -> (Map<?, ?>) page)
+                            .filter(page -> "page".equals(page.get("type")))
+                            .map(page -> String.valueOf(page.get("webSocketDebuggerUrl")))
+                            .findFirst()
+                            .orElseThrow();
+            return new Chromium(process, url, client);
+        } catch (Throwable e) {
+            process.destroyForcibly();
+            throw e;
+        }
+    }
+
+    /** Sets the size of the window and the colour scheme. */
+    void show(int width, int height, boolean isDark) {
+        call(
+                "Emulation.setDeviceMetricsOverride",
+                Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", false));
+        call(
+                "Emulation.setEmulatedMedia",
+                Map.of(
+                        "features",
+                        List.of(Map.of("name", "prefers-color-scheme", "value", isDark ? "dark" : "light"))));
+    }
+
+    /** Opens a file, and returns the milliseconds until the page is drawn. */
+    long open(Path file) throws InterruptedException {
+        final long begin = System.nanoTime();
+        call("Page.navigate", Map.of("url", file.toUri().toString()));
+        while (!"true".equals(evaluate("String(document.documentElement?.dataset.ready)"))) {
+            if (System.nanoTime() - begin > TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS)) {
+                throw new AssertionError("the page is not ready: " + errors);
+            }
+            Thread.sleep(20);
+        }
+        evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done('drawn'))))");
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+    }
+
+    /** Evaluates an expression, and returns its value as text. */
+    String evaluate(String expression) {
+        final Map<?, ?> answer =
+                call("Runtime.evaluate", Map.of("expression", expression, "returnByValue", true, "awaitPromise", true));
+        if (answer.get("exceptionDetails") != null) {
+            throw new AssertionError(expression + ": " + answer.get("exceptionDetails"));
+        }
+        return String.valueOf(((Map<?, ?>) Objects.requireNonNull(answer.get("result"))).get("value"));
+    }
+
+    /** Moves the mouse to a part of an element: 0, 0 is its left upper corner and 1, 1 its right lower one. */
+    void hover(String selector, double x, double y) {
+        mouse("mouseMoved", selector, x, y, "none");
+    }
+
+    /** Drags the mouse from one part of an element to another one. */
+    void drag(String selector, double fromX, double toX) {
+        mouse("mousePressed", selector, fromX, 0.5, "left");
+        mouse("mouseMoved", selector, (fromX + toX) / 2, 0.5, "left");
+        mouse("mouseMoved", selector, toX, 0.5, "left");
+        mouse("mouseReleased", selector, toX, 0.5, "left");
+    }
+
+    private void mouse(String type, String selector, double x, double y, String button) {
+        evaluate("document.querySelector('" + selector + "').scrollIntoView({block: 'center'})");
+        final String[] box = evaluate("(r => [r.left, r.top, r.width, r.height].join())(document.querySelector('"
+                        + selector + "').getBoundingClientRect())")
+                .split(",", -1);
+        call(
+                "Input.dispatchMouseEvent",
+                Map.of(
+                        "type",
+                        type,
+                        "x",
+                        Double.parseDouble(box[0]) + x * Double.parseDouble(box[2]),
+                        "y",
+                        Double.parseDouble(box[1]) + y * Double.parseDouble(box[3]),
+                        "button",
+                        button,
+                        "clickCount",
+                        button.equals("none") ? 0 : 1));
+    }
+
+    /** Focuses an element and presses a key. */
+    void press(String selector, String key) {
+        evaluate("document.querySelector('" + selector + "').focus()");
+        call("Input.dispatchKeyEvent", Map.of("type", "keyDown", "key", key));
+        call("Input.dispatchKeyEvent", Map.of("type", "keyUp", "key", key));
+    }
+
+    /** Writes a picture of the whole page. */
+    void screenshot(Path file) throws IOException {
+        final String[] size = evaluate(
+                        "[document.documentElement.clientWidth, document.documentElement.scrollHeight].join()")
+                .split(",", -1);
+        final Map<?, ?> answer = call(
+                "Page.captureScreenshot",
+                Map.of(
+                        "format",
+                        "png",
+                        "captureBeyondViewport",
+                        true,
+                        "clip",
+                        Map.of(
+                                "x",
+                                0,
+                                "y",
+                                0,
+                                "width",
+                                Double.valueOf(size[0]),
+                                "height",
+                                Double.valueOf(size[1]),
+                                "scale",
+                                1)));
+        Files.createDirectories(Objects.requireNonNull(file.getParent()));
+        Files.write(file, Base64.getDecoder().decode(String.valueOf(answer.get("data"))));
+    }
+
+    /** Returns what the page has logged as errors or thrown. */
+    List<String> errors() {
+        return List.copyOf(errors);
+    }
+
+    private Map<?, ?> call(String method, Map<String, ?> parameters) {
+        final int id = ++lastId;
+        socket.sendText(write(Map.of("id", id, "method", method, "params", parameters)), true)
+                .join();
+        try {
+            while (true) {
+                final String text = received.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
+                if (text == null) {
+                    throw new AssertionError(method + ": no answer");
+                }
+                final Map<?, ?> message = (Map<?, ?>) Objects.requireNonNull(parse(text));
+                if (String.valueOf(id).equals(String.valueOf(message.get("id")))) {
+                    if (message.get("error") != null) {
+                        throw new AssertionError(method + ": " + message.get("error"));
+                    }
+                    return (Map<?, ?>) Objects.requireNonNull(message.get("result"));
+                }
+                note(message, text);
+            }
+        } catch (InterruptedException | IOException e) {
+            throw new AssertionError(method, e);
+        }
+    }
+
+    private void note(Map<?, ?> message, String text) {
+        final String method = String.valueOf(message.get("method"));
+        if (method.equals("Runtime.exceptionThrown")
+                || (method.equals("Runtime.consoleAPICalled") && text.contains("\"type\":\"error\""))
+                || (method.equals("Log.entryAdded") && text.contains("\"level\":\"error\""))) {
+            errors.add(text);
+        }
+    }
+
+    private final class Listener implements WebSocket.Listener {
+        private final StringBuilder text = new StringBuilder();
+
+        @Override
+        public CompletionStage<?> onText(WebSocket from, CharSequence data, boolean isLast) {
+            text.append(data);
+            if (isLast) {
+                received.add(text.toString());
+                text.setLength(0);
+            }
+            from.request(1);
+            return null;
+        }
+    }
+
+    private static String write(Map<String, ?> value) {
+        final StringWriter text = new StringWriter();
+        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
+            write(json, value);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+        return text.toString();
+    }
+
+    private static void write(JsonGenerator json, Object value) throws IOException {
+        switch (value) {
+            case Map<?, ?> fields -> {
+                json.writeStartObject();
+                for (final Map.Entry<?, ?> field : fields.entrySet()) {
+                    json.writeFieldName(String.valueOf(field.getKey()));
+                    write(json, field.getValue());
+                }
+                json.writeEndObject();
+            }
+            case List<?> elements -> {
+                json.writeStartArray();
+                for (final Object element : elements) {
+                    write(json, element);
+                }
+                json.writeEndArray();
+            }
+            case Boolean truth -> json.writeBoolean(truth);
+            case Number number -> json.writeNumber(number.doubleValue());
+            default -> json.writeString(String.valueOf(value));
+        }
+    }
+
+    private static Object parse(String text) throws IOException {
+        try (JsonParser json = new JsonFactory().createParser(text)) {
+            json.nextToken();
+            return value(json);
+        }
+    }
+
+    private static Object value(JsonParser json) throws IOException {
+        if (json.currentToken() == JsonToken.START_OBJECT) {
+            final Map<String, Object> fields = new LinkedHashMap<>();
+            while (json.nextToken() == JsonToken.FIELD_NAME) {
+                final String name = json.currentName();
+                json.nextToken();
+                fields.put(name, value(json));
+            }
+            return fields;
+        }
+        if (json.currentToken() == JsonToken.START_ARRAY) {
+            final List<Object> elements = new ArrayList<>();
+            while (json.nextToken() != JsonToken.END_ARRAY) {
+                elements.add(value(json));
+            }
+            return elements;
+        }
+        return json.getText();
+    }
+
+    @Override
+    public void close() {
+        socket.abort();
+        process.destroy();
+        try {
+            process.onExit().get(10, TimeUnit.SECONDS);
+        } catch (InterruptedException | ExecutionException | TimeoutException e) {
+            process.destroyForcibly();
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package allocator.view;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.Site;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Region;
+import allocator.spi.AllocatorSnapshot.State;
+import allocator.view.Breakdown.Group;
+import allocator.view.Diagnosis.Cause;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class DiagnosisTest {
+    private static Cause cause(Failure failure, Region... regions) {
+        return Diagnosis.of(Snapshots.of(failure, new AllocatorSnapshot(List.of(regions), List.of()), Map.of()))
+                .orElseThrow()
+                .cause();
+    }
+
+    @Test
+    void aSnapshotWithoutFailureHasNone() {
+        assertThat(Diagnosis.of(Snapshots.of(null, AllocatorSnapshot.EMPTY, Map.of())))
+                .isEmpty();
+    }
+
+    @Test
+    void aRequestAboveTheLimitIsTooLarge() {
+        assertThat(cause(Snapshots.failure(2000, 1000, 0, 0, 0))).isEqualTo(Cause.TOO_LARGE);
+    }
+
+    @Test
+    void liveBlocksAndTheRequestMayExceedTheLimit() {
+        assertThat(cause(
+                        Snapshots.failure(500, 1000, 600, 1000, 0),
+                        Snapshots.region(0x1000, 0, State.LIVE, 600, State.FREE, 400)))
+                .isEqualTo(Cause.LIVE);
+    }
+
+    @Test
+    void freedMemoryMayWaitForAStream() {
+        assertThat(cause(
+                        Snapshots.failure(500, 1000, 300, 1000, 100),
+                        Snapshots.region(0x1000, 1, State.LIVE, 300, State.WAITING, 600, State.FREE, 100)))
+                .isEqualTo(Cause.WAITING);
+    }
+
+    @Test
+    void freeMemoryMayBeInPieces() {
+        assertThat(cause(
+                        Snapshots.failure(500, 1000, 200, 1000, 400),
+                        Snapshots.region(
+                                0x1000, 0, State.FREE, 400, State.LIVE, 100, State.FREE, 400, State.LIVE, 100)))
+                .isEqualTo(Cause.FRAGMENTED);
+    }
+
+    @Test
+    void theDeviceMayHaveNoMore() {
+        assertThat(cause(Snapshots.failure(500, -1, 900, 1000, 0), Snapshots.region(0x1000, 0, State.LIVE, 1000)))
+                .isEqualTo(Cause.DEVICE);
+    }
+
+    @Test
+    void whoHasMostComesFirst() {
+        final Region region = Snapshots.region(0x1000, 1, State.LIVE, 256, State.LIVE, 512, State.FREE, 256);
+        final var allocator = Snapshots.of(
+                        null,
+                        new AllocatorSnapshot(List.of(region), List.of()),
+                        Map.of(0x1000L, new Site("bert", "A.b(A.java:1)", 5)))
+                .allocators()
+                .getFirst();
+
+        assertThat(Breakdown.bySite(allocator))
+                .containsExactly(new Group("not recorded", 1, 512), new Group("A.b(A.java:1)", 1, 256));
+        assertThat(Breakdown.bySession(allocator))
+                .containsExactly(new Group(Snapshots.HOSTILE, 1, 512), new Group("bert", 1, 256));
+        assertThat(Breakdown.byStream(allocator)).containsExactly(new Group("stream 1", 2, 768));
+        assertThat(Breakdown.bySize(allocator)).containsExactly(new Group("512", 1, 512), new Group("256", 1, 256));
+    }
+}

@@ -1,0 +1,265 @@
+package allocator.view;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.Site;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.State;
+import allocator.view.TraceProfile.Moment;
+import allocator.view.TraceProfile.Point;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The page as a file, and in a browser. */
+class PageTest {
+    private static final long MIB = 1 << 20;
+
+    private static Snapshot failed() {
+        final AllocatorSnapshot memory = new AllocatorSnapshot(
+                List.of(
+                        Snapshots.region(
+                                0x7f00_0000_0000L,
+                                7,
+                                State.LIVE,
+                                10 * MIB,
+                                State.WAITING,
+                                6 * MIB,
+                                State.LIVE,
+                                4 * MIB,
+                                State.FREE,
+                                12 * MIB),
+                        Snapshots.region(0x7f10_0000_0000L, 8, State.LIVE, 20 * MIB, State.CACHED, 12 * MIB)),
+                List.of());
+        return Snapshots.of(
+                Snapshots.failure(16 * MIB, 64 * MIB, 34 * MIB, 64 * MIB, 12 * MIB),
+                memory,
+                Map.of(
+                        0x7f10_0000_0000L,
+                        new Site(Snapshots.HOSTILE, "com.example.Cache.fill(Cache.java:17)", 61_000)));
+    }
+
+    /** Profiles of 500,000 events, each with as many points and chunks as a profile may have. */
+    private static List<TraceProfile> large() {
+        final List<TraceProfile> profiles = new ArrayList<>();
+        for (final String policy : List.of("best-fit", "quick-fit", Snapshots.HOSTILE)) {
+            final List<Point> points = new ArrayList<>();
+            for (int i = 0; i < 4000; i++) {
+                final long requested = (long) ((1 + Math.sin(i / 300.0)) * 400 * MIB) + (i * 7919L) % (40 * MIB);
+                final long held = requested * (profiles.size() + 5) / 4;
+                points.add(new Point(
+                        i * 125,
+                        requested / 2,
+                        requested,
+                        requested + MIB,
+                        held + MIB,
+                        held - requested,
+                        (held - requested) / (1 + i % 5)));
+            }
+            final List<Moment> moments = new ArrayList<>();
+            for (int i = 0; i < 12; i++) {
+                moments.add(new Moment(i * 41_000, Snapshots.large(5_000)));
+            }
+            profiles.add(new TraceProfile(policy, true, 500_000, points, moments, 840 * MIB, 841 * MIB, 1200 * MIB, 0));
+        }
+        return profiles;
+    }
+
+    @Test
+    void aPageIsOneFileThatNamesNoOther() {
+        assertThat(List.of(Page.of("s", failed()), Page.of("t", large())))
+                .allSatisfy(page -> assertThat(page)
+                        .doesNotContain("http:", "https:", "src=\"", "@import", "url(")
+                        .contains("default-src 'none'")
+                        .doesNotContain("{{", "unsafe-inline"));
+    }
+
+    @Test
+    void hostileNamesEndNoElement() {
+        assertThat(Page.of(Snapshots.HOSTILE, failed()))
+                .doesNotContain("<img", "</script><script>console")
+                .contains("\\u003cimg src=x");
+    }
+
+    @Test
+    void aPageOfFiveHundredThousandEventsWeighsAtMostEightMebibytes() {
+        assertThat(Page.of("large", large()).length()).isLessThan((int) (8 * MIB));
+    }
+
+    /** Above 100,000 chunks, neighbours that are small are shown as one. */
+    @Test
+    void aPageOfAMillionChunksWeighsAtMostEightMebibytes() {
+        assertThat(Page.of("large", Snapshots.of(null, Snapshots.large(1_000_000), Map.of()))
+                        .length())
+                .isLessThan((int) (8 * MIB));
+    }
+
+    @Test
+    void aPageNeedsAProfile() {
+        assertThatIllegalArgumentException().isThrownBy(() -> Page.of("none", List.of()));
+    }
+
+    /** With Chromium of the path. The property {@value #REQUIRED} makes a skip a failure. */
+    @Nested
+    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+    @Timeout(600)
+    class InABrowser {
+        private static final String REQUIRED = "allocator.browser.required";
+        private static final Path PICTURES = Path.of("target", "pictures");
+
+        private Chromium chromium;
+        private Path failure;
+        private Path trace;
+
+        @BeforeAll
+        void start(@TempDir Path folder) throws Exception {
+            final String program = Chromium.program().orElse("");
+            if (program.isEmpty()) {
+                final String reason = "no Chromium is on the path";
+                if (Boolean.getBoolean(REQUIRED)) {
+                    Assertions.fail(REQUIRED + " is set, but " + reason);
+                }
+                Assumptions.abort(reason);
+            }
+            chromium = Chromium.start(program, Files.createDirectory(folder.resolve("profile")));
+            failure = Files.writeString(folder.resolve("failure.html"), Page.of(Snapshots.HOSTILE, failed()));
+            trace = Files.writeString(folder.resolve("trace.html"), Page.of("large", large()));
+        }
+
+        @AfterAll
+        void stop() {
+            if (chromium != null) {
+                chromium.close();
+            }
+        }
+
+        @BeforeEach
+        void showAll() {
+            chromium.show(1280, 900, false);
+        }
+
+        private String text(String selector) {
+            return chromium.evaluate("document.querySelector('" + selector + "').textContent");
+        }
+
+        private int colours(String selector) {
+            return Integer.parseInt(chromium.evaluate("(c => new Set(new Uint32Array(c.getContext('2d')"
+                    + ".getImageData(0, 0, c.width, c.height).data.buffer)).size)(document.querySelector('"
+                    + selector + "'))"));
+        }
+
+        @ParameterizedTest
+        @CsvSource({"1280,false", "1280,true", "390,false", "390,true"})
+        void itFitsTheWindowAndDraws(int width, boolean isDark) throws Exception {
+            chromium.show(width, 900, isDark);
+            for (final Path page : List.of(failure, trace)) {
+                chromium.open(page);
+                assertThat(chromium.evaluate("document.documentElement.scrollWidth"))
+                        .as("%s at %d", page, width)
+                        .isEqualTo(Integer.toString(width));
+                assertThat(colours("#regions")).isGreaterThan(3);
+                chromium.screenshot(
+                        PICTURES.resolve(page.getFileName().toString().replace(".html", "") + "-" + width
+                                + (isDark ? "-dark" : "") + ".png"));
+            }
+            assertThat(colours("#timeline")).isGreaterThan(3);
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        @Test
+        void aFailureIsExplained() throws Exception {
+            chromium.open(failure);
+            assertThat(text(".headline"))
+                    .startsWith(Snapshots.HOSTILE + " asked for 16.0 MiB of Cuda (gpu:0)")
+                    .endsWith("30.0 MiB are free, in pieces of at most 12.0 MiB");
+            assertThat(text("#page")).contains("com.example.Model.load(Model.java:42)", "arena.policy=compact");
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        @Test
+        void aBlockThatIsHoveredTellsItsSizeStreamSessionAndSite() throws Exception {
+            chromium.open(failure);
+            chromium.hover("#regions", 0.2, 0.1);
+            assertThat(text(".tip"))
+                    .startsWith("Live10.0 MiB (10,485,760 bytes)requested 10.0 MiB (10,485,759 bytes)")
+                    .contains("allocated on stream 7", "session " + Snapshots.HOSTILE, "region 0x7f0000000000");
+            chromium.press("#regions", "ArrowRight");
+            assertThat(text("#mapOut")).startsWith("Live; 10.0 MiB");
+            chromium.press("#regions", "ArrowRight");
+            assertThat(text("#mapOut"))
+                    .startsWith("Waiting for a stream; 6.00 MiB")
+                    .contains("freed on stream 7");
+            for (int i = 0; i < 3; i++) {
+                chromium.press("#regions", "ArrowRight");
+            }
+            assertThat(text("#mapOut")).contains("at com.example.Cache.fill(Cache.java:17)", "allocated 61.0 s before");
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        @Test
+        void theTimelineZoomsWithMouseButtonsAndKeys() throws Exception {
+            chromium.open(trace);
+            final String range = "allocatorView.from.toFixed() + ' ' + allocatorView.to.toFixed()";
+            assertThat(chromium.evaluate(range)).isEqualTo("0 500000");
+            chromium.drag("#timeline", 0.4, 0.6);
+            final String[] zoomed = chromium.evaluate(range).split(" ", -1);
+            assertThat(Integer.parseInt(zoomed[0])).isBetween(150_000, 220_000);
+            assertThat(Integer.parseInt(zoomed[1])).isBetween(280_000, 320_000);
+            chromium.press("#timeline", "0");
+            assertThat(chromium.evaluate(range)).isEqualTo("0 500000");
+            chromium.press("#timeline", "+");
+            assertThat(chromium.evaluate(range)).isNotEqualTo("0 500000");
+            chromium.evaluate("document.querySelector('button[aria-label=\"show all events\"]').click()");
+            assertThat(chromium.evaluate(range)).isEqualTo("0 500000");
+            chromium.hover("#timeline", 0.5, 0.5);
+            assertThat(text("#timelineOut")).matches("Event 2[0-9]{2},[0-9]{3}: requested .*");
+            chromium.press("#timeline", "Home");
+            assertThat(text("#timelineOut")).startsWith("Event 0: requested 400 MiB (419,430,400 bytes)");
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        @Test
+        void aClickShowsTheMapOfTheNearestMoment() throws Exception {
+            chromium.open(trace);
+            chromium.drag("#timeline", 0.999, 0.999);
+            assertThat(chromium.evaluate("document.querySelector('#map').selectedOptions[0].textContent"))
+                    .isEqualTo("best-fit, event 451,000");
+        }
+
+        /** Each figure can be had without the pictures. */
+        @Test
+        void picturesHaveTextAndControlsHaveNames() throws Exception {
+            for (final Path page : List.of(failure, trace)) {
+                chromium.open(page);
+                assertThat(chromium.evaluate("[...document.querySelectorAll('canvas')].every(c => c.tabIndex === 0"
+                                + " && c.getAttribute('aria-label').length > 20)"))
+                        .isEqualTo("true");
+                assertThat(chromium.evaluate("[...document.querySelectorAll('button, select')].every(b =>"
+                                + " b.getAttribute('aria-label') || b.closest('label'))"))
+                        .isEqualTo("true");
+            }
+        }
+    }
+
+    @Test
+    void namesOfFilesMayBeAnything() throws IOException {
+        assertThat(Page.of("a & b <c>", failed())).contains("<title>a &amp; b &lt;c&gt;</title>");
+    }
+}

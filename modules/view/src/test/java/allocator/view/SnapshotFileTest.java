@@ -1,0 +1,124 @@
+package allocator.view;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.Site;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class SnapshotFileTest {
+    @TempDir
+    private Path folder;
+
+    private static Snapshot sample() {
+        final AllocatorSnapshot memory = new AllocatorSnapshot(
+                List.of(
+                        Snapshots.region(
+                                0x7f00_0000_0000L,
+                                5,
+                                State.LIVE,
+                                512,
+                                State.WAITING,
+                                256,
+                                State.CACHED,
+                                256,
+                                State.FREE,
+                                1024),
+                        Snapshots.region(-4096, 0, State.LIVE, 256, State.UNMAPPED, 768)),
+                List.of(new Chunk(0x10_0000, 77, 77, State.LIVE, 0), new Chunk(0x20_0000, 99, 0, State.UNRETURNED, 0)));
+        return Snapshots.of(
+                Snapshots.failure(4096, 1000, 500, 900, 10),
+                memory,
+                Map.of(0x7f00_0000_0000L, new Site("bert", "com.example.Model.load(Model.java:42)", 1500)));
+    }
+
+    @Test
+    void whatIsWrittenIsReadBack() throws IOException {
+        final Path file = Snapshots.write(sample(), folder.resolve("snapshot.json"));
+        assertThat(SnapshotFile.looksLikeOne(file)).isTrue();
+        assertThat(SnapshotFile.read(file)).isEqualTo(sample());
+    }
+
+    @Test
+    void aTraceDoesNotLookLikeASnapshot() throws IOException {
+        assertThat(SnapshotFile.looksLikeOne(Files.writeString(folder.resolve("t"), "op,id,bytes,stream\n")))
+                .isFalse();
+        assertThat(SnapshotFile.looksLikeOne(folder.resolve("none"))).isFalse();
+    }
+
+    @Test
+    void aFileThatIsCutAnywhereIsRejected() throws IOException {
+        final String text = Files.readString(Snapshots.write(sample(), folder.resolve("whole")));
+        for (int length = 0; length < text.length() - 2; length += 7) {
+            final Path cut = Files.writeString(folder.resolve("cut"), text.substring(0, length));
+            assertThatExceptionOfType(SnapshotException.class)
+                    .isThrownBy(() -> SnapshotFile.read(cut))
+                    .withMessageStartingWith(cut.toString());
+        }
+    }
+
+    /** Whatever a byte is changed to, the file is read or rejected, with a message. */
+    @Test
+    void aDamagedFileIsReadOrRejected() throws IOException {
+        final byte[] whole = Files.readAllBytes(Snapshots.write(sample(), folder.resolve("whole")));
+        final Random random = new Random(11);
+        for (int i = 0; i < 2000; i++) {
+            final byte[] damaged = whole.clone();
+            damaged[random.nextInt(damaged.length)] = (byte) random.nextInt(128);
+            final Path file = Files.write(folder.resolve("damaged"), damaged);
+            try {
+                assertThat(SnapshotFile.read(file)).isNotNull();
+            } catch (SnapshotException e) {
+                assertThat(e).hasMessageStartingWith(file.toString());
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+                    "version":1           | "version":2            | has version 2; this reader knows versions up to 1
+                    java.allocator.snap   | java.allocator.other   | its field format is not java.allocator.snapshot
+                    "device":"gpu"        | "device":"quantum"     | has an impossible value
+                    [512,511,"live",5]    | [512,511,"lively",5]   | has an impossible value
+                    [512,511,"live",5]    | [-512,511,"live",5]    | has a chunk of -512 bytes
+                    [512,511,"live",5]    | [256,255,"live",5]     | has a region of 2048 bytes whose chunks have 1792
+                    2026-11-25T12:00:00Z  | yesterday              | has an impossible time
+                    """)
+    void impossibleValuesAreRejected(String from, String to, String message) throws IOException {
+        final String text = Files.readString(Snapshots.write(sample(), folder.resolve("whole")));
+        assertThat(text).contains(from.strip());
+        final Path file = Files.writeString(folder.resolve("changed"), text.replace(from.strip(), to.strip()));
+        assertThatExceptionOfType(SnapshotException.class)
+                .isThrownBy(() -> SnapshotFile.read(file))
+                .withMessageContaining(message);
+    }
+
+    @Test
+    void fieldsOfALaterWriterAreIgnored() throws IOException {
+        final String text = Files.readString(Snapshots.write(sample(), folder.resolve("whole")))
+                .replace("\"scope\"", "\"later\":{\"a\":[1,{}]},\"scope\"")
+                .replace("[512,511,\"live\",5]", "[512,511,\"live\",5,[\"later\"]]");
+        assertThat(SnapshotFile.read(Files.writeString(folder.resolve("later"), text)))
+                .isEqualTo(sample());
+    }
+
+    @Test
+    void aFileThatIsNotThereIsNamed() {
+        assertThatExceptionOfType(SnapshotException.class)
+                .isThrownBy(() -> SnapshotFile.read(folder.resolve("none")))
+                .withMessageEndingWith("none: no such file");
+    }
+}
