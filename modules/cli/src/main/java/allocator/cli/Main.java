@@ -24,11 +24,17 @@ import picocli.CommandLine.UnmatchedArgumentException;
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
         versionProvider = Main.Version.class,
-        subcommands = {ReplayCommand.class, ProvidersCommand.class, TraceCommand.class, ConformanceCommand.class},
+        subcommands = {
+            ReplayCommand.class,
+            ProvidersCommand.class,
+            TraceCommand.class,
+            PlanCommand.class,
+            ConformanceCommand.class
+        },
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
         commandListHeading = "%nCommands:%n",
-        synopsisSubcommandLabel = "[replay | providers | trace | conformance]",
+        synopsisSubcommandLabel = "[replay | providers | trace | plan | conformance]",
         header = "Replays the memory of machine-learning models through allocators.",
         footer = {
             "",
