@@ -6,6 +6,7 @@ module java.allocator.cli {
     requires com.fasterxml.jackson.core;
     requires info.picocli;
     requires java.allocator.conformance.runner;
+    requires java.allocator.planner;
     requires java.allocator.resource;
     requires java.allocator.runtime;
     requires java.allocator.trace;

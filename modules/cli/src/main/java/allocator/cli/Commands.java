@@ -31,6 +31,9 @@ final class Commands implements IFactory {
         if (type == TraceImportCommand.class) {
             return type.cast(new TraceImportCommand(terminal));
         }
+        if (type == PlanCommand.class) {
+            return type.cast(new PlanCommand(terminal));
+        }
         if (type == ConformanceCommand.class) {
             return type.cast(new ConformanceCommand(terminal.out(), terminal.err(), "allocator"));
         }

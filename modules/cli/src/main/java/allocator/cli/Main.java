@@ -29,12 +29,13 @@ import picocli.CommandLine.UnmatchedArgumentException;
             ShowCommand.class,
             ProvidersCommand.class,
             TraceCommand.class,
+            PlanCommand.class,
             ConformanceCommand.class
         },
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
         commandListHeading = "%nCommands:%n",
-        synopsisSubcommandLabel = "[replay | show | providers | trace | conformance]",
+        synopsisSubcommandLabel = "[replay | show | providers | trace | plan | conformance]",
         header = "Replays the memory of machine-learning models through allocators.",
         footer = {
             "",

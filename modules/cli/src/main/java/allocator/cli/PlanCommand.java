@@ -1,0 +1,117 @@
+package allocator.cli;
+
+import allocator.cli.output.Terminal;
+import allocator.planner.Plan;
+import allocator.planner.PlanFile;
+import allocator.planner.Planner;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Plans the memory of a trace. */
+@Command(
+        name = "plan",
+        sortOptions = false,
+        synopsisHeading = "%nUsage: ",
+        parameterListHeading = "%n",
+        optionListHeading = "%n",
+        header = "Plans memory from lifetimes: fixed offsets in as little memory as possible.",
+        footer = {
+            "",
+            "A trace's offsets are multiples of 256 bytes. Its streams share no memory, as a",
+            "trace does not say when one waits for another. A file of blocks is CSV with the",
+            "columns id,lower,upper,size and optionally alignment.",
+            "",
+            "The best plan so far is shown and written in every case.",
+            "",
+            "Exit codes: 0 the plan fits the capacity, or is proved to be the least; 1 it",
+            "does not, or is not, or the file cannot be read; 2 wrong usage."
+        })
+final class PlanCommand extends ResultCommand {
+    @Parameters(paramLabel = "TRACE", description = "A trace, the name of a bundled trace, or a file of blocks.")
+    private String trace = "";
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "FILE",
+            description = "Write the plan to this file, as CSV with the columns id,lower,upper,size,offset; a trace's"
+                    + " blocks have the numbers of their allocations, from 0. An existing file is replaced.")
+    private @Nullable Path output;
+
+    @Option(
+            names = "--capacity",
+            paramLabel = "BYTES",
+            description = "Accept every plan within this many bytes. Default: the least possible.")
+    private @Nullable Long capacity;
+
+    @Option(
+            names = "--seconds",
+            paramLabel = "S",
+            description = "Search no longer than this; the first pass is always made. Default: 30.")
+    private double seconds = 30;
+
+    PlanCommand(Terminal terminal) {
+        super(terminal);
+    }
+
+    @Override
+    public Integer call() {
+        if (capacity != null && capacity < 1) {
+            throw new UsageException("--capacity " + capacity + ": is less than 1");
+        }
+        if (!(seconds >= 0 && seconds <= Integer.MAX_VALUE)) {
+            throw new UsageException("--seconds " + seconds + ": is not from 0 to " + Integer.MAX_VALUE);
+        }
+        final OutputFile json = jsonOutput();
+        final OutputFile file = output == null ? null : new OutputFile("--output", output);
+        final PlanInput input = PlanInput.read(trace);
+        final PlanResult result = plan(input);
+        if (isJsonOnly()) {
+            out().print(result.json());
+        } else {
+            result.print(terminal());
+        }
+        out().flush();
+        if (json != null) {
+            json.write(result.json());
+        }
+        if (file != null) {
+            file.write(PlanFile.text(input.ids(), input.instance(), result.plan()));
+            if (!isJsonOnly()) {
+                out().println();
+                out().println("written: " + file.path());
+                out().flush();
+            }
+        }
+        if (!result.isSolved()) {
+            throw new CommandException(result.problem());
+        }
+        return 0;
+    }
+
+    private PlanResult plan(PlanInput input) {
+        final long start = System.nanoTime();
+        final long limit = (long) (seconds * 1e9);
+        final int groups = input.groups().size();
+        final List<Plan> plans = new ArrayList<>();
+        try {
+            for (int group = 0; group < groups; group++) {
+                final long left = Math.max(0, limit - (System.nanoTime() - start)) / (groups - group);
+                final Planner.Builder builder = Planner.builder().timeLimit(Duration.ofNanos(left));
+                if (capacity != null && groups == 1) {
+                    builder.capacity(capacity);
+                }
+                plans.add(builder.build().plan(input.group(group)));
+            }
+            final Plan plan = groups == 1 ? plans.getFirst() : Plan.stacked(input.instance(), input.groups(), plans);
+            return new PlanResult(input, plan, (System.nanoTime() - start) / 1e9, capacity == null ? 0 : capacity);
+        } catch (IllegalArgumentException e) {
+            throw new CommandException(input.name() + ": " + e.getMessage(), e);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package allocator.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import allocator.planner.PlanFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PlanCommandTest {
+    private static final String BLOCKS = "id,lower,upper,size\nx,0,4,300\ny,2,6,400\nz,4,8,300\n";
+    private static final String TRACE = """
+            op,id,bytes,stream
+            a,0,100,0
+            a,1,300,1
+            f,0,100,0
+            a,0,200,0
+            """;
+
+    @TempDir
+    private Path folder;
+
+    private String file(String text) throws IOException {
+        return Files.writeString(folder.resolve("in.csv"), text).toString();
+    }
+
+    private static void assertFailed(Outcome outcome, int exitCode, String message) {
+        assertThat(outcome.err()).isEqualTo("allocator: " + message + System.lineSeparator());
+        assertThat(outcome.exitCode()).isEqualTo(exitCode);
+    }
+
+    @Nested
+    class Blocks {
+        @Test
+        void theLeastHeightIsShown() throws IOException {
+            final Outcome outcome = Outcome.of("plan", file(BLOCKS));
+            assertThat(outcome.err()).isEmpty();
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.out())
+                    .startsWith("in.csv, 3 blocks")
+                    .containsPattern("needs +700 B +700 +the least possible")
+                    .containsPattern("lower bound +700 B +700")
+                    .contains("time", "steps")
+                    .doesNotContain("streams", "capacity");
+            assertThat(outcome.out().lines())
+                    .allSatisfy(line -> assertThat(line.length()).isLessThanOrEqualTo(80));
+        }
+
+        @Test
+        void thePlanIsWritten() throws IOException {
+            final Path plan = folder.resolve("plan.csv");
+            final Outcome outcome = Outcome.of("plan", file(BLOCKS), "-o", plan.toString());
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.out()).contains("written: " + plan);
+            assertThat(PlanFile.read(plan).ids()).containsExactly("x", "y", "z");
+            assertThat(plan).content().startsWith("id,lower,upper,size,offset\nx,0,4,300,");
+        }
+
+        @Test
+        void jsonHasEveryFigure() throws IOException {
+            final String json = Outcome.of("plan", file(BLOCKS), "--capacity", "1000", "--json", "-")
+                    .out();
+            assertThat(json.replaceAll("\"seconds\" : [0-9.E-]+", "\"seconds\" : 0"))
+                    .isEqualToIgnoringWhitespace("""
+                            {"trace": "in.csv", "blocks": 3, "streams": 1, "height": 700, "lower_bound": 700,
+                             "gap": 0.0, "optimal": true, "capacity": 1000, "fits": true, "shortfall": 0,
+                             "steps": 0, "seconds": 0}""");
+        }
+
+        @Test
+        void aCapacityThatNoPlanFitsFailsWithTheShortfall() throws IOException {
+            final Path plan = folder.resolve("plan.csv");
+            final Outcome outcome = Outcome.of("plan", file(BLOCKS), "--capacity", "650", "-o", plan.toString());
+            assertFailed(
+                    outcome, 1, "in.csv: no plan fits into 650 B (650 bytes): it is short by at least 50 B (50 bytes)");
+            assertThat(outcome.out()).containsPattern("capacity +650 B +650 +does not fit");
+            assertThat(plan).exists();
+        }
+    }
+
+    @Nested
+    class Traces {
+        @Test
+        void streamsShareNoMemory() throws IOException {
+            final Path plan = folder.resolve("plan.csv");
+            final Outcome outcome = Outcome.of("plan", file(TRACE), "-o", plan.toString());
+            assertThat(outcome.err()).isEmpty();
+            assertThat(outcome.out())
+                    .containsPattern("needs +768 B +768")
+                    .containsPattern("live bytes, peak +500 B +500 +2 streams, which share no memory");
+            assertThat(plan).content().isEqualTo("""
+                    id,lower,upper,size,alignment,offset
+                    0,0,2,100,256,0
+                    1,1,4,300,256,256
+                    2,3,4,200,256,0
+                    """);
+        }
+
+        @Test
+        void aBundledTraceIsPlanned() {
+            final Outcome outcome = Outcome.of("plan", "resnet");
+            assertThat(outcome.err()).isEmpty();
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.out()).startsWith("resnet.csv.gz, 1,984 blocks").contains("the least possible");
+        }
+
+        @Test
+        void withoutTimeTheFirstPlanIsShownAndTheExitCodeIsOne() {
+            final Outcome outcome = Outcome.of("plan", "resnet", "--seconds", "0");
+            assertThat(outcome.exitCode()).isOne();
+            assertThat(outcome.out()).contains("above the lower bound at most");
+            assertThat(outcome.err())
+                    .startsWith("allocator: resnet.csv.gz: not proved to be the least within ")
+                    .endsWith("(--seconds)" + System.lineSeparator());
+            assertThat(Outcome.of("plan", "resnet", "--seconds", "0", "--capacity", "313676800")
+                            .err())
+                    .contains("no plan within 299.1 MiB (313,676,800 bytes) was found in ");
+        }
+    }
+
+    @Nested
+    class WrongInput {
+        @Test
+        void anInvalidFileIsOneLine() throws IOException {
+            final String file = file("id,lower,upper,size\n0,5,2,1\n");
+            assertFailed(Outcome.of("plan", file), 1, file + ":2: a lifetime ends before it begins: [5, 2)");
+            assertThat(Outcome.of("plan", file("neither,nor\n")).exitCode()).isOne();
+        }
+
+        @Test
+        void moreBytesThanCanBePlannedAreOneLine() throws IOException {
+            final String file = file("id,lower,upper,size\n0,0,2,4611686018427387904\n1,1,2,1\n");
+            assertFailed(
+                    Outcome.of("plan", file),
+                    1,
+                    "in.csv: the blocks that live at time 1 need more than 4611686018427387904 bytes together");
+        }
+
+        @Test
+        void wrongOptionsAreWrongUsage() throws IOException {
+            final String file = file(BLOCKS);
+            assertFailed(Outcome.of("plan", file, "--capacity", "0"), 2, "--capacity 0: is less than 1");
+            assertFailed(Outcome.of("plan", file, "--seconds", "-1"), 2, "--seconds -1.0: is not from 0 to 2147483647");
+            assertFailed(Outcome.of("plan", file, "--seconds", "NaN"), 2, "--seconds NaN: is not from 0 to 2147483647");
+            assertFailed(Outcome.of("plan", file, "-o", ""), 2, "--output: the name is empty");
+            assertThat(Outcome.of("plan", "nothing").exitCode()).isEqualTo(2);
+            assertThat(Outcome.of("plan").exitCode()).isEqualTo(2);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+package allocator.planner;
+
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Offsets for the blocks of an instance: blocks whose lifetimes overlap do not overlap in memory. Immutable.
+ *
+ * <p>The least height that any plan of the instance may have is at least {@link #lowerBound}, which is proved.
+ */
+public final class Plan {
+    private final long[] offsets;
+    private final long height;
+    private final long lowerBound;
+    private final long steps;
+
+    Plan(long[] offsets, long height, long lowerBound, long steps) {
+        this.offsets = offsets.clone();
+        this.height = height;
+        this.lowerBound = lowerBound;
+        this.steps = steps;
+    }
+
+    /**
+     * Returns the plan of groups of blocks that share no memory: each group lies above the one before it.
+     *
+     * @param instance the blocks of all groups
+     * @param groups for each group the indices of its blocks; each block is in one group
+     * @param plans the plan of each group's blocks alone, in the order of the group's indices
+     * @return a plan of all blocks, whose lower bound is that for groups that share no memory
+     * @throws IllegalArgumentException if numbers of groups, blocks and offsets differ, or the plan needs more than
+     *     2<sup>63</sup>-1 bytes
+     */
+    public static Plan stacked(Instance instance, List<List<Integer>> groups, List<Plan> plans) {
+        if (groups.size() != plans.size()) {
+            throw new IllegalArgumentException(plans.size() + " plans for " + groups.size() + " groups");
+        }
+        final long[] offsets = new long[instance.size()];
+        long base = 0;
+        long lowerBound = 0;
+        long steps = 0;
+        int placed = 0;
+        for (int g = 0; g < plans.size(); g++) {
+            final Plan plan = plans.get(g);
+            if (plan.offsets.length != groups.get(g).size()) {
+                throw new IllegalArgumentException(
+                        "group " + g + " has " + groups.get(g).size() + " blocks, its plan " + plan.offsets.length);
+            }
+            final long alignment = groups.get(g).stream()
+                    .mapToLong(block -> instance.lifetime(block).byteAlignment())
+                    .max()
+                    .orElse(1);
+            if (base > Long.MAX_VALUE - alignment - plan.height) {
+                throw new IllegalArgumentException("the plan needs more than " + Long.MAX_VALUE + " bytes");
+            }
+            base = Math.ceilDiv(base, alignment) * alignment;
+            for (int i = 0; i < plan.offsets.length; i++) {
+                offsets[groups.get(g).get(i)] = base + plan.offsets[i];
+            }
+            base += plan.height;
+            lowerBound += plan.lowerBound;
+            steps += plan.steps;
+            placed += plan.offsets.length;
+        }
+        if (placed != offsets.length) {
+            throw new IllegalArgumentException(placed + " blocks in groups, " + offsets.length + " in the instance");
+        }
+        return new Plan(offsets, base, lowerBound, steps);
+    }
+
+    /**
+     * Returns the offset of a block.
+     *
+     * @param block its index in the instance
+     * @return bytes, from 0: a multiple of the block's alignment
+     */
+    public long offset(int block) {
+        return offsets[block];
+    }
+
+    /**
+     * Returns all offsets.
+     *
+     * @return a new array: bytes, by index in the instance
+     */
+    public long[] offsets() {
+        return offsets.clone();
+    }
+
+    /**
+     * Returns the bytes that the plan needs.
+     *
+     * @return the largest end of a block, rounded up to the alignment that all blocks share; 0 without blocks
+     */
+    public long height() {
+        return height;
+    }
+
+    /**
+     * Returns the bytes below which no plan exists.
+     *
+     * @return bytes, from 0 to {@link #height}; rounded up to the alignment that all blocks share
+     */
+    public long lowerBound() {
+        return lowerBound;
+    }
+
+    /**
+     * Returns how far the height may be from the least possible.
+     *
+     * @return the height over the lower bound, less 1; 0 if the height is proved to be the least
+     */
+    public double gap() {
+        return isOptimal() ? 0 : (double) height / lowerBound - 1;
+    }
+
+    /**
+     * Returns whether no plan needs less.
+     *
+     * @return whether that is proved
+     */
+    public boolean isOptimal() {
+        return height == lowerBound;
+    }
+
+    /**
+     * Returns whether the plan fits into a capacity.
+     *
+     * @param capacity bytes
+     * @return whether its height does not exceed them
+     */
+    public boolean fits(long capacity) {
+        return height <= capacity;
+    }
+
+    /**
+     * Returns how many bytes a capacity lacks for every plan.
+     *
+     * @param capacity bytes
+     * @return bytes from the capacity to the lower bound; 0 if a plan may fit
+     */
+    public long shortfall(long capacity) {
+        return Math.max(0, lowerBound - capacity);
+    }
+
+    /**
+     * Returns the work of the search.
+     *
+     * @return steps: how often a block was placed or raised; 0 if the first pass was enough
+     */
+    public long steps() {
+        return steps;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Plan plan
+                && height == plan.height
+                && lowerBound == plan.lowerBound
+                && steps == plan.steps
+                && Arrays.equals(offsets, plan.offsets);
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(height) + 31 * Arrays.hashCode(offsets);
+    }
+
+    @Override
+    public String toString() {
+        return offsets.length + " blocks in " + height + " bytes, at least " + lowerBound;
+    }
+}

@@ -1,0 +1,112 @@
+package allocator.planner.search;
+
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One part: its best plan so far, and its lower bound. */
+final class PartSolver {
+    /** The most memberships of blocks in sections, and overlapping pairs, for which there is a search: some 500 MB. */
+    private static final long MOST_ENTRIES = 1L << 25;
+
+    /** The steps of the first attempt, for each block. Each round doubles them. */
+    private static final int FIRST_STEPS = 3;
+
+    private final Part part;
+    private final Sections sections;
+    private final Effort effort;
+    private final Map<Order, int[]> ranks = new EnumMap<>(Order.class);
+    private @Nullable Search search;
+    private long bound;
+    private long height = Long.MAX_VALUE;
+    private long[] offsets = new long[0];
+    private long stepsPerAttempt;
+
+    PartSolver(Problem problem, Part part, Effort effort) {
+        this.part = part;
+        this.effort = effort;
+        sections = new Sections(problem, part.blocks);
+        bound = sections.bound();
+        stepsPerAttempt = (long) FIRST_STEPS * sections.blocks();
+    }
+
+    /** Makes first plans by the fast heuristic, until one is as low as is worth having. */
+    void begin(long goal) {
+        for (final Order order : new Order[] {Order.LONGEST_LARGEST, Order.LARGEST_LONGEST, Order.MOST_AREA}) {
+            if (height > Math.max(bound, goal - part.base)) {
+                accept(Skyline.place(sections, ranks(order)));
+            }
+        }
+    }
+
+    private int[] ranks(Order order) {
+        return ranks.computeIfAbsent(order, key -> key.ranks(sections));
+    }
+
+    private void accept(long[] found) {
+        final long foundHeight = Skyline.height(sections, found);
+        if (foundHeight < height) {
+            height = foundHeight;
+            offsets = found;
+        }
+    }
+
+    /** Returns the height of the best plan, above what lies below the part. */
+    long height() {
+        return height > Long.MAX_VALUE - part.base ? Long.MAX_VALUE : part.base + height;
+    }
+
+    /** Returns the lower bound, above what lies below the part. */
+    long bound() {
+        return part.base + bound;
+    }
+
+    boolean isSearchable() {
+        return sections.memberships() <= MOST_ENTRIES && sections.overlaps() <= MOST_ENTRIES;
+    }
+
+    /**
+     * Looks for a plan up to a height, and if none is found, for one between that and the best so far. The next call
+     * works twice as long.
+     */
+    void improve(long goal) {
+        final long target = goal - part.base;
+        if (!attempt(target) && height - target > 1) {
+            attempt(target + (height - target) / 2);
+        }
+        stepsPerAttempt = Math.max(stepsPerAttempt, 2 * stepsPerAttempt);
+    }
+
+    /** Returns whether the question is decided, or the effort is over. */
+    private boolean attempt(long capacity) {
+        if (search == null) {
+            search = new Search(sections, effort);
+        }
+        for (final Strategy strategy : Strategy.ALL) {
+            switch (search.run(capacity, strategy, ranks(strategy.order()), stepsPerAttempt)) {
+                case FOUND -> {
+                    accept(search.offsets());
+                    return true;
+                }
+                case IMPOSSIBLE -> {
+                    // Without any failure for lack of room there would be a plan.
+                    bound = Math.max(bound, capacity + search.leastExcess());
+                    return true;
+                }
+                case UNDECIDED -> {
+                    if (effort.isOver()) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
+    /** Writes the best plan. */
+    void write(long[] all) {
+        for (int i = 0; i < offsets.length; i++) {
+            all[part.blocks[i]] = part.base + offsets[i];
+        }
+    }
+}

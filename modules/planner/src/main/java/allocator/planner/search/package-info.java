@@ -1,0 +1,2 @@
+/** The search for offsets. Sizes and offsets are in a common unit of all blocks; blocks are indices. */
+package allocator.planner.search;
