@@ -1,5 +1,6 @@
 package allocator.onnxruntime;
 
+import allocator.onnxruntime.support.CudaOption;
 import allocator.spi.AllocatorStats;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;

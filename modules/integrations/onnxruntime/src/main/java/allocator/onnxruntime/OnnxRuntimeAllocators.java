@@ -5,6 +5,7 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.block.SessionBudget;
+import allocator.onnxruntime.support.CudaOption;
 import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.Failures;

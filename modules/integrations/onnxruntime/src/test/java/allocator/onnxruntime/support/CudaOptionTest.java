@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package allocator.onnxruntime;
+package allocator.onnxruntime.support;
 
 import allocator.spi.InvalidOptionException;
 import java.util.Collection;
@@ -14,7 +14,7 @@ import java.util.Map;
  * @param key the key as providers know it
  * @param value its value
  */
-record CudaOption(String key, String value) {
+public record CudaOption(String key, String value) {
     /** How the arena's keys begin in the settings of a session. ONNX Runtime compares them in lower case. */
     private static final List<String> PREFIXES =
             List.of("ep.cuda.", "ep.cudaexecutionprovider.", "ep.cudapluginexecutionprovider.");
@@ -34,7 +34,7 @@ record CudaOption(String key, String value) {
      *
      * @throws InvalidOptionException if it is one of ONNX Runtime's with a value that has no counterpart here
      */
-    static CudaOption of(String key, String value) {
+    public static CudaOption of(String key, String value) {
         final String name = withoutPrefix(key);
         return switch (name) {
             case "gpu_mem_limit" -> new CudaOption("arena.max_mem", value.equals(NO_LIMIT) ? "0" : value);
@@ -62,7 +62,7 @@ record CudaOption(String key, String value) {
      *
      * @throws InvalidOptionException for the first of them
      */
-    static void requireNoArena(Collection<Map.Entry<String, String>> settings) {
+    public static void requireNoArena(Collection<Map.Entry<String, String>> settings) {
         for (final Map.Entry<String, String> setting : settings) {
             final String key = setting.getKey();
             final String name = withoutPrefix(key);
