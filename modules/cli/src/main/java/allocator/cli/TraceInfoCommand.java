@@ -1,6 +1,8 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.report.TraceJson;
+import allocator.cli.report.TraceText;
 import allocator.trace.TraceSummary;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;

@@ -1,13 +1,19 @@
-package allocator.cli;
+package allocator.cli.report;
 
 import allocator.cli.output.Json;
 import allocator.trace.TraceSummary;
 
 /** What a trace holds, as JSON: one object. Names of fields are stable. */
-final class TraceJson {
+public final class TraceJson {
     private TraceJson() {}
 
-    static String of(TraceSummary summary) {
+    /**
+     * Returns a summary as JSON.
+     *
+     * @param summary what the trace holds
+     * @return one object
+     */
+    public static String of(TraceSummary summary) {
         return Json.write(json -> {
             json.writeStartObject();
             json.writeStringField("trace", summary.trace());

@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.report;
 
 import allocator.cli.output.Sizes;
 import allocator.cli.output.Terminal;
@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import java.util.List;
 
 /** Prints what a trace holds for people to read; 80 columns wide. */
-final class TraceText {
+public final class TraceText {
     /** The streams that are shown. */
     private static final int MOST_STREAMS = 16;
 
@@ -18,12 +18,22 @@ final class TraceText {
     private final Terminal terminal;
     private final PrintWriter out;
 
-    TraceText(Terminal terminal) {
+    /**
+     * Prints to a terminal.
+     *
+     * @param terminal where to print
+     */
+    public TraceText(Terminal terminal) {
         this.terminal = terminal;
         out = terminal.out();
     }
 
-    void print(TraceSummary summary) {
+    /**
+     * Prints a summary.
+     *
+     * @param summary what the trace holds
+     */
+    public void print(TraceSummary summary) {
         terminal.printHeading(summary.trace(), ", " + Sizes.exact(summary.events()) + " events");
         out.println();
         final int frees = summary.events() - summary.allocations();

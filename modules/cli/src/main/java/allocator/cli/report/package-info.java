@@ -1,0 +1,2 @@
+/** What commands print: as text, and as JSON. */
+package allocator.cli.report;
