@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.text.PlanResult;
 import allocator.planner.Plan;
 import allocator.planner.PlanFile;
 import allocator.planner.Planner;
@@ -109,7 +110,14 @@ final class PlanCommand extends ResultCommand {
                 plans.add(builder.build().plan(input.group(group)));
             }
             final Plan plan = groups == 1 ? plans.getFirst() : Plan.stacked(input.instance(), input.groups(), plans);
-            return new PlanResult(input, plan, (System.nanoTime() - start) / 1e9, capacity == null ? 0 : capacity);
+            return new PlanResult(
+                    input.name(),
+                    input.instance().size(),
+                    groups,
+                    input.livePeak(),
+                    plan,
+                    (System.nanoTime() - start) / 1e9,
+                    capacity == null ? 0 : capacity);
         } catch (IllegalArgumentException e) {
             throw new CommandException(input.name() + ": " + e.getMessage(), e);
         }

@@ -2,6 +2,7 @@ package allocator.planner.search;
 
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** One part: its best plan so far, and its lower bound. */
@@ -9,8 +10,8 @@ final class PartSolver {
     /** The most memberships of blocks in sections, and overlapping pairs, for which there is a search: some 500 MB. */
     private static final long MOST_ENTRIES = 1L << 25;
 
-    /** The steps of the first attempt, for each block. Each round doubles them. */
-    private static final int FIRST_STEPS = 3;
+    /** The steps of the first attempt beyond one for each block. Each round doubles all. */
+    private static final int SPARE_STEPS = 1000;
 
     private final Part part;
     private final Sections sections;
@@ -27,7 +28,7 @@ final class PartSolver {
         this.effort = effort;
         sections = new Sections(problem, part.blocks);
         bound = sections.bound();
-        stepsPerAttempt = (long) FIRST_STEPS * sections.blocks();
+        stepsPerAttempt = sections.blocks() + (long) SPARE_STEPS;
     }
 
     /** Makes first plans by the fast heuristic, until one is as low as is worth having. */
@@ -71,17 +72,32 @@ final class PartSolver {
      */
     void improve(long goal) {
         final long target = goal - part.base;
-        if (!attempt(target) && height - target > 1) {
+        if (search == null) {
+            fit(target);
+        }
+        if (height > target && !attempt(target) && height - target > 1) {
             attempt(target + (height - target) / 2);
         }
         stepsPerAttempt = Math.max(stepsPerAttempt, 2 * stepsPerAttempt);
     }
 
+    /** Fits blocks into gaps, until a plan is as low as is worth having. */
+    private void fit(long target) {
+        final int[][] neighbours = sections.neighbours();
+        for (final Order order : new Order[] {Order.LONGEST_LARGEST, Order.LARGEST_LONGEST}) {
+            if (height > target) {
+                final long[] found = FirstFit.place(sections, neighbours, ranks(order), effort);
+                if (found.length > 0) {
+                    accept(found);
+                }
+            }
+        }
+        search = new Search(sections, neighbours, effort);
+    }
+
     /** Returns whether the question is decided, or the effort is over. */
     private boolean attempt(long capacity) {
-        if (search == null) {
-            search = new Search(sections, effort);
-        }
+        final Search search = Objects.requireNonNull(this.search);
         for (final Strategy strategy : Strategy.ALL) {
             switch (search.run(capacity, strategy, ranks(strategy.order()), stepsPerAttempt)) {
                 case FOUND -> {

@@ -6,22 +6,25 @@ import org.jspecify.annotations.Nullable;
 /*
  * A depth-first search with proof for a plan within a capacity.
  *
- * Terms. A block is placed, or open with a least offset. Each open block's least offset is at least its support: the highest
- * end of the placed blocks that it overlaps. The floor of a section is the least offset of its open blocks; its slack is what
- * is left of the capacity when its open blocks are stacked as low as their least offsets allow, in their order, which is the
- * best that can be done for one section.
+ * Terms. A block is placed, or open with a least offset. Each open block's least offset is at least its support:
+ * the highest end of the placed blocks that it overlaps. The floor of a section is the least offset of its open
+ * blocks; its slack is what is left of the capacity when its open blocks are stacked as low as their least offsets
+ * allow, in their order, which is the best that can be done for one section.
  *
- * Canonical plans. Blocks can be pushed down until each lies at 0 or on another one, so only such plans are searched. The
- * search takes an open block whose least offset is the lowest among the open blocks that it overlaps. None of those can lie
- * below it any more. Either it lies there, if it is supported there; or it lies on a block that is still open, so that its
- * least offset rises to the lowest end that an overlapping open block may have. If there is none, there is no plan. Blocks
- * that do not overlap need no order, so the search may proceed wherever in time it likes (Focus).
+ * Canonical plans. Blocks can be pushed down until each lies at 0 or on another one, so only such plans are
+ * searched. The search takes an open block whose least offset is the lowest among the open blocks that it
+ * overlaps. None of those can lie below it any more. Either it lies there, if it is supported there; or it lies on
+ * a block that is still open, so that its least offset rises to the lowest end that an overlapping open block may
+ * have. If there is none, there is no plan. Blocks that do not overlap need no order, so the search may proceed
+ * wherever in time it likes (Focus).
  *
- * A node fails if a section has no slack. When a placement leaves no open block across some time, the open blocks before and
- * after it are independent components: if one has no plan, none of the choices within the others matters.
+ * A node fails if a section has no slack. When a placement leaves no open block across some time, the open blocks
+ * before and after it are independent components: if one has no plan, none of the choices within the others
+ * matters.
  *
- * The sections, canonical plans, and the division into components follow MiniMalloc (Moffitt, ASPLOS 2023); the order
- * that is free in time, the rise of blocks that are not placed, and the bound of a section are this project's.
+ * The sections, canonical plans, and the division into components follow MiniMalloc (Moffitt, ASPLOS 2023); the
+ * order that is free in time, the rise of blocks that are not placed, and the bound of a section are this
+ * project's.
  *
  * Cost of a node: the open blocks of the sections whose blocks' least offsets changed.
  */
@@ -82,7 +85,7 @@ final class Search {
     private Strategy strategy = Strategy.ALL.getFirst();
     private int[] ranks = new int[0];
 
-    Search(Sections sections, Effort effort) {
+    Search(Sections sections, int[][] neighbours, Effort effort) {
         this.sections = sections;
         this.effort = effort;
         final int n = sections.blocks();
@@ -90,7 +93,7 @@ final class Search {
         to = sections.to;
         size = sections.size;
         alignment = sections.alignment;
-        neighbours = sections.neighbours();
+        this.neighbours = neighbours;
         members = sections.members();
         placedIn = new int[sections.count];
         least = new long[n];

@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.text;
 
 import allocator.cli.output.Json;
 import allocator.cli.output.Sizes;
@@ -10,34 +10,50 @@ import java.util.Locale;
 /**
  * What was planned.
  *
- * @param input the blocks
+ * @param name the name of the file or trace
+ * @param blocks the number of blocks
+ * @param streams the number of streams, which share no memory
+ * @param livePeak the most bytes that live at once, of all streams together
  * @param plan the offsets of all blocks
  * @param seconds how long it took
  * @param capacity the bytes that suffice; 0 if the least are wanted
  */
-record PlanResult(PlanInput input, Plan plan, double seconds, long capacity) {
-    /** Returns whether the question is answered with yes: the plan fits, or no plan needs less. */
-    boolean isSolved() {
+public record PlanResult(
+        String name, int blocks, int streams, long livePeak, Plan plan, double seconds, long capacity) {
+    /**
+     * Returns whether the question is answered with yes.
+     *
+     * @return whether the plan fits, or no plan needs less
+     */
+    public boolean isSolved() {
         return capacity == 0 ? plan.isOptimal() : plan.fits(capacity);
     }
 
-    /** Returns why the question is not answered with yes. */
-    String problem() {
+    /**
+     * Returns why the question is not answered with yes.
+     *
+     * @return one line
+     */
+    public String problem() {
         final String time = String.format(Locale.ROOT, "%.1f s", seconds);
         if (capacity == 0) {
-            return input.name() + ": not proved to be the least within " + time + ": " + size(plan.height())
+            return name + ": not proved to be the least within " + time + ": " + size(plan.height())
                     + " may exceed it by up to " + percent() + " (--seconds)";
         }
         final long shortfall = plan.shortfall(capacity);
         return shortfall > 0
-                ? input.name() + ": no plan fits into " + size(capacity) + ": it is short by at least "
-                        + size(shortfall)
-                : input.name() + ": no plan within " + size(capacity) + " was found in " + time + "; the best needs "
+                ? name + ": no plan fits into " + size(capacity) + ": it is short by at least " + size(shortfall)
+                : name + ": no plan within " + size(capacity) + " was found in " + time + "; the best needs "
                         + size(plan.height()) + ", and " + size(plan.lowerBound()) + " may be enough (--seconds)";
     }
 
-    void print(Terminal terminal) {
-        terminal.printHeading(input.name(), ", " + Sizes.exact(input.instance().size()) + " blocks");
+    /**
+     * Prints the result; 80 columns wide.
+     *
+     * @param terminal where to print
+     */
+    public void print(Terminal terminal) {
+        terminal.printHeading(name, ", " + Sizes.exact(blocks) + " blocks");
         terminal.out().println();
         final TextTable table = new TextTable("  ", "lrrl")
                 .row(
@@ -46,12 +62,12 @@ record PlanResult(PlanInput input, Plan plan, double seconds, long capacity) {
                         Sizes.exact(plan.height()),
                         plan.isOptimal() ? "the least possible" : percent() + " above the lower bound at most")
                 .row("lower bound", Sizes.human(plan.lowerBound()), Sizes.exact(plan.lowerBound()), "");
-        if (input.groups().size() > 1) {
+        if (streams > 1) {
             table.row(
                     "live bytes, peak",
-                    Sizes.human(input.livePeak()),
-                    Sizes.exact(input.livePeak()),
-                    input.groups().size() + " streams, which share no memory");
+                    Sizes.human(livePeak),
+                    Sizes.exact(livePeak),
+                    streams + " streams, which share no memory");
         }
         if (capacity > 0) {
             table.row("capacity", Sizes.human(capacity), Sizes.exact(capacity), isSolved() ? "fits" : "does not fit");
@@ -60,12 +76,17 @@ record PlanResult(PlanInput input, Plan plan, double seconds, long capacity) {
         table.lines().forEach(terminal.out()::println);
     }
 
-    String json() {
+    /**
+     * Returns the result as JSON; names of fields are stable.
+     *
+     * @return one object
+     */
+    public String json() {
         return Json.write(json -> {
             json.writeStartObject();
-            json.writeStringField("trace", input.name());
-            json.writeNumberField("blocks", input.instance().size());
-            json.writeNumberField("streams", input.groups().size());
+            json.writeStringField("trace", name);
+            json.writeNumberField("blocks", blocks);
+            json.writeNumberField("streams", streams);
             json.writeNumberField("height", plan.height());
             json.writeNumberField("lower_bound", plan.lowerBound());
             json.writeNumberField("gap", plan.gap());
