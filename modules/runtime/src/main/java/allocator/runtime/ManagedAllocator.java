@@ -5,6 +5,7 @@ import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.discovery.Causes;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.inspection.CallSites;
 import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Lease;
@@ -447,7 +448,7 @@ public final class ManagedAllocator implements Allocator {
                 this::inspect,
                 this::stats,
                 this::effectiveOptions,
-                sites -> {});
+                sites -> CallSites.addTo(target, owner, sites));
     }
 
     Source source() {

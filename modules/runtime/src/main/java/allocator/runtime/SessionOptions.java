@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.runtime.inspection.CallSites;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.RuntimeKeys;
 import allocator.spi.Allocator;
@@ -27,6 +28,12 @@ public final class SessionOptions {
     public static final OptionKey<Boolean> USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS =
             RuntimeKeys.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS;
 
+    /**
+     * Records where live blocks were allocated, for {@link Session#snapshot}: {@code 1} of every block, a greater
+     * number of one block in so many, chosen at random; {@code 0} of none, at no cost.
+     */
+    public static final OptionKey<Integer> CALL_SITES = RuntimeKeys.CALL_SITES;
+
     /** The best device found, and no settings. */
     public static final SessionOptions DEFAULT = builder().build();
 
@@ -51,6 +58,7 @@ public final class SessionOptions {
     private final UnaryOperator<Allocator> decorator;
     private final boolean usesEnvironmentAllocators;
     private final boolean reservesInitializers;
+    private final int callSites;
 
     private SessionOptions(Builder builder) {
         name = builder.name;
@@ -59,6 +67,7 @@ public final class SessionOptions {
         decorator = builder.decorator;
         usesEnvironmentAllocators = builder.usesEnvironmentAllocators;
         reservesInitializers = builder.reservesInitializers;
+        callSites = builder.callSites;
     }
 
     /**
@@ -94,7 +103,7 @@ public final class SessionOptions {
     }
 
     UnaryOperator<Allocator> decorator() {
-        return decorator;
+        return callSites == 0 ? decorator : target -> CallSites.wrap(decorator.apply(target), callSites);
     }
 
     /** Returns the value of {@link #USE_ENV_ALLOCATORS}. */
@@ -114,6 +123,7 @@ public final class SessionOptions {
         private final Map<String, String> settings = new TreeMap<>();
         private UnaryOperator<Allocator> decorator = UnaryOperator.identity();
         private boolean usesEnvironmentAllocators = USE_ENV_ALLOCATORS.defaultValue();
+        private int callSites = CALL_SITES.defaultValue();
         private boolean reservesInitializers = USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.defaultValue();
 
         private Builder() {}
@@ -184,6 +194,8 @@ public final class SessionOptions {
                 usesEnvironmentAllocators = USE_ENV_ALLOCATORS.parse(value, OptionPlace.SESSION.origin());
             } else if (key.equals(USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name())) {
                 reservesInitializers = USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.parse(value, OptionPlace.SESSION.origin());
+            } else if (key.equals(CALL_SITES.name())) {
+                callSites = CALL_SITES.parse(value, OptionPlace.SESSION.origin());
             } else if (!OptionPlace.SESSION.isOfProvider(key)) {
                 throw OptionPlace.SESSION.unknown(key, value);
             }

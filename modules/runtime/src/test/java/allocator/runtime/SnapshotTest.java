@@ -12,6 +12,7 @@ import allocator.runtime.snapshot.SnapshotJson;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.OutOfMemoryException;
 import allocator.testkit.FakeFactory;
@@ -21,6 +22,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -54,7 +56,7 @@ class SnapshotTest {
 
     private static void exhaust(Session session) {
         assertThatExceptionOfType(OutOfMemoryException.class)
-                .isThrownBy(() -> session.allocator().alloc(2 * LIMIT))
+                .isThrownBy(() -> session.allocator().alloc(8 * LIMIT))
                 .withMessageContaining("Available memory of");
     }
 
@@ -146,7 +148,7 @@ class SnapshotTest {
                 assertThat(Files.readString(file))
                         .startsWith("{\"format\":\"java.allocator.snapshot\",\"version\":1,")
                         .contains("\"failure\":{\"reason\":\"Available memory of", "\"owner\":\"bert\"")
-                        .contains("\"requested\":2097152", "\"limit\":1048576")
+                        .contains("\"requested\":8388608", "\"limit\":1048576")
                         .endsWith("}\n");
             });
         }
@@ -215,6 +217,83 @@ class SnapshotTest {
                     .isThrownBy(() -> Environment.builder().option(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, value))
                     .withMessageContaining("memory.snapshot_on_failure")
                     .withMessageContaining("the path of a directory");
+        }
+    }
+
+    @Nested
+    class Sites {
+        private Session recording(Environment environment, String interval) {
+            return environment.openSession(SessionOptions.builder()
+                    .name("bert")
+                    .provider("cpu-reference")
+                    .option(SessionOptions.CALL_SITES.name(), interval)
+                    .option(MAX_MEM, Long.toString(4 * LIMIT))
+                    .build());
+        }
+
+        private Map<Long, Snapshot.Site> sites(Session session) {
+            return session.snapshot().allocators().getFirst().sites();
+        }
+
+        @Test
+        void liveBlocksHaveThemAndFreedOnesDoNot() {
+            try (Environment environment = open(Map.of());
+                    Session session = recording(environment, "1")) {
+                final ManagedAllocator allocator = session.allocator();
+                final long first = allocator.alloc(1000);
+                final long second = allocator.allocOnStream(1000, session.openStream());
+                final long third = allocator.reserve(1000);
+                assertThat(allocator.alloc(0)).isZero();
+
+                assertThat(sites(session)).containsOnlyKeys(first, second, third);
+                assertThat(sites(session).get(first).owner()).isEqualTo("bert");
+
+                allocator.free(second);
+                assertThatExceptionOfType(InvalidFreeException.class).isThrownBy(() -> allocator.free(first + 256));
+                assertThat(sites(session)).containsOnlyKeys(first, third);
+                allocator.free(first);
+                allocator.free(third);
+                assertThat(sites(session)).isEmpty();
+            }
+        }
+
+        @Test
+        void theAllocatorKeepsItsCapabilitiesAndFailures() {
+            try (Environment environment = open(Map.of());
+                    Session session = recording(environment, "1")) {
+                final ManagedAllocator allocator = session.allocator();
+                assertThat(allocator.isStreamAware()).isTrue();
+                assertThat(allocator.isHostAccessible()).isTrue();
+                assertThat(allocator.asArena()).isPresent();
+                final long block = allocator.alloc(1000);
+                assertThat(allocator.segment(block, 1000).byteSize()).isEqualTo(1000);
+                exhaust(session);
+                allocator.free(block);
+                assertThat(allocator.asArena().orElseThrow().shrink().regionsInUse())
+                        .isZero();
+            }
+        }
+
+        @Test
+        void oneInSoManyIsRecorded() {
+            try (Environment environment = open(Map.of());
+                    Session session = recording(environment, "10")) {
+                final List<Long> blocks = new ArrayList<>();
+                for (int i = 0; i < 1000; i++) {
+                    blocks.add(session.allocator().alloc(256));
+                }
+                assertThat(sites(session)).hasSizeBetween(40, 200);
+                blocks.forEach(session.allocator()::free);
+            }
+        }
+
+        @Test
+        void withoutTheOptionNothingIsRecorded() {
+            try (Environment environment = open(Map.of());
+                    Session session = limited(environment, "bert")) {
+                session.allocator().free(session.allocator().alloc(1000));
+                assertThat(sites(session)).isEmpty();
+            }
         }
     }
 

@@ -20,6 +20,7 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.ToLongFunction;
@@ -128,9 +129,11 @@ final class PageJson {
             json.writeStringField("kind", "trace");
             json.writeStringField(
                     "subtitle",
-                    String.format("%,d events", first.events()) + ", "
-                            + first.points().size()
-                            + " of them observed, each the one with the most requested bytes of its span");
+                    String.format(
+                            Locale.ROOT,
+                            "%,d events, %,d of them observed: of each span the one with the most bytes requested",
+                            first.events(),
+                            first.points().size()));
             json.writeNumberField("events", first.events());
             json.writeNumberField("first", peak(first));
             json.writeArrayFieldStart("series");

@@ -183,6 +183,18 @@ class PageTest {
             assertThat(chromium.errors()).isEmpty();
         }
 
+        /** The pictures of docs/snapshot.md, in target/pictures: a real failure, and a recorded model. */
+        @Test
+        void thePicturesOfTheDocuments(@TempDir Path directory) throws Exception {
+            chromium.open(Files.writeString(
+                    directory.resolve("failure.html"), Page.of("failure", RealPages.failure(directory))));
+            chromium.screenshot(PICTURES.resolve("failure.png"));
+            chromium.show(1280, 900, true);
+            chromium.open(Files.writeString(directory.resolve("trace.html"), RealPages.trace("two_streams")));
+            chromium.screenshot(PICTURES.resolve("trace-dark.png"));
+            assertThat(chromium.errors()).isEmpty();
+        }
+
         @Test
         void aFailureIsExplained() throws Exception {
             chromium.open(failure);

@@ -9,6 +9,7 @@ import allocator.runtime.ManagedAllocator;
 import allocator.runtime.Session;
 import allocator.runtime.SessionOptions;
 import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.spi.OutOfMemoryException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -36,12 +37,14 @@ class WalkTest {
     void anExhaustedSessionLeadsToTheLineThatAskedForTooMuch() throws IOException {
         final EnvironmentBuilder builder =
                 Environment.builder().option(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, directory.toString());
+        final SessionOptions options = SessionOptions.builder()
+                .name("cache")
+                .provider("cpu-reference")
+                .option("memory.call_sites", "1")
+                .option("ep.cpu-reference.arena.max_mem", Long.toString(16 * MIB))
+                .build();
         try (Environment environment = builder.build();
-                Session session = environment.openSession(SessionOptions.builder()
-                        .name("cache")
-                        .provider("cpu-reference")
-                        .option("ep.cpu-reference.arena.max_mem", Long.toString(16 * MIB))
-                        .build())) {
+                Session session = environment.openSession(options)) {
             final List<Long> blocks = new ArrayList<>();
             assertThatExceptionOfType(OutOfMemoryException.class)
                     .isThrownBy(() -> cacheEverything(session.allocator(), blocks));
@@ -67,9 +70,11 @@ class WalkTest {
                 .satisfies(failure ->
                         assertThat(failure.stack().getFirst()).contains("WalkTest.cacheEverything(WalkTest.java:"));
         assertThat(Files.readString(html)).contains("WalkTest.cacheEverything");
-        assertThat(Breakdown.bySession(Diagnosis.failedAllocator(snapshot).orElseThrow())
-                        .getFirst()
-                        .name())
-                .isEqualTo("cache");
+        final AllocatorState allocator = Diagnosis.failedAllocator(snapshot).orElseThrow();
+        assertThat(Breakdown.bySession(allocator).getFirst().name()).isEqualTo("cache");
+        assertThat(Breakdown.bySite(allocator)).singleElement().satisfies(site -> {
+            assertThat(site.name()).contains("WalkTest.cacheEverything(WalkTest.java:");
+            assertThat(site.blocks()).isEqualTo(allocator.users().getFirst().liveBlocks());
+        });
     }
 }

@@ -46,7 +46,8 @@ class OptionsPageTest {
                 Stream.of(
                         RunOptions.DISABLE_SYNCHRONIZE,
                         SessionOptions.USE_ENV_ALLOCATORS,
-                        SessionOptions.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS));
+                        SessionOptions.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS,
+                        SessionOptions.CALL_SITES));
     }
 
     private static <T> String defaultOf(OptionKey<T> key) {

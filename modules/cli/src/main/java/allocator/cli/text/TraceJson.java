@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:modules/cli/src/main/java/allocator/cli/text/TraceJson.java
 package allocator.cli.text;
-========
-package allocator.cli.report;
->>>>>>>> planner:modules/cli/src/main/java/allocator/cli/report/TraceJson.java
 
 import allocator.cli.output.Json;
 import allocator.trace.TraceSummary;
@@ -12,17 +8,10 @@ public final class TraceJson {
     private TraceJson() {}
 
     /**
-<<<<<<<< HEAD:modules/cli/src/main/java/allocator/cli/text/TraceJson.java
      * Writes it.
      *
      * @param summary what the trace holds
      * @return the JSON
-========
-     * Returns a summary as JSON.
-     *
-     * @param summary what the trace holds
-     * @return one object
->>>>>>>> planner:modules/cli/src/main/java/allocator/cli/report/TraceJson.java
      */
     public static String of(TraceSummary summary) {
         return Json.write(json -> {

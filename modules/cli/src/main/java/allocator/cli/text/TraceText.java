@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:modules/cli/src/main/java/allocator/cli/text/TraceText.java
 package allocator.cli.text;
-========
-package allocator.cli.report;
->>>>>>>> planner:modules/cli/src/main/java/allocator/cli/report/TraceText.java
 
 import allocator.cli.output.Sizes;
 import allocator.cli.output.Terminal;
@@ -25,11 +21,7 @@ public final class TraceText {
     /**
      * Prints to a terminal.
      *
-<<<<<<<< HEAD:modules/cli/src/main/java/allocator/cli/text/TraceText.java
      * @param terminal the terminal
-========
-     * @param terminal where to print
->>>>>>>> planner:modules/cli/src/main/java/allocator/cli/report/TraceText.java
      */
     public TraceText(Terminal terminal) {
         this.terminal = terminal;
@@ -37,11 +29,7 @@ public final class TraceText {
     }
 
     /**
-<<<<<<<< HEAD:modules/cli/src/main/java/allocator/cli/text/TraceText.java
      * Prints.
-========
-     * Prints a summary.
->>>>>>>> planner:modules/cli/src/main/java/allocator/cli/report/TraceText.java
      *
      * @param summary what the trace holds
      */

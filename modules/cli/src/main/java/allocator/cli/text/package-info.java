@@ -1,2 +1,2 @@
-/** What a trace or a snapshot holds, as text for people and as JSON. */
+/** What traces, snapshots and plans hold, as text for people and as JSON. */
 package allocator.cli.text;

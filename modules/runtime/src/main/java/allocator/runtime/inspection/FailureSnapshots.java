@@ -134,17 +134,10 @@ public final class FailureSnapshots {
         return figure == OutOfMemoryException.UNKNOWN ? Failure.UNKNOWN : figure;
     }
 
-    /** Returns the frames of the program: those that called the runtime, and not those that it called. */
     private static List<String> stack(Throwable failure) {
-        return Arrays.stream(failure.getStackTrace())
-                .dropWhile(frame -> !isOfRuntime(frame))
-                .dropWhile(FailureSnapshots::isOfRuntime)
+        return Frames.ofProgram(Arrays.stream(failure.getStackTrace()), StackTraceElement::getClassName)
                 .limit(MOST_FRAMES)
-                .map(StackTraceElement::toString)
+                .map(Frames::text)
                 .toList();
-    }
-
-    private static boolean isOfRuntime(StackTraceElement frame) {
-        return frame.getClassName().startsWith("allocator.runtime.");
     }
 }

@@ -29,7 +29,10 @@ public enum OptionPlace {
             "session",
             "SessionOptions",
             "ep.",
-            List.of(RuntimeKeys.USE_ENV_ALLOCATORS.name(), RuntimeKeys.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name())) {
+            List.of(
+                    RuntimeKeys.USE_ENV_ALLOCATORS.name(),
+                    RuntimeKeys.USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS.name(),
+                    RuntimeKeys.CALL_SITES.name())) {
         @Override
         public String prefix(String provider) {
             return "ep." + provider.toLowerCase(Locale.ROOT) + ".";

@@ -12,6 +12,10 @@ public final class RuntimeKeys {
     public static final OptionKey<Boolean> USE_DEVICE_ALLOCATOR_FOR_INITIALIZERS = OptionKey.flag(
             "session.use_device_allocator_for_initializers", false, "1: initializers bypass the arena through reserve");
 
+    /** See {@code SessionOptions.CALL_SITES}. */
+    public static final OptionKey<Integer> CALL_SITES = OptionKey.count(
+            "memory.call_sites", 0, "record where one block in so many was allocated; 1: every block, 0: none");
+
     /** See {@code RunOptions.DISABLE_SYNCHRONIZE}. */
     public static final OptionKey<Boolean> DISABLE_SYNCHRONIZE = OptionKey.flag(
             "disable_synchronize_execution_providers", false, "1: do not wait for the run's streams when it ends");

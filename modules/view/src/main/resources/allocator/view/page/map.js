@@ -12,6 +12,8 @@ class RegionMap {
     this.selected = null;
     this.hovered = null;
     this.by = 'state';
+    this.ranked = [];
+    this.names = new Map();
     this.zoomed = 0;
     this.tip = el('div', { class: 'tip hidden', role: 'presentation' });
     document.body.append(this.tip);
@@ -33,8 +35,30 @@ class RegionMap {
       region.starts = new Float64Array(n + 1);
       for (let i = 0; i < n; i++) region.starts[i + 1] = region.starts[i] + region.chunks[i * PER_CHUNK];
     }
-    this.streams = new Map();
     this.layout();
+  }
+  // Colours live chunks by state, stream or call site: the seven with the most bytes have colours of their own.
+  colourBy(by) {
+    this.by = by;
+    const sums = new Map();
+    for (const region of this.map.regions) {
+      for (let i = 0; i < region.starts.length - 1; i++) {
+        if (region.chunks[i * PER_CHUNK + 2] !== LIVE) continue;
+        const key = this.keyOf(region, i);
+        sums.set(key, (sums.get(key) || 0) + region.chunks[i * PER_CHUNK]);
+      }
+    }
+    this.ranked = [...sums].sort((a, b) => b[1] - a[1]);
+    this.names = new Map(this.ranked.map(([key], rank) => [key, 's' + Math.min(rank, 7)]));
+    this.draw();
+  }
+  keyOf(region, i) {
+    if (this.by === 'stream') {
+      const stream = region.chunks[i * PER_CHUNK + 3];
+      return stream === 0 ? 'no stream' : 'stream ' + stream;
+    }
+    const site = region.chunks[i * PER_CHUNK + 4];
+    return site === 0 ? 'not recorded' : this.map.sites[site - 1][1];
   }
   zoom(by) { this.zoomed = Math.max(-3, Math.min(12, this.zoomed + by)); this.layout(); }
   // Cuts regions into rows. A long stretch without memory is left out: rows begin again behind it.
@@ -75,15 +99,7 @@ class RegionMap {
   }
   colourOf(region, i) {
     const state = region.chunks[i * PER_CHUNK + 2];
-    if (state === LIVE && this.by === 'stream') {
-      const stream = region.chunks[i * PER_CHUNK + 3];
-      if (!this.streams.has(stream)) this.streams.set(stream, this.streams.size);
-      return 's' + this.streams.get(stream) % 8;
-    }
-    if (state === LIVE && this.by === 'call site') {
-      const site = region.chunks[i * PER_CHUNK + 4];
-      return site === 0 ? 's7' : 's' + (site - 1) % 7;
-    }
+    if (state === LIVE && this.by !== 'state') return this.names.get(this.keyOf(region, i));
     return STATES[state];
   }
   draw() {

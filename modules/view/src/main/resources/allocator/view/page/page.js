@@ -5,8 +5,7 @@ const page = document.getElementById('page');
 page.replaceChildren();
 
 function table(head, rows, caption) {
-  return el('div', { class: 'wide' }, el('table', {},
-    caption ? el('caption', { class: 'unseen' }, caption) : null,
+  return el('div', { class: 'wide', tabindex: '0', role: 'group', 'aria-label': caption || 'table' }, el('table', {},
     el('thead', {}, el('tr', {}, ...head.map(([text, kind]) => el('th', { class: kind || '', scope: 'col' }, text)))),
     el('tbody', {}, ...rows)));
 }
@@ -32,12 +31,12 @@ function policies() {
     bar.style.width = (100 * s.peakHeld / most) + '%';
     bar.style.background = 'var(--s' + i % 8 + ')';
     return el('tr', {},
-      el('td', { class: 'name' }, s.name), el('td', { class: 'number' }, bytes(s.peakRequested)), el('td', { class: 'number' }, bytes(s.peakInUse)),
-      el('td', { class: 'number' }, bytes(s.peakHeld)), el('td', { class: 'number' }, s.peakRequested > 0 ? (s.peakHeld / s.peakRequested).toFixed(2) + ' ×' : '–'),
-      el('td', { class: 'number' }, count(s.failures)), el('td', { class: 'barcell' }, bar));
+      el('td', { class: 'name' }, s.name), el('td', { class: 'number' }, bytes(s.peakHeld)),
+      el('td', { class: 'number' }, s.peakRequested > 0 ? (s.peakHeld / s.peakRequested).toFixed(2) + ' ×' : '–'), el('td', { class: 'barcell' }, bar),
+      el('td', { class: 'number' }, bytes(s.peakInUse)), el('td', { class: 'number' }, bytes(s.peakRequested)), el('td', { class: 'number' }, count(s.failures)));
   });
   return el('section', { 'aria-labelledby': 'policies' }, el('div', { class: 'head' }, el('h2', { id: 'policies' }, 'Policies')),
-    table([['policy'], ['peak requested', 'number'], ['peak in use', 'number'], ['peak held', 'number'], ['held / requested', 'number'], ['failed', 'number'], ['']], rows, 'Peaks of each policy'));
+    table([['policy'], ['held, peak', 'number'], ['held / requested', 'number'], [''], ['in use, peak', 'number'], ['requested, peak', 'number'], ['failed', 'number']], rows, 'Peaks of each policy'));
 }
 
 function timelines(pickMoment) {
@@ -108,7 +107,7 @@ function maps() {
   const scale = el('span', { class: 'soft', id: 'scale' });
   const keys = el('div', {}), sizes = el('div', {}), groups = el('div', { class: 'columns' }), note = el('p', { class: 'soft' });
   const map = new RegionMap(canvas, scroll, spacer, text => { out.textContent = text; });
-  let onShow = () => {};
+  let onShow = () => {}, showKeys = () => {};
   const show = i => {
     const m = data.maps[i];
     choose.value = String(i);
@@ -128,12 +127,18 @@ function maps() {
     scroll.classList.toggle('hidden', m.regions.length === 0);
     canvas.setAttribute('aria-label', 'Map of ' + m.regions.length + ' regions: ' + STATES.map((_, s) => s).filter(s => counts[s] > 0)
       .map(s => STATE_TEXT[s] + ' ' + bytes(sums[s]) + ' in ' + count(counts[s])).join(', ') + '.');
-    keys.replaceChildren(legend(STATES.map((name, s) => [name, STATE_TEXT[s] + ' ' + bytes(sums[s]), false, s]).filter(entry => counts[entry[3]] > 0 && entry[3] !== UNMAPPED)));
     const old = by.value;
     by.replaceChildren(...['state', streams ? 'stream' : '', m.sites.length > 0 ? 'call site' : ''].filter(v => v).map(v => el('option', { value: v }, v)));
     by.value = [...by.options].some(o => o.value === old) ? old : m.sites.length > 0 ? 'call site' : 'state';
-    map.by = by.value;
-    map.draw();
+    showKeys = () => {
+      map.colourBy(by.value);
+      const states = STATES.map((name, s) => [name, STATE_TEXT[s] + ' ' + bytes(sums[s]), false, s])
+        .filter(entry => counts[entry[3]] > 0 && entry[3] !== UNMAPPED && (by.value === 'state' || entry[3] !== LIVE));
+      const live = by.value === 'state' ? [] : map.ranked.slice(0, 7).map(([key, size], rank) => ['s' + rank, key + ' ' + bytes(size)]);
+      const rest = by.value === 'state' ? 0 : map.ranked.slice(7).reduce((sum, entry) => sum + entry[1], 0);
+      keys.replaceChildren(legend([...live, ...(rest > 0 ? [['s7', 'others ' + bytes(rest)]] : []), ...states]));
+    };
+    showKeys();
     freeSizes(sizes, m);
     groups.replaceChildren(...m.groups.map(group));
     scaleText();
@@ -141,7 +146,7 @@ function maps() {
   };
   const scaleText = () => { scale.textContent = 'A row is ' + bytes(map.capacity || 0) + '.'; };
   choose.addEventListener('change', () => show(Number(choose.value)));
-  by.addEventListener('change', () => { map.by = by.value; map.draw(); });
+  by.addEventListener('change', () => showKeys());
   const button = (text, label, step) => el('button', { type: 'button', 'aria-label': label, onclick: () => { map.zoom(step); scaleText(); } }, text);
   const section = el('section', { 'aria-labelledby': 'mapTitle' },
     el('div', { class: 'head' }, el('h2', { id: 'mapTitle' }, 'Map of regions'),
@@ -170,7 +175,7 @@ function freeSizes(target, m) {
       part.style.width = (100 * value / most) + '%';
       bar.append(part);
     }
-    return el('tr', {}, el('td', {}, bytes(2 ** power) + ' –'), el('td', { class: 'number' }, bytes(free)),
+    return el('tr', {}, el('td', { class: 'line' }, bytes(2 ** power) + ' –'), el('td', { class: 'number' }, bytes(free)),
       el('td', { class: 'number' }, bytes(waiting)), el('td', { class: 'number' }, bytes(cached)), el('td', { class: 'barcell' }, bar));
   });
   target.replaceChildren(table([['size from'], ['free', 'number'], ['waiting', 'number'], ['cached', 'number'], ['']], rows, 'Free memory by size'));

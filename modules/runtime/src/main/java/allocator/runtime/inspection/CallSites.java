@@ -1,0 +1,149 @@
+package allocator.runtime.inspection;
+
+import allocator.runtime.snapshot.Snapshot.Site;
+import allocator.spi.Allocator;
+import allocator.spi.DeviceException;
+import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.ShrinkableAllocator;
+import allocator.spi.StreamAwareAllocator;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Records where live blocks were allocated: of every block, or of one in so many, chosen at random. A session with the
+ * option has its allocators wrapped; a session without it has nothing of this on its way.
+ *
+ * <p>The wrapper is a proxy of the interfaces of the contract that the allocator has, so that it has the same
+ * capabilities. A call takes some hundred nanoseconds more, and a block that is recorded some microseconds for the walk
+ * of the stack.
+ */
+public final class CallSites implements InvocationHandler {
+    private static final List<Class<? extends Allocator>> CAPABILITIES = List.of(
+            Allocator.class, StreamAwareAllocator.class, ShrinkableAllocator.class, HostAccessibleAllocator.class);
+
+    private static final StackWalker STACK = StackWalker.getInstance();
+
+    private final Allocator target;
+    private final int interval;
+    private final Map<Long, Recorded> live = new ConcurrentHashMap<>();
+
+    private record Recorded(String frame, long nanos) {}
+
+    private CallSites(Allocator target, int interval) {
+        this.target = target;
+        this.interval = interval;
+    }
+
+    /**
+     * Wraps an allocator.
+     *
+     * @param target the allocator
+     * @param interval 1 to record every block, more to record one in so many
+     * @return an allocator with the same capabilities
+     */
+    public static Allocator wrap(Allocator target, int interval) {
+        final List<Class<?>> types = new ArrayList<>();
+        for (final Class<? extends Allocator> capability : CAPABILITIES) {
+            if (capability.isInstance(target)) {
+                types.add(capability);
+            }
+        }
+        return (Allocator) Proxy.newProxyInstance(
+                CallSites.class.getClassLoader(), types.toArray(new Class<?>[0]), new CallSites(target, interval));
+    }
+
+    /**
+     * Adds where the live blocks of an allocator were allocated, if it was wrapped here.
+     *
+     * @param allocator any allocator
+     * @param owner the owner of the blocks
+     * @param sites receives the sites by address
+     */
+    public static void addTo(Allocator allocator, String owner, Map<Long, Site> sites) {
+        if (Proxy.isProxyClass(allocator.getClass()) && Proxy.getInvocationHandler(allocator) instanceof CallSites of) {
+            final long now = System.nanoTime();
+            of.live.forEach((address, recorded) -> sites.put(
+                    address,
+                    new Site(
+                            owner,
+                            recorded.frame(),
+                            Math.max(0, TimeUnit.NANOSECONDS.toMillis(now - recorded.nanos())))));
+        }
+    }
+
+    @Override
+    public @Nullable Object invoke(Object proxy, Method method, Object @Nullable [] arguments) throws Throwable {
+        final String name = method.getName();
+        if (name.equals("equals") && arguments != null && method.getDeclaringClass() == Object.class) {
+            return isOf(arguments[0]);
+        }
+        if (name.equals("free") && arguments != null) {
+            free((Long) arguments[0]);
+            return null;
+        }
+        final Object result = call(method, arguments);
+        if (result instanceof Long address && method.getReturnType() == long.class && address != 0) {
+            allocated(address);
+        }
+        return result;
+    }
+
+    private boolean isOf(@Nullable Object object) {
+        return object != null
+                && Proxy.isProxyClass(object.getClass())
+                && Proxy.getInvocationHandler(object).equals(this);
+    }
+
+    private @Nullable Object call(Method method, Object @Nullable [] arguments) throws Throwable {
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getCause() == null ? e : e.getCause();
+        }
+    }
+
+    /** Records a block. Where the Java heap or the stack ends it is not recorded. */
+    private void allocated(long address) {
+        if (interval > 1 && ThreadLocalRandom.current().nextInt(interval) != 0) {
+            return;
+        }
+        try {
+            live.put(address, new Recorded(caller(), System.nanoTime()));
+        } catch (VirtualMachineError e) {
+            live.remove(address);
+        }
+    }
+
+    private static String caller() {
+        return STACK.walk(frames -> Frames.ofProgram(frames, StackWalker.StackFrame::getClassName)
+                .findFirst()
+                .map(frame -> Frames.text(frame.toStackTraceElement()))
+                .orElse("unknown"));
+    }
+
+    /** Forgets a block before it is freed: its address may be allocated again at once. */
+    private void free(long address) {
+        final Recorded recorded = live.remove(address);
+        boolean isFreed = false;
+        try {
+            target.free(address);
+            isFreed = true;
+        } catch (DeviceException e) {
+            isFreed = true; // the block is dead nevertheless
+            throw e;
+        } finally {
+            if (!isFreed && recorded != null) {
+                live.put(address, recorded);
+            }
+        }
+    }
+}
