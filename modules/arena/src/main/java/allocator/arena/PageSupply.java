@@ -6,6 +6,7 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Repair;
 import allocator.arena.compact.ExtentSizes;
 import allocator.arena.compact.LanePages;
+import allocator.arena.compact.MappedRanges;
 import allocator.arena.compact.PageTable;
 import allocator.arena.compact.PagedLane;
 import allocator.arena.page.PageSource;
@@ -34,7 +35,7 @@ final class PageSupply implements LaneSupply {
     private final Lane lane;
     private final Lanes lanes;
     private final LanePages pages;
-    private final PageTable table;
+    private final MappedRanges mapped;
 
     /**
      * @param source provides the pages
@@ -44,7 +45,7 @@ final class PageSupply implements LaneSupply {
     PageSupply(Lane lane, Lanes lanes, PageSource source, PageTable table, BackedFit placement) {
         this.lane = lane;
         this.lanes = lanes;
-        this.table = table;
+        mapped = new MappedRanges(table);
         pages = new LanePages(new Served(), source, sizes(lane.config.compact()), table, placement);
     }
 
@@ -149,12 +150,12 @@ final class PageSupply implements LaneSupply {
 
     @Override
     public boolean isBacked(long address) {
-        return table.isMapped(address);
+        return mapped.isMapped(address);
     }
 
     @Override
     public long sameBacking(long address, long end) {
-        return table.sameMapping(address, end);
+        return mapped.sameMapping(address, end);
     }
 
     @Override

@@ -17,8 +17,8 @@ import java.util.Map;
  * its size, the bytes requested, its state, its stream, and its site as an index from 1.
  *
  * <p>If there are more than {@value #MOST_CHUNKS} chunks, neighbours that are small are shown as one, in the state
- * {@value #MIXED}: its bytes requested are the number of chunks, its stream the bytes of them that are live. The size
- * below which a chunk is small is doubled until the chunks are few enough.
+ * {@value #MIXED}, until together they are not small: its bytes requested are the number of chunks, its stream the
+ * bytes of them that are live. The size below which a chunk is small is doubled until the chunks are few enough.
  */
 final class MapJson {
     /** The most chunks that a map shows one by one. */
@@ -90,24 +90,27 @@ final class MapJson {
 
     private static long count(List<Chunk> chunks, long small) {
         long count = 0;
-        boolean isAfterSmall = false;
-        for (final Chunk chunk : chunks) {
-            final boolean isSmall = chunk.byteSize() < small;
-            count += isSmall && isAfterSmall ? 0 : 1;
-            isAfterSmall = isSmall;
+        for (int i = 0; i < chunks.size(); i = groupEnd(chunks, i, small)) {
+            count++;
         }
         return count;
+    }
+
+    /** Returns the end of the chunks that are shown as one: small ones, until together they are not small any more. */
+    private static int groupEnd(List<Chunk> chunks, int first, long small) {
+        int end = first + 1;
+        long bytes = chunks.get(first).byteSize();
+        while (bytes < small && end < chunks.size() && chunks.get(end).byteSize() < small) {
+            bytes += chunks.get(end).byteSize();
+            end++;
+        }
+        return end;
     }
 
     private void write(List<Chunk> chunks, long small) throws IOException {
         for (int i = 0; i < chunks.size(); ) {
             final Chunk chunk = chunks.get(i);
-            int next = i + 1;
-            if (chunk.byteSize() < small) {
-                while (next < chunks.size() && chunks.get(next).byteSize() < small) {
-                    next++;
-                }
-            }
+            final int next = groupEnd(chunks, i, small);
             if (next > i + 1) {
                 writeMixed(chunks.subList(i, next));
             } else {

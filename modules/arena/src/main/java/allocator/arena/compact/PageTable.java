@@ -110,34 +110,6 @@ public final class PageTable implements BackedFit.Backing {
         return true;
     }
 
-    /**
-     * Returns whether memory is mapped at an address of the range: the mapping through which its extent is used.
-     *
-     * @param address an address
-     * @return whether it is
-     */
-    public boolean isMapped(long address) {
-        final int place = place(address);
-        final int extent = mappings.extent(place);
-        return extent != NONE && extents.isCurrent(extent, place);
-    }
-
-    /**
-     * Returns up to where a range is mapped, or not mapped, as its first byte is.
-     *
-     * @param address the first address
-     * @param end the first address behind the range
-     * @return an address behind the first, at most the end
-     */
-    public long sameMapping(long address, long end) {
-        final boolean isMapped = isMapped(address);
-        long next = Math.min(end, address(place(address) + 1));
-        while (next < end && next < end() && isMapped(next) == isMapped) {
-            next = Math.min(end, address(place(next) + 1));
-        }
-        return next < end && !isMapped && next >= end() ? end : next;
-    }
-
     @Override
     public long end() {
         return address(mappings.end());

@@ -45,7 +45,8 @@ class OptionPlaceTest {
         "SESSION, ep_factory.Cuda.arena.max_mem, it is an option of an environment",
         "RUN, ep.cuda.arena.max_mem, it is an option of a session",
         "SESSION, session.use_env_allocator, did you mean session.use_env_allocators?",
-        "ENVIRONMENT, max_mem, 'Known: environment.provider_order, memory.snapshot_on_failure, ep_factory.<provider>.<key>'",
+        "ENVIRONMENT, max_mem, 'Known: environment.provider_order, memory.snapshot_on_failure, "
+                + "ep_factory.<provider>.<key>'",
         "ENVIRONMENT, arena.max_mem, set ep_factory.<provider>.arena.max_mem in Environment.builder().option",
         "SESSION, arena.max_mem, 'in SessionOptions, such as ep.cpu-reference.arena.max_mem'",
         "RUN, arena.max_mem, 'in SessionOptions, such as ep.cpu-reference.arena.max_mem'",
