@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.text.DeviceId;
 import allocator.runtime.Environment;
 import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.ProviderDevice;
@@ -135,12 +136,9 @@ abstract class DeviceCommand extends ResultCommand {
     }
 
     boolean isSelectedDevice(ProviderDevice candidate) {
-        return device == null || device.equals(Integer.toString(candidate.ordinal())) || device.equals(id(candidate));
-    }
-
-    /** Returns a device as it is written in {@code --device}. */
-    static String id(ProviderDevice device) {
-        return device.type().id() + ":" + device.ordinal();
+        return device == null
+                || device.equals(Integer.toString(candidate.ordinal()))
+                || device.equals(DeviceId.of(candidate));
     }
 
     private CommandException noDevice(Environment environment, List<ProviderDevice> all) {
@@ -157,7 +155,7 @@ abstract class DeviceCommand extends ResultCommand {
                 .toList();
         if (!candidates.isEmpty()) {
             return candidates.stream()
-                    .map(one -> one.provider() + " has " + id(one))
+                    .map(one -> one.provider() + " has " + DeviceId.of(one))
                     .collect(Collectors.joining(", "));
         }
         final String reasons = environment.providers().stream()

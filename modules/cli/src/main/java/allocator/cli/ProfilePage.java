@@ -2,6 +2,7 @@ package allocator.cli;
 
 import allocator.cli.output.ProgressBar;
 import allocator.cli.output.Terminal;
+import allocator.cli.text.DeviceId;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderDevice;
 import allocator.spi.AllocatorException;
@@ -65,7 +66,7 @@ final class ProfilePage {
                 }
             }
         }
-        return Page.of(trace.name() + " on " + DeviceCommand.id(device) + " through " + device.provider(), profiles);
+        return Page.of(trace.name() + " on " + DeviceId.of(device) + " through " + device.provider(), profiles);
     }
 
     private List<Choice> choices(List<String> named) {

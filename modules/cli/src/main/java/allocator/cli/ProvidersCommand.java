@@ -1,6 +1,9 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.text.ListedProvider;
+import allocator.cli.text.ProvidersJson;
+import allocator.cli.text.ProvidersText;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;

@@ -3,6 +3,8 @@ package allocator.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.text.ListedProvider;
+import allocator.cli.text.ProvidersText;
 import allocator.runtime.Environment;
 import allocator.runtime.ProviderReport;
 import allocator.spi.Allocator;

@@ -1,2 +1,2 @@
-/** What traces, snapshots and plans hold, as text for people and as JSON. */
+/** What commands print: text for people, and JSON. */
 package allocator.cli.text;

@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.text;
 
 import allocator.cli.output.Sizes;
 import allocator.cli.output.Terminal;
@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.StringTokenizer;
 
 /** Prints the providers for people to read: usable ones first; 80 columns wide. */
-final class ProvidersText {
+public final class ProvidersText {
     private static final int WIDTH = 80;
 
     private final Terminal terminal;
@@ -23,15 +23,26 @@ final class ProvidersText {
     private final boolean isVerbose;
     private final boolean isOneRequested;
 
-    /** Shows the options of usable providers, and of a provider requested by name. */
-    ProvidersText(Terminal terminal, boolean isVerbose, boolean isOneRequested) {
+    /**
+     * Shows the options of usable providers, and of a provider requested by name.
+     *
+     * @param terminal where to print
+     * @param isVerbose whether to print origins, and what each option is
+     * @param isOneRequested whether a provider was requested by name
+     */
+    public ProvidersText(Terminal terminal, boolean isVerbose, boolean isOneRequested) {
         this.terminal = terminal;
         out = terminal.out();
         this.isVerbose = isVerbose;
         this.isOneRequested = isOneRequested;
     }
 
-    void print(List<ListedProvider> found) {
+    /**
+     * Prints providers.
+     *
+     * @param found the providers, in this order
+     */
+    public void print(List<ListedProvider> found) {
         String separator = "";
         for (final ListedProvider provider : found) {
             out.print(separator);
@@ -68,7 +79,7 @@ final class ProvidersText {
 
     private void print(ListedProvider provider, ProviderDevice device) {
         out.println();
-        final String id = "  " + DeviceCommand.id(device) + "  ";
+        final String id = "  " + DeviceId.of(device) + "  ";
         final StringBuilder hardware =
                 new StringBuilder(device.device().hardware().name());
         for (final Map.Entry<String, String> fact :

@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.text;
 
 import allocator.runtime.ProviderDevice;
 import allocator.runtime.ProviderReport;
@@ -17,13 +17,19 @@ import java.util.Map;
  * @param settings the options that were given
  * @param servedBy the provider whose allocator the environment shares, for the memories that have one
  */
-record ListedProvider(
+public record ListedProvider(
         ProviderReport report,
         List<ProviderDevice> devices,
         List<OptionKey<?>> keys,
         AllocatorOptions settings,
         Map<MemoryInfo, String> servedBy) {
-    static ListedProvider unusable(ProviderReport report) {
+    /**
+     * Returns a provider that cannot be used.
+     *
+     * @param report its report, which says why
+     * @return the provider, without devices
+     */
+    public static ListedProvider unusable(ProviderReport report) {
         return new ListedProvider(report, List.of(), List.of(), AllocatorOptions.EMPTY, Map.of());
     }
 

@@ -1,4 +1,4 @@
-package allocator.cli;
+package allocator.cli.text;
 
 import allocator.cli.output.Json;
 import allocator.runtime.ProviderDevice;
@@ -11,10 +11,16 @@ import java.util.List;
 import java.util.Map;
 
 /** The providers as JSON: an array with one object per provider. Names of fields are stable. */
-final class ProvidersJson {
+public final class ProvidersJson {
     private ProvidersJson() {}
 
-    static String of(List<ListedProvider> found) {
+    /**
+     * Returns providers as JSON.
+     *
+     * @param found the providers
+     * @return one array
+     */
+    public static String of(List<ListedProvider> found) {
         return Json.write(json -> {
             json.writeStartArray();
             for (final ListedProvider provider : found) {
@@ -61,7 +67,7 @@ final class ProvidersJson {
 
     private static void write(JsonGenerator json, ListedProvider provider, ProviderDevice device) throws IOException {
         json.writeStartObject();
-        json.writeStringField("device", DeviceCommand.id(device));
+        json.writeStringField("device", DeviceId.of(device));
         json.writeStringField("name", device.device().hardware().name());
         json.writeObjectFieldStart("metadata");
         for (final Map.Entry<String, String> fact :
