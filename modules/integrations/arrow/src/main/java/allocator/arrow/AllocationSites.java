@@ -33,7 +33,12 @@ final class AllocationSites {
             this.byteSize = byteSize;
         }
 
-        /** Removes the buffer, which is freed. */
+        /** Adds the buffer, which is allocated. */
+        void begin() {
+            live.add(this);
+        }
+
+        /** Removes the buffer, which is freed or was not allocated. */
         void end() {
             live.remove(this);
         }
@@ -53,11 +58,9 @@ final class AllocationSites {
                 || OWN_CLASSES.contains(nested < 0 ? className : className.substring(0, nested));
     }
 
-    /** Adds a buffer, with the stack of the calling thread. */
+    /** Returns the site of a buffer, with the stack of the calling thread; {@link Site#begin} adds it. */
     Site site(long byteSize) {
-        final Site site = new Site(byteSize);
-        live.add(site);
-        return site;
+        return new Site(byteSize);
     }
 
     LeakReport report() {

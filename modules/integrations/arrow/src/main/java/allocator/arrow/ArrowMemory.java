@@ -1,13 +1,20 @@
 package allocator.arrow;
 
+import allocator.provider.support.Failures;
+import allocator.provider.support.StackReserve;
 import allocator.resource.budget.Budget;
 import allocator.resource.leak.LeakReport;
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
+import allocator.spi.DeviceException;
+import allocator.spi.InvalidFreeException;
 import allocator.spi.ShrinkReport;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.apache.arrow.memory.AllocationManager;
 import org.apache.arrow.memory.ArrowBuf;
@@ -44,18 +51,28 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     private final Allocator allocator;
     private final @Nullable Function<BufferAllocator, Budget> budgets;
     private final @Nullable AllocationSites sites;
-    private final IdleShrink idleShrink;
+
+    /** The bytes of live buffers, where the allocator does not count those of this memory alone. */
+    private final @Nullable AtomicLong liveBytes;
+
+    /** Buffers whose block the allocator did not take back; each refers to the next. */
+    private final AtomicReference<@Nullable HostBuffer> owed = new AtomicReference<>();
+
+    private IdleShrink idleShrink = IdleShrink.NONE;
+    private volatile boolean isClosed;
 
     ArrowMemory(
-            HostMemory memory,
-            @Nullable Function<BufferAllocator, Budget> budgets,
-            @Nullable AllocationSites sites,
-            long shrinkSeconds) {
+            HostMemory memory, @Nullable Function<BufferAllocator, Budget> budgets, @Nullable AllocationSites sites) {
         this.memory = memory;
         this.allocator = memory.allocator();
         this.budgets = budgets;
         this.sites = sites;
-        idleShrink = IdleShrink.start(this, shrinkSeconds);
+        liveBytes = memory.isCounted() ? null : new AtomicLong();
+    }
+
+    /** Returns idle memory at intervals, until the close; an interval of 0 seconds never does. */
+    void shrinkEvery(long seconds) {
+        idleShrink = IdleShrink.start(this, seconds);
     }
 
     /**
@@ -78,28 +95,54 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
      */
     @Override
     public AllocationManager create(BufferAllocator accountingAllocator, long size) {
+        StackReserve.touchShallow();
+        requireOpen();
         final Budget budget = budgets == null ? null : charged(budgets.apply(accountingAllocator), size);
         AllocationSites.Site site = null;
-        long address = 0;
         boolean isCreated = false;
+        count(size);
         try {
             site = sites == null ? null : sites.site(size);
-            address = allocate(size);
-            final HostBuffer buffer = new HostBuffer(accountingAllocator, this, address, size, budget, site);
+            final HostBuffer buffer = new HostBuffer(accountingAllocator, this, size, budget, site);
+            if (site != null) {
+                site.begin();
+            }
+            buffer.setAddress(allocate(size)); // a store: nothing fails once there is a block
             isCreated = true;
             return buffer;
         } finally {
             if (!isCreated) {
-                free(address, size, budget, site);
+                settle(size, budget, site);
             }
         }
     }
 
+    private void requireOpen() {
+        if (isClosed) {
+            throw new AllocatorClosedException("the memory of " + allocator.info() + " for Arrow is closed");
+        }
+    }
+
+    private void count(long size) {
+        if (liveBytes != null) {
+            liveBytes.addAndGet(size);
+        }
+    }
+
+    /** Allocates; a request that fails is tried once more after unused memory has been returned. */
     private long allocate(long size) {
         try {
             return allocator.alloc(size);
         } catch (allocator.spi.OutOfMemoryException e) {
-            throw outOfMemory(size, e);
+            try {
+                reclaim();
+                return allocator.alloc(size);
+            } catch (allocator.spi.OutOfMemoryException again) {
+                throw outOfMemory(size, again);
+            } catch (RuntimeException failure) {
+                e.addSuppressed(failure);
+                throw outOfMemory(size, e);
+            }
         }
     }
 
@@ -115,16 +158,59 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
         return new OutOfMemoryException("Unable to allocate buffer of size " + size + ": " + cause.getMessage(), cause);
     }
 
-    /** Frees what {@link #create} took. */
-    void free(long address, long size, @Nullable Budget budget, AllocationSites.@Nullable Site site) {
+    /**
+     * Frees the block of a buffer that Arrow has released. If the allocator fails, other than with an exception after
+     * which the block is freed (A-07), it is freed again by the next shrink and by the close; its charge stays.
+     */
+    void release(HostBuffer buffer) {
+        boolean isFreed = false;
         try {
-            allocator.free(address);
+            StackReserve.touchShallow();
+            allocator.free(buffer.memoryAddress());
+            isFreed = true;
+        } catch (DeviceException | InvalidFreeException e) {
+            isFreed = true;
+            throw e;
+        } finally {
+            if (isFreed) {
+                settle(buffer.getSize(), buffer.budget(), buffer.site());
+            } else {
+                owe(buffer);
+            }
+        }
+    }
+
+    private void owe(HostBuffer buffer) {
+        HostBuffer first;
+        do {
+            first = owed.get();
+            buffer.setNext(first);
+        } while (!owed.compareAndSet(first, buffer));
+    }
+
+    /** Frees again what the allocator did not take back. */
+    private void freeOwed() {
+        final Failures failures = new Failures();
+        HostBuffer next = owed.getAndSet(null);
+        while (next != null) {
+            final HostBuffer buffer = next;
+            next = buffer.next();
+            failures.run(() -> release(buffer));
+        }
+        failures.throwIfAny();
+    }
+
+    private void settle(long size, @Nullable Budget budget, AllocationSites.@Nullable Site site) {
+        if (liveBytes != null) {
+            liveBytes.addAndGet(-size);
+        }
+        try {
+            if (budget != null) {
+                budget.release(size);
+            }
         } finally {
             if (site != null) {
                 site.end();
-            }
-            if (budget != null) {
-                budget.release(size);
             }
         }
     }
@@ -156,16 +242,24 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
      * @throws allocator.spi.AllocatorClosedException if this memory is closed
      */
     public AllocatorStats stats() {
+        requireOpen();
         return allocator.spiLevel() >= SpiLevel.STATISTICS ? allocator.stats() : AllocatorStats.NONE;
     }
 
     /**
-     * Returns unused memory to the system. May be called at any time, also while buffers are allocated.
+     * Returns unused memory to the system. May be called at any time, also while buffers are allocated. Frees again
+     * what the allocator did not take back before.
      *
      * @return what was returned, and what is still held; nothing is returned by an allocator that cannot be shrunk
      * @throws allocator.spi.AllocatorClosedException if this memory is closed
      */
     public ShrinkReport shrink() {
+        requireOpen();
+        return reclaim();
+    }
+
+    private ShrinkReport reclaim() {
+        freeOwed();
         if (allocator instanceof ShrinkableAllocator shrinkable && allocator.spiLevel() >= SpiLevel.SHRINK) {
             return shrinkable.shrink();
         }
@@ -183,16 +277,26 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
 
     /**
      * Returns the allocator to its provider, which returns all memory to the system. An allocator that the application
-     * gave is left as it is. A second call does nothing. No allocation may be under way.
+     * gave is left as it is. A second call tries again what failed, and otherwise does nothing. No allocation may be
+     * under way.
      *
-     * @throws IllegalStateException if buffers are live; the message names their number and, if leaks are tracked,
-     *     their sites; this memory stays open
+     * @throws IllegalStateException if buffers are live; the message names their bytes and, if leaks are tracked, their
+     *     sites; this memory stays open
      * @throws allocator.spi.DeviceException if the system does not take the memory back
      */
     @Override
-    public void close() {
-        memory.close(() -> sites == null ? "" : ": " + sites.report());
+    public synchronized void close() {
+        if (!isClosed) {
+            freeOwed();
+            final long bytes = liveBytes == null ? allocator.stats().requestedBytesInUse() : liveBytes.get();
+            if (bytes != 0) {
+                throw new IllegalStateException(bytes + " bytes of Arrow buffers are not released; close them first"
+                        + (sites == null ? "" : ": " + sites.report()));
+            }
+            isClosed = true;
+        }
         idleShrink.stop();
+        memory.close();
     }
 
     @Override

@@ -146,7 +146,16 @@ public final class ArrowMemoryBuilder {
         final HostMemory memory = given != null
                 ? HostMemory.of(given)
                 : HostMemory.ofProvider(provider == null ? DEFAULT_PROVIDER : provider, options);
-        return new ArrowMemory(
-                memory, budgets, isTrackingLeaks ? new AllocationSites() : null, shrinkInterval.toSeconds());
+        final ArrowMemory opened = new ArrowMemory(memory, budgets, isTrackingLeaks ? new AllocationSites() : null);
+        boolean isOpen = false;
+        try {
+            opened.shrinkEvery(shrinkInterval.toSeconds());
+            isOpen = true;
+            return opened;
+        } finally {
+            if (!isOpen) {
+                opened.close();
+            }
+        }
     }
 }

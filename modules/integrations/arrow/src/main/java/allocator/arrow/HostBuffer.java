@@ -8,24 +8,47 @@ import org.jspecify.annotations.Nullable;
 /** The block beneath one buffer of Arrow and its slices. Arrow calls {@link #release0} once. */
 final class HostBuffer extends AllocationManager {
     private final ArrowMemory memory;
-    private final long address;
     private final long byteSize;
     private final @Nullable Budget budget;
     private final AllocationSites.@Nullable Site site;
+    private long address;
+
+    /** The next buffer whose block the allocator did not take back. */
+    private @Nullable HostBuffer next;
 
     HostBuffer(
             BufferAllocator accountingAllocator,
             ArrowMemory memory,
-            long address,
             long byteSize,
             @Nullable Budget budget,
             AllocationSites.@Nullable Site site) {
         super(accountingAllocator);
         this.memory = memory;
-        this.address = address;
         this.byteSize = byteSize;
         this.budget = budget;
         this.site = site;
+    }
+
+    void setAddress(long block) {
+        address = block;
+    }
+
+    @Nullable
+    Budget budget() {
+        return budget;
+    }
+
+    AllocationSites.@Nullable Site site() {
+        return site;
+    }
+
+    @Nullable
+    HostBuffer next() {
+        return next;
+    }
+
+    void setNext(@Nullable HostBuffer buffer) {
+        next = buffer;
     }
 
     @Override
@@ -40,6 +63,6 @@ final class HostBuffer extends AllocationManager {
 
     @Override
     protected void release0() {
-        memory.free(address, byteSize, budget, site);
+        memory.release(this);
     }
 }

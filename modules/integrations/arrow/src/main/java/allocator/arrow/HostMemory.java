@@ -10,9 +10,9 @@ import allocator.spi.EpFactory;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
+import allocator.spi.SpiLevel;
 import java.util.Map;
 import java.util.ServiceLoader;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The allocator beneath an {@link ArrowMemory}: one that was given, or a provider's own instance, released once. */
@@ -89,6 +89,9 @@ final class HostMemory {
         if (info.deviceType() != DeviceType.CPU && !isHostAccessible) {
             throw new IllegalArgumentException(info + " is not memory that the host can read and write");
         }
+        if (info.isReadOnly()) {
+            throw new IllegalArgumentException(info + " is for memory that is written once; Arrow's buffers are not");
+        }
         if (info.byteAlignment() % BYTE_ALIGNMENT != 0) {
             throw new IllegalArgumentException(info + " is aligned to " + info.byteAlignment()
                     + " bytes; Arrow's buffers need a multiple of " + BYTE_ALIGNMENT);
@@ -99,23 +102,18 @@ final class HostMemory {
         return allocator;
     }
 
-    /**
-     * Releases a provider's allocator and closes the provider. What failed is tried again by the next call.
-     *
-     * @param liveBuffers describes live buffers, for the message
-     * @throws IllegalStateException if buffers are live
-     */
-    synchronized void close(Supplier<String> liveBuffers) {
+    /** Returns whether the allocator's statistics count the blocks of this memory, and no others. */
+    boolean isCounted() {
+        return provider != null && allocator.spiLevel() >= SpiLevel.STATISTICS;
+    }
+
+    /** Releases a provider's allocator and closes the provider. What failed is tried again by the next call. */
+    synchronized void close() {
         final EpFactory owner = provider;
         if (owner == null || isClosed) {
             return;
         }
         if (!isReleased) {
-            final long bytes = allocator.stats().requestedBytesInUse();
-            if (bytes != 0) {
-                throw new IllegalStateException(
-                        bytes + " bytes of Arrow buffers are not released; close them first" + liveBuffers.get());
-            }
             try {
                 owner.releaseAllocator(allocator);
                 isReleased = true;

@@ -11,6 +11,9 @@ import org.jspecify.annotations.Nullable;
 final class IdleShrink {
     private static final System.Logger LOG = System.getLogger(IdleShrink.class.getName());
 
+    /** Never shrinks. */
+    static final IdleShrink NONE = new IdleShrink(null);
+
     private final @Nullable Thread thread;
 
     private IdleShrink(@Nullable Thread thread) {
@@ -20,7 +23,7 @@ final class IdleShrink {
     /** Starts it; an interval of 0 seconds never shrinks. */
     static IdleShrink start(ArrowMemory memory, long seconds) {
         if (seconds == 0) {
-            return new IdleShrink(null);
+            return NONE;
         }
         return new IdleShrink(Thread.ofPlatform()
                 .daemon()
@@ -36,7 +39,7 @@ final class IdleShrink {
                 shrinkIfIdle(memory);
             } catch (InterruptedException | AllocatorClosedException e) {
                 return;
-            } catch (RuntimeException | VirtualMachineError e) {
+            } catch (RuntimeException | Error e) {
                 final long number = failures.next();
                 if (number > 0) {
                     LOG.log(Level.WARNING, "idle memory could not be returned" + LogLimit.suffix(number), e);

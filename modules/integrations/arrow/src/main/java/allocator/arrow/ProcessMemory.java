@@ -1,5 +1,6 @@
 package allocator.arrow;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.leak.LeakReport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -7,6 +8,7 @@ import java.net.URL;
 import java.util.LinkedHashSet;
 import java.util.Properties;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.apache.arrow.memory.AllocationManager;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -25,6 +27,8 @@ public final class ProcessMemory {
     /** Where Arrow looks for its default allocation manager. */
     private static final String DEFAULT_MANAGER =
             "org/apache/arrow/memory/unsafe/DefaultAllocationManagerFactory.class";
+
+    private static final Pattern LINE_BREAK = Pattern.compile("\\R");
 
     private static final Object LOCK = new Object();
     private static final AllocationManager.Factory FACTORY = new Lazily();
@@ -67,6 +71,7 @@ public final class ProcessMemory {
      *     old, native access is missing, or several jars have Arrow's default allocation manager
      */
     public static ArrowMemory get() {
+        StackReserve.touch();
         synchronized (LOCK) {
             ArrowMemory open = memory;
             if (open == null) {
@@ -83,11 +88,28 @@ public final class ProcessMemory {
             final ProcessSettings settings = ProcessSettings.of(properties);
             final ArrowMemory opened = settings.open();
             if (settings.isTrackingLeaks()) {
-                Runtime.getRuntime().addShutdownHook(new Thread(() -> reportLeaks(opened), "allocator-arrow-leaks"));
+                reportLeaksAtTheEnd(opened);
             }
             return opened;
-        } catch (RuntimeException e) {
-            throw new IllegalStateException("Arrow has no memory: " + e.getMessage(), e);
+        } catch (RuntimeException | LinkageError e) {
+            throw new IllegalStateException(
+                    "Arrow has no memory: "
+                            + LINE_BREAK.matcher(String.valueOf(e.getMessage())).replaceAll(" "),
+                    e);
+        }
+    }
+
+    private static void reportLeaksAtTheEnd(ArrowMemory opened) {
+        boolean isAdded = false;
+        try {
+            Runtime.getRuntime().addShutdownHook(new Thread(() -> reportLeaks(opened), "allocator-arrow-leaks"));
+            isAdded = true;
+        } catch (IllegalStateException e) {
+            isAdded = true; // the process is ending already: what is live now is not reported
+        } finally {
+            if (!isAdded) {
+                opened.close();
+            }
         }
     }
 

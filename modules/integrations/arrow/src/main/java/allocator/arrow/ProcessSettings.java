@@ -87,7 +87,7 @@ final class ProcessSettings {
                     key.name(),
                     String.valueOf(limit),
                     "0 for no limit, or at least " + chunk + ", the chunk to which Arrow rounds requests; "
-                            + "-Dorg.apache.memory.allocator.maxOrder=N makes the chunk 8192 << N",
+                            + "-Dorg.apache.memory.allocator.maxOrder=N makes the chunk 2^N pages of 8 KiB",
                     options.origin(key.name()));
         }
     }

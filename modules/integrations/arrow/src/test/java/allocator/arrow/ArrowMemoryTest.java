@@ -6,6 +6,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorType;
+import allocator.spi.DeviceType;
+import allocator.spi.MemoryInfo;
+import allocator.spi.MemoryLocation;
+import allocator.spi.MemoryType;
+import allocator.spi.SpiLevel;
+import allocator.testkit.FakeAllocator;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
@@ -14,8 +21,13 @@ import org.apache.arrow.memory.ForeignAllocation;
 import org.apache.arrow.memory.RootAllocator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ArrowMemoryTest {
+    private static final MemoryInfo HOST = new MemoryInfo(
+            "Memory", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 256, AllocatorType.DEVICE);
+
     @RegisterExtension
     private final Opened opened = new Opened();
 
@@ -90,12 +102,12 @@ class ArrowMemoryTest {
     }
 
     @Test
-    void thatArrowDoesNotTakeAreFreedAgain() {
+    void thatArrowDoesNotTakeAreNotAllocated() {
         final BufferAllocator closed = new RootAllocator(
                 RootAllocator.configBuilder().allocationManagerFactory(memory).build());
         closed.close();
         assertThatThrownBy(() -> memory.create(closed, 4096)).isInstanceOf(IllegalStateException.class);
-        assertThat(memory.stats().numAllocs()).isEqualTo(1);
+        assertThat(memory.stats().numAllocs()).isZero();
         assertThat(inUse(memory)).isZero();
     }
 
@@ -110,5 +122,26 @@ class ArrowMemoryTest {
         memory.close();
         assertThatThrownBy(() -> root.buffer(64)).isInstanceOf(AllocatorClosedException.class);
         assertThat(root.getAllocatedMemory()).isZero();
+    }
+
+    /** Such an allocator may serve others too, or count nothing. */
+    @ParameterizedTest
+    @ValueSource(ints = {SpiLevel.MINIMUM, SpiLevel.CURRENT})
+    void ofAnAllocatorThatWasGivenAreCounted(int level) {
+        final FakeAllocator given = new FakeAllocator(HOST).spiLevel(level);
+        final long other = given.alloc(5);
+        final ArrowMemory ofGiven = opened.memory(ArrowMemory.builder().allocator(given));
+        final BufferAllocator users = Opened.newRoot(ofGiven);
+        final ArrowBuf buffer = users.buffer(64);
+        assertThatThrownBy(ofGiven::close)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageStartingWith("64 bytes of Arrow buffers are not released");
+        buffer.close();
+        ofGiven.close();
+        assertThatThrownBy(() -> users.buffer(64)).isInstanceOf(AllocatorClosedException.class);
+        assertThatThrownBy(ofGiven::stats).isInstanceOf(AllocatorClosedException.class);
+        assertThatThrownBy(ofGiven::shrink).isInstanceOf(AllocatorClosedException.class);
+        assertThat(given.live()).containsOnlyKeys(other);
+        users.close();
     }
 }

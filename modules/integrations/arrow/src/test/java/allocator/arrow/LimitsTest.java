@@ -89,7 +89,8 @@ class LimitsTest {
                     catchThrowableOfType(OutOfMemoryException.class, () -> root.buffer(512));
             assertThat(((allocator.spi.OutOfMemoryException) failure.getCause()).dump())
                     .contains("request of 512 bytes to server/ROOT")
-                    .contains("server: 768 of 1024 bytes charged");
+                    .contains("server: 768 of 1024 bytes charged")
+                    .contains("ROOT/scan: 256", "ROOT/scan/join: 512");
             final OutOfMemoryException below =
                     catchThrowableOfType(OutOfMemoryException.class, () -> join.buffer(1024));
             assertThat(((allocator.spi.OutOfMemoryException) below.getCause()).dump())
@@ -117,6 +118,46 @@ class LimitsTest {
         assertThat(budget.status().charge()).isEqualTo(4096);
         consumed.forEach(ArrowBuf::close);
         assertThat(budget.status().charge()).isZero();
+    }
+
+    /** Free memory in pieces too small is returned, and the request tried again. */
+    @Test
+    void areUsedUpBeforeARequestFails() {
+        final ArrowMemory memory =
+                opened.memory(ArrowMemory.builder().option("arena.max_mem", String.valueOf(16 * MIB)));
+        final BufferAllocator root = opened.root(memory);
+        root.buffer(100).close();
+        try (ArrowBuf large = root.buffer(8 * MIB + 1)) {
+            assertThat(large.capacity()).isEqualTo(16 * MIB);
+        }
+    }
+
+    /** The block is still live, so it is charged until it is freed. */
+    @Test
+    void countABlockThatWasNotTakenBack() {
+        final Budget budget = Budget.of("arrow", MIB);
+        final int[] failures = {1};
+        final FakeAllocator failing = new FakeAllocator(host(DeviceType.CPU, 256)) {
+            @Override
+            public void free(long address) {
+                if (failures[0]-- > 0) {
+                    throw new StackOverflowError("a planted end of the stack");
+                }
+                super.free(address);
+            }
+        };
+        final ArrowMemory memory = opened.memory(
+                ArrowMemory.builder().allocator(failing).budget(budget).trackLeaks());
+        final BufferAllocator root = new RootAllocator(
+                RootAllocator.configBuilder().allocationManagerFactory(memory).build());
+        final ArrowBuf buffer = root.buffer(64);
+        assertThatThrownBy(buffer::close).isInstanceOf(StackOverflowError.class);
+        assertThat(budget.status().charge()).isEqualTo(64);
+        assertThat(memory.liveBuffers().blocks()).isOne();
+        memory.shrink();
+        assertThat(budget.status().charge()).isZero();
+        assertThat(memory.liveBuffers().blocks()).isZero();
+        assertThat(failing.live()).isEmpty();
     }
 
     @Test

@@ -45,15 +45,26 @@ public final class NamedProvider {
                     return provider;
                 }
                 found.add(providerName);
+            } catch (VirtualMachineError e) {
+                throw e; // says nothing about the provider
             } catch (Throwable e) {
                 failuresInARow++;
-                found.add("one that is broken (" + e + ")");
+                found.add("one that is broken (" + described(e) + ")");
             }
             if (provider != null) {
                 closeUnused(provider);
             }
         }
         throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
+    }
+
+    /** Describes a failure, whose own message may fail. */
+    private static String described(Throwable failure) {
+        try {
+            return String.valueOf(failure);
+        } catch (RuntimeException e) {
+            return failure.getClass().getName();
+        }
     }
 
     private static void closeUnused(EpFactory provider) {

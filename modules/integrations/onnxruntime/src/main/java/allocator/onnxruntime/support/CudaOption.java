@@ -20,6 +20,11 @@ public record CudaOption(String key, String value) {
             List.of("ep.cuda.", "ep.cudaexecutionprovider.", "ep.cudapluginexecutionprovider.");
 
     private static final String ARENA = "arena.";
+    private static final String MAX_MEM = ARENA + "max_mem";
+
+    /** Values of ONNX Runtime that mean the arena; -1 is its default. */
+    private static final List<String> NO_MEMPOOL = List.of("0", "-1");
+
     private static final String USE_MEMPOOL = ARENA + "use_cuda_mempool";
     private static final String ORIGIN = "GPU memory";
 
@@ -36,21 +41,35 @@ public record CudaOption(String key, String value) {
      */
     public static CudaOption of(String key, String value) {
         final String name = withoutPrefix(key);
+        final boolean isOfOrt = !name.equals(key);
         return switch (name) {
-            case "gpu_mem_limit" -> new CudaOption("arena.max_mem", value.equals(NO_LIMIT) ? "0" : value);
+            case "gpu_mem_limit" -> new CudaOption(MAX_MEM, limit(value));
+            case MAX_MEM -> new CudaOption(name, isOfOrt ? limit(value) : value);
             case "arena_extend_strategy" ->
                 new CudaOption("arena.extend_strategy", EXTEND_STRATEGIES.getOrDefault(value, value));
-            case USE_MEMPOOL ->
-                throw new InvalidOptionException(
-                        key, value, "accepted here: choose the provider, by GpuMemory.of(\"cuda-mempool\")", ORIGIN);
+            case USE_MEMPOOL -> {
+                if (isOfOrt && !NO_MEMPOOL.contains(value)) {
+                    throw new InvalidOptionException(
+                            key,
+                            value,
+                            "accepted here: choose the provider, by GpuMemory.of(\"cuda-mempool\")",
+                            ORIGIN);
+                }
+                yield new CudaOption(name, isOfOrt ? "0" : value);
+            }
             default -> new CudaOption(name, value);
         };
     }
 
+    private static String limit(String value) {
+        return value.equals(NO_LIMIT) ? "0" : value;
+    }
+
     private static String withoutPrefix(String key) {
+        final String lower = key.toLowerCase(Locale.ROOT);
         for (final String prefix : PREFIXES) {
-            if (key.toLowerCase(Locale.ROOT).startsWith(prefix + ARENA)) {
-                return key.substring(prefix.length());
+            if (lower.startsWith(prefix + ARENA)) {
+                return lower.substring(prefix.length());
             }
         }
         return key;

@@ -18,6 +18,10 @@ class CudaOptionTest {
         "ep.cuda.arena.max_mem, 5, arena.max_mem, 5",
         "ep.cudapluginexecutionprovider.arena.max_mem, 5, arena.max_mem, 5",
         "ep.CUDAExecutionProvider.arena.policy, compact, arena.policy, compact",
+        "ep.cuda.ARENA.max_mem, 5, arena.max_mem, 5",
+        "ep.cuda.arena.max_mem, 18446744073709551615, arena.max_mem, 0",
+        "ep.cuda.arena.use_cuda_mempool, -1, arena.use_cuda_mempool, 0",
+        "arena.use_cuda_mempool, 1, arena.use_cuda_mempool, 1",
         "gpu_mem_limit, 5, arena.max_mem, 5",
         "gpu_mem_limit, 18446744073709551615, arena.max_mem, 0",
         "arena_extend_strategy, kSameAsRequested, arena.extend_strategy, 1",
@@ -32,7 +36,7 @@ class CudaOptionTest {
     @Test
     void aPoolIsChosenByItsProvider() {
         final InvalidOptionException rejected =
-                assertThrows(InvalidOptionException.class, () -> CudaOption.of("ep.cuda.arena.use_cuda_mempool", "1"));
+                assertThrows(InvalidOptionException.class, () -> CudaOption.of("ep.cuda.Arena.USE_cuda_mempool", "1"));
         assertTrue(rejected.getMessage().contains("GpuMemory.of(\"cuda-mempool\")"), rejected::getMessage);
     }
 
