@@ -2,6 +2,7 @@ package allocator.planner;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -100,6 +101,44 @@ class PlannerTest {
         void manyBlocksAreValid(@ForAll @IntRange(min = 1, max = 300) int count, @ForAll long seed) {
             final Instance instance = Instances.random(count, 100, 5000, new long[] {1, 64, 256}, new Random(seed));
             valid(instance, Planner.builder().stepLimit(20_000));
+        }
+
+        /** The sum of what lives is above the range of a long. */
+        @Test
+        void whatLivesTogetherIsNotMoreThanTheRange() {
+            final Instance instance = new Instance(List.of(
+                    new Lifetime(Long.MIN_VALUE, Long.MAX_VALUE, (1L << 62) - 1, 1),
+                    new Lifetime(0, 5, 1, 1),
+                    new Lifetime(0, 5, 1L << 62, 1)));
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> Planner.builder().build().plan(instance))
+                    .withMessageContaining("together");
+        }
+
+        /** Parts that cannot be searched in time are planned fast all the same. */
+        @Test
+        void manyPartsArePlannedWithinTheLimitOfSteps() {
+            final List<Lifetime> blocks = new ArrayList<>();
+            for (int part = 0; part < 33_000; part++) {
+                blocks.add(new Lifetime(10L * part, 10L * part + 6, 100, 1));
+                blocks.add(new Lifetime(10L * part + 2, 10L * part + 8, 128, 1));
+                blocks.add(new Lifetime(10L * part + 6, 10L * part + 9, 100, 1));
+            }
+            final Instance instance = new Instance(blocks);
+            final Plan plan = assertTimeoutPreemptively(
+                    Duration.ofSeconds(60),
+                    () -> Planner.builder().stepLimit(0).build().plan(instance));
+            assertThat(plan.steps()).isZero();
+            PlanValidator.requireValid(instance, plan);
+        }
+
+        /** A capacity below the unit of sizes is a capacity. */
+        @Test
+        void aCapacityBelowTheUnitIsFoundImpossibleAtOnce() {
+            final Instance instance = new Instance(List.of(new Lifetime(0, 2, 512, 256), new Lifetime(1, 3, 512, 256)));
+            final Plan plan = Planner.builder().capacity(1).build().plan(instance);
+            assertThat(plan.steps()).isZero();
+            assertThat(plan.shortfall(1)).isEqualTo(1023);
         }
 
         @Test

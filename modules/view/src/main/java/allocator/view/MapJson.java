@@ -11,18 +11,19 @@ import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The chunks of an allocator for the map of a page: five numbers for each chunk in an array for each region, which are
  * its size, the bytes requested, its state, its stream, and its site as an index from 1.
  *
- * <p>If there are more than {@value #MOST_CHUNKS} chunks, neighbours that are small are shown as one, in the state
- * {@value #MIXED}, until together they are not small: its bytes requested are the number of chunks, its stream the
- * bytes of them that are live. The size below which a chunk is small is doubled until the chunks are few enough.
+ * <p>If there are too many chunks, neighbours that are small are shown as one, in the state {@value #MIXED}, until
+ * together they are not small: its bytes requested are the number of chunks, its stream the bytes of them that are
+ * live. The size below which a chunk is small is doubled until the chunks are few enough.
  */
 final class MapJson {
-    /** The most chunks that a map shows one by one. */
-    private static final int MOST_CHUNKS = 100_000;
+    /** All chunks of a region are small then: with more regions than that, each is shown as one. */
+    private static final long LARGEST = 1L << 62;
 
     /** The number of the state of several small chunks shown as one. */
     private static final int MIXED = 6;
@@ -30,10 +31,20 @@ final class MapJson {
     private final JsonGenerator json;
     private final AllocatorState allocator;
     private final AllocatorSnapshot memory;
+    private final int mostChunks;
+    private final int mostSites;
     private final Map<Site, Integer> siteIndex = new LinkedHashMap<>();
 
-    MapJson(JsonGenerator json, AllocatorState allocator) {
+    /**
+     * A map.
+     *
+     * @param mostChunks the most chunks that it shows one by one
+     * @param mostSites the most call sites that it names; others are left out
+     */
+    MapJson(JsonGenerator json, AllocatorState allocator, int mostChunks, int mostSites) {
         this.json = json;
+        this.mostChunks = mostChunks;
+        this.mostSites = mostSites;
         this.allocator = allocator;
         memory = allocator.memoryMap();
     }
@@ -75,7 +86,7 @@ final class MapJson {
 
     private long small() {
         long small = 0;
-        while (count(small) > MOST_CHUNKS) {
+        while (small < LARGEST && count(small) > mostChunks) {
             small = small == 0 ? 512 : 2 * small;
         }
         return small;
@@ -114,16 +125,23 @@ final class MapJson {
             if (next > i + 1) {
                 writeMixed(chunks.subList(i, next));
             } else {
-                final Site site = allocator.sites().get(chunk.address());
                 write(
                         chunk.byteSize(),
                         chunk.requestedBytes(),
                         code(chunk.state()),
                         chunk.streamId(),
-                        site == null ? 0 : siteIndex.computeIfAbsent(site, _ -> siteIndex.size() + 1));
+                        index(allocator.sites().get(chunk.address())));
             }
             i = next;
         }
+    }
+
+    /** Returns the number of a call site on the page, 0 for none. */
+    private int index(@Nullable Site site) {
+        if (site == null || (siteIndex.size() == mostSites && !siteIndex.containsKey(site))) {
+            return 0;
+        }
+        return siteIndex.computeIfAbsent(site, _ -> siteIndex.size() + 1);
     }
 
     /** Returns the number of a state on the page. */

@@ -31,6 +31,12 @@ import org.jspecify.annotations.Nullable;
 final class PageJson {
     private static final int MOST_ROWS = 40;
 
+    /** The most chunks that the maps of a snapshot, or the peaks of a trace, show one by one, together. */
+    private static final int MOST_CHUNKS = 100_000;
+
+    /** The most call sites that they name, together. */
+    private static final int MOST_SITES = 20_000;
+
     private PageJson() {}
 
     /** Writes the fields of the page's object. */
@@ -73,7 +79,13 @@ final class PageJson {
             json.writeEndArray();
             json.writeArrayFieldStart("maps");
             for (final AllocatorState allocator : snapshot.allocators()) {
-                writeMap(json, title(allocator), -1, -1, allocator);
+                writeMap(
+                        json,
+                        title(allocator),
+                        -1,
+                        -1,
+                        allocator,
+                        snapshot.allocators().size());
             }
             json.writeEndArray();
         });
@@ -144,7 +156,13 @@ final class PageJson {
             json.writeArrayFieldStart("maps");
             for (int i = 0; i < profiles.size(); i++) {
                 for (final Moment moment : profiles.get(i).moments()) {
-                    writeMap(json, profiles.get(i).policy(), i, moment.event(), asState(moment.memory()));
+                    writeMap(
+                            json,
+                            profiles.get(i).policy(),
+                            i,
+                            moment.event(),
+                            asState(moment.memory()),
+                            profiles.size());
                 }
             }
             json.writeEndArray();
@@ -198,7 +216,8 @@ final class PageJson {
         json.writeEndArray();
     }
 
-    private static void writeMap(JsonGenerator json, String name, int series, int event, AllocatorState allocator)
+    private static void writeMap(
+            JsonGenerator json, String name, int series, int event, AllocatorState allocator, int maps)
             throws IOException {
         json.writeStartObject();
         json.writeStringField("name", name);
@@ -219,7 +238,7 @@ final class PageJson {
             json.writeEndArray();
         }
         json.writeEndArray();
-        new MapJson(json, allocator).write();
+        new MapJson(json, allocator, MOST_CHUNKS / maps, MOST_SITES / maps).write();
         json.writeArrayFieldStart("groups");
         writeGroups(json, "session", Breakdown.bySession(allocator));
         writeGroups(json, "call site", Breakdown.bySite(allocator));

@@ -2,6 +2,7 @@ package allocator.view;
 
 import allocator.runtime.snapshot.Snapshot;
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import java.io.IOException;
@@ -9,6 +10,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 
 /** Reads the snapshots that {@code allocator.runtime.snapshot.SnapshotJson} writes. */
 public final class SnapshotFile {
@@ -47,11 +49,7 @@ public final class SnapshotFile {
             throw e;
         } catch (JsonProcessingException e) {
             throw new SnapshotException(
-                    file.toString(),
-                    "is not a whole snapshot: " + e.getOriginalMessage() + " at line "
-                            + e.getLocation().getLineNr() + ", column "
-                            + e.getLocation().getColumnNr(),
-                    e);
+                    file.toString(), "is not a whole snapshot: " + e.getOriginalMessage() + place(e.getLocation()), e);
         } catch (NoSuchFileException e) {
             throw new SnapshotException(file.toString(), "no such file", e);
         } catch (AccessDeniedException e) {
@@ -61,5 +59,9 @@ public final class SnapshotFile {
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw new SnapshotException(file.toString(), "has an impossible value: " + e.getMessage(), e);
         }
+    }
+
+    private static String place(@Nullable JsonLocation location) {
+        return location == null ? "" : " at line " + location.getLineNr() + ", column " + location.getColumnNr();
     }
 }

@@ -60,7 +60,10 @@ final class SnapshotParser {
         fields(name -> {
             switch (name) {
                 case "format" -> parts.format = json.getText();
-                case "version" -> requireVersion(json.getLongValue());
+                case "version" -> {
+                    requireVersion();
+                    parts.hasVersion = true;
+                }
                 case "taken_at" -> parts.takenAt = instant(json.getText());
                 case "scope" -> parts.scope = json.getText();
                 case "failure" -> parts.failure = failure();
@@ -73,6 +76,9 @@ final class SnapshotParser {
         if (!SnapshotJson.FORMAT.equals(parts.format)) {
             throw error("is not a snapshot: its field format is not " + SnapshotJson.FORMAT);
         }
+        if (!parts.hasVersion) {
+            throw error("has no version");
+        }
         if (json.nextToken() != null) {
             throw error("is not a snapshot: something follows the object");
         }
@@ -81,6 +87,7 @@ final class SnapshotParser {
 
     private static final class Parts {
         private String format = "";
+        private boolean hasVersion;
         private Instant takenAt = Instant.EPOCH;
         private String scope = "";
         private @Nullable Failure failure;
@@ -93,7 +100,11 @@ final class SnapshotParser {
         return new SnapshotException(file, reason, null);
     }
 
-    private void requireVersion(long version) throws SnapshotException {
+    private void requireVersion() throws IOException {
+        if (json.currentToken() != JsonToken.VALUE_NUMBER_INT) {
+            throw error("has a version that is no whole number");
+        }
+        final long version = json.getLongValue();
         if (version > SnapshotJson.VERSION || version < 1) {
             throw error("has version " + version + "; this reader knows versions up to " + SnapshotJson.VERSION
                     + ": use a newer one");

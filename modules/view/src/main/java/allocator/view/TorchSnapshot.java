@@ -31,6 +31,15 @@ public final class TorchSnapshot {
     /** From here on PyTorch calls a segment large. */
     private static final long LARGE = 1 << 20;
 
+    /** The digits of the largest line number that is written. */
+    private static final int LONGEST_LINE = 9;
+
+    /** In the year 9999. */
+    private static final long LATEST_SECOND = 253_402_300_799L;
+
+    /** The most devices that have a list of events. */
+    private static final int MOST_DEVICES = 1024;
+
     private static final Pattern FRAME = Pattern.compile("(.*?)\\(([^():]*)(?::(\\d+))?\\)");
 
     private final PickleWriter out;
@@ -81,8 +90,9 @@ public final class TorchSnapshot {
                 .mapToInt(ordinal -> ordinal + 1)
                 .max()
                 .orElse(0);
+        final int traced = Math.clamp(devices, 0, MOST_DEVICES);
         final List<List<Failure>> byDevice = new ArrayList<>();
-        for (int device = 0; device < devices; device++) {
+        for (int device = 0; device < traced; device++) {
             byDevice.add(failures.getOrDefault(device, List.of()));
         }
         out.dictionary(() -> {
@@ -189,7 +199,7 @@ public final class TorchSnapshot {
             number("addr", 0);
             number("size", failure.requested());
             number("stream", 0);
-            number("time_us", snapshot.takenAt().toEpochMilli() * 1000);
+            number("time_us", Math.clamp(snapshot.takenAt().getEpochSecond(), 0, LATEST_SECOND) * 1_000_000);
             number("device_free", Math.max(0, failure.deviceFree()));
             frames(failure.stack());
         });
@@ -202,10 +212,14 @@ public final class TorchSnapshot {
             final boolean isFrame = parts.matches();
             out.dictionary(() -> {
                 text("filename", isFrame ? parts.group(2) : "");
-                number("line", isFrame && parts.group(3) != null ? Long.parseLong(parts.group(3)) : 0);
+                number("line", isFrame && parts.group(3) != null ? line(parts.group(3)) : 0);
                 text("name", isFrame ? parts.group(1) : frame);
             });
         });
+    }
+
+    private static long line(String digits) {
+        return digits.length() > LONGEST_LINE ? 0 : Long.parseLong(digits);
     }
 
     private void number(String key, long value) throws IOException {

@@ -2,17 +2,21 @@ package allocator.view;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.view.TraceProfile.Moment;
 import allocator.view.TraceProfile.Point;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
@@ -114,6 +118,31 @@ class PageTest {
     @Test
     void aPageNeedsAProfile() {
         assertThatIllegalArgumentException().isThrownBy(() -> Page.of("none", List.of()));
+    }
+
+    /** Chunks of different regions are never shown as one. */
+    @Test
+    void moreRegionsThanChunksThatAreShownMakeAPage() {
+        final List<Region> regions = new ArrayList<>();
+        for (int i = 0; i < 100_100; i++) {
+            regions.add(Snapshots.region(0x7f00_0000_0000L + 4096L * i, 0, State.LIVE, 256));
+        }
+        final Snapshot snapshot = Snapshots.of(null, new AllocatorSnapshot(regions, List.of()), Map.of());
+        final String page = assertTimeoutPreemptively(Duration.ofSeconds(60), () -> Page.of("many", snapshot));
+        assertThat(page.length()).isLessThan((int) (12 * MIB));
+    }
+
+    @Test
+    void callSitesOfManyBlocksDoNotMakeThePageLarge() {
+        final AllocatorSnapshot memory = Snapshots.large(90_000);
+        final Map<Long, Site> sites = new HashMap<>();
+        memory.regions()
+                .getFirst()
+                .chunks()
+                .forEach(chunk -> sites.put(
+                        chunk.address(),
+                        new Site("session", "com.example.Model.line" + chunk.address() + "(M.java:1)", 5)));
+        assertThat(Page.of("sites", Snapshots.of(null, memory, sites)).length()).isLessThan((int) (8 * MIB));
     }
 
     /** With Chromium of the path. The property {@value #REQUIRED} makes a skip a failure. */

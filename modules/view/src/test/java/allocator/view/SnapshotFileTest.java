@@ -90,6 +90,8 @@ class SnapshotFileTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
                     "version":1           | "version":2            | has version 2; this reader knows versions up to 1
+                    "version":1           | "version":1.9          | has a version that is no whole number
+                    "version":1,          | "other":1,             | has no version
                     java.allocator.snap   | java.allocator.other   | its field format is not java.allocator.snapshot
                     "device":"gpu"        | "device":"quantum"     | has an impossible value
                     [512,511,"live",5]    | [512,511,"lively",5]   | has an impossible value
@@ -113,6 +115,17 @@ class SnapshotFileTest {
                 .replace("[512,511,\"live\",5]", "[512,511,\"live\",5,[\"later\"]]");
         assertThat(SnapshotFile.read(Files.writeString(folder.resolve("later"), text)))
                 .isEqualTo(sample());
+    }
+
+    /** The reader of JSON stops at a depth, and says no place. */
+    @Test
+    void aFileThatIsTooDeepIsRejected() throws IOException {
+        final String text = Files.readString(Snapshots.write(sample(), folder.resolve("whole")))
+                .replace("\"scope\"", "\"later\":" + "[".repeat(5000) + "]".repeat(5000) + ",\"scope\"");
+        final Path file = Files.writeString(folder.resolve("deep"), text);
+        assertThatExceptionOfType(SnapshotException.class)
+                .isThrownBy(() -> SnapshotFile.read(file))
+                .withMessageStartingWith(file.toString());
     }
 
     @Test

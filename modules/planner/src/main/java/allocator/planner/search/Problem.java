@@ -83,11 +83,11 @@ public final class Problem {
             while (upper[ends[ended]] <= lower[b]) {
                 live -= size[ends[ended++]];
             }
-            live += size[b];
-            if (live > MOST_BYTES / unit) {
+            if (size[b] > MOST_BYTES / unit - live) {
                 throw new IllegalArgumentException("the blocks that live at time " + lower[b] + " need more than "
                         + MOST_BYTES + " bytes together");
             }
+            live += size[b];
         }
     }
 

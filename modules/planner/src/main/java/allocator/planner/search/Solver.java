@@ -8,8 +8,12 @@ public final class Solver {
     private final Effort effort;
     private final long[] offsets;
     private final long placedHeight;
+    private final boolean isLeast;
     private final long capacity;
     private final List<PartSolver> parts;
+
+    /** The largest height below which some part has no plan. It only rises. */
+    private long bound;
 
     /**
      * Divides the problem.
@@ -21,23 +25,25 @@ public final class Solver {
     public Solver(Problem problem, long capacity, Effort effort) {
         this.problem = problem;
         this.effort = effort;
-        this.capacity = capacity == 0 ? 0 : problem.unitsWithin(capacity);
+        isLeast = capacity == 0;
+        this.capacity = isLeast ? 0 : problem.unitsWithin(capacity);
         offsets = new long[problem.size.length];
         final Decomposition decomposition = new Decomposition(problem, offsets);
         placedHeight = decomposition.height();
         parts = decomposition.parts().stream()
                 .map(part -> new PartSolver(problem, part, effort))
                 .toList();
+        bound = parts.stream().mapToLong(PartSolver::bound).reduce(placedHeight, Math::max);
     }
 
     /** Works until the goal is reached, or the limits are. */
     public void run() {
-        final boolean isLeast = capacity == 0;
         for (final PartSolver part : parts) {
-            part.begin(Math.max(bound(), capacity));
+            part.begin(Math.max(bound, capacity));
+            bound = Math.max(bound, part.bound());
         }
-        while (isLeast || bound() <= capacity) {
-            final long goal = Math.max(bound(), capacity);
+        while (isLeast || bound <= capacity) {
+            final long goal = Math.max(bound, capacity);
             PartSolver highest = null;
             for (final PartSolver part : parts) {
                 highest = highest == null || part.height() > highest.height() ? part : highest;
@@ -46,11 +52,8 @@ public final class Solver {
                 return;
             }
             highest.improve(goal);
+            bound = Math.max(bound, highest.bound());
         }
-    }
-
-    private long bound() {
-        return parts.stream().mapToLong(PartSolver::bound).reduce(placedHeight, Math::max);
     }
 
     /**
@@ -83,6 +86,6 @@ public final class Solver {
      * @return bytes
      */
     public long lowerBound() {
-        return bound() * problem.unit;
+        return bound * problem.unit;
     }
 }

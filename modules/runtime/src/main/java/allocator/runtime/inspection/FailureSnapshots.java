@@ -43,9 +43,11 @@ public final class FailureSnapshots {
     private static final DateTimeFormatter TIME =
             DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss-SSS", Locale.ROOT).withZone(ZoneOffset.UTC);
 
+    /** One for all environments, as they may share a directory. */
+    private static final AtomicBoolean IS_WRITING = new AtomicBoolean();
+
     private final @Nullable Path directory;
     private final Function<Failure, Snapshot> taker;
-    private final AtomicBoolean isWriting = new AtomicBoolean();
     private volatile boolean isFull;
 
     /**
@@ -67,7 +69,7 @@ public final class FailureSnapshots {
      */
     public void exhausted(OutOfMemoryException failure, String owner) {
         final Path target = directory;
-        if (target == null || isFull || !isWriting.compareAndSet(false, true)) {
+        if (target == null || isFull || !IS_WRITING.compareAndSet(false, true)) {
             return;
         }
         try {
@@ -75,7 +77,7 @@ public final class FailureSnapshots {
         } catch (Throwable e) {
             Log.failed("writing a snapshot", target, e);
         } finally {
-            isWriting.set(false);
+            IS_WRITING.set(false);
         }
     }
 
