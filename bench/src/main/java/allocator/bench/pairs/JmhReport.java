@@ -9,8 +9,8 @@ import java.util.Locale;
 
 /**
  * The figures of the harness beside JMH's as a page of Markdown, and how far apart their ratios of each subject to the
- * first one are. What a JVM makes of a subject often differs by 10 % and more from what the next JVM does, whoever
- * measures. So the two are compared within each JVM.
+ * first one are. A subject's time often differs by 10 % and more from one JVM to the next, by either tool, so the two
+ * are compared within each JVM.
  */
 final class JmhReport {
     /** How far two ratios that agree may be apart. */

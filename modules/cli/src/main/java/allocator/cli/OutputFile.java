@@ -48,6 +48,17 @@ final class OutputFile {
         }
     }
 
+    /**
+     * Checks that another option of the command does not name the same file.
+     *
+     * @throws UsageException if it does
+     */
+    void requireOther(OutputFile other) {
+        if (target.equals(other.target) && isReplaced()) {
+            throw new UsageException(message(other.option + " names the same file"));
+        }
+    }
+
     private void checkFile() {
         try {
             WholeFile.check(target);

@@ -69,18 +69,10 @@ final class PlanCommand extends ResultCommand {
             throw new UsageException("--seconds " + seconds + ": is not from 0 to " + Integer.MAX_VALUE);
         }
         final OutputFile json = jsonOutput();
-        final OutputFile file = output == null ? null : new OutputFile("--output", output);
+        final OutputFile file = outputFile("--output", output);
         final PlanInput input = PlanInput.read(trace);
         final PlanResult result = plan(input);
-        if (isJsonOnly()) {
-            out().print(result.json());
-        } else {
-            result.print(terminal());
-        }
-        out().flush();
-        if (json != null) {
-            json.write(result.json());
-        }
+        show(() -> result.print(terminal()), result::json, json);
         if (file != null) {
             file.write(PlanFile.text(input.ids(), input.instance(), result.plan()));
             if (!isJsonOnly()) {

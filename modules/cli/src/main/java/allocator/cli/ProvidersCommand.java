@@ -37,15 +37,10 @@ final class ProvidersCommand extends DeviceCommand {
         } finally {
             close(environment);
         }
-        if (isJsonOnly()) {
-            out().print(ProvidersJson.of(found));
-        } else {
-            new ProvidersText(terminal(), isVerbose(), providerName() != null).print(found);
-        }
-        out().flush();
-        if (json != null) {
-            json.write(ProvidersJson.of(found));
-        }
+        show(
+                () -> new ProvidersText(terminal(), isVerbose(), providerName() != null).print(found),
+                () -> ProvidersJson.of(found),
+                json);
         if (found.stream().noneMatch(provider -> provider.report().isRegistered())) {
             throw new CommandException("no provider can be used");
         }

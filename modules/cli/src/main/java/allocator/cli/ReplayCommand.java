@@ -84,7 +84,7 @@ final class ReplayCommand extends DeviceCommand {
     @Override
     public Integer call() {
         final OutputFile json = jsonOutput();
-        final OutputFile page = html == null ? null : new OutputFile("--html", html);
+        final OutputFile page = outputFile("--html", html);
         if (page != null && traces.size() > 1) {
             throw new UsageException("--html shows one trace, and " + traces.size() + " are given");
         }

@@ -3,13 +3,19 @@ package allocator.cli;
 import allocator.cli.output.Terminal;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The base of commands that print a result, as text or as JSON. */
 abstract class ResultCommand implements Callable<Integer> {
     private final Terminal terminal;
+
+    /** The files that are to be written. */
+    private final List<OutputFile> outputs = new ArrayList<>();
 
     @Option(
             names = "--json",
@@ -47,6 +53,37 @@ abstract class ResultCommand implements Callable<Integer> {
 
     /** Returns the file for the JSON, checked; {@code null} if none was given or it goes to standard output. */
     final @Nullable OutputFile jsonOutput() {
-        return jsonFile == null || isJsonOnly() ? null : new OutputFile("--json", jsonFile);
+        return isJsonOnly() ? null : outputFile("--json", jsonFile);
+    }
+
+    /**
+     * Checks a file that this command is to write; {@code null} if none was given.
+     *
+     * @throws UsageException if it cannot be a file, or another option names it too
+     */
+    final @Nullable OutputFile outputFile(String option, @Nullable Path given) {
+        if (given == null) {
+            return null;
+        }
+        final OutputFile file = new OutputFile(option, given);
+        outputs.forEach(file::requireOther);
+        outputs.add(file);
+        return file;
+    }
+
+    /**
+     * Prints the result as text or as JSON, and writes the JSON to its file. Flushes between the two, so that a file
+     * that cannot be written does not cost the text.
+     */
+    final void show(Runnable text, Supplier<String> json, @Nullable OutputFile file) {
+        if (isJsonOnly()) {
+            out().print(json.get());
+        } else {
+            text.run();
+        }
+        out().flush();
+        if (file != null) {
+            file.write(json.get());
+        }
     }
 }

@@ -59,8 +59,8 @@ final class ShowCommand extends DeviceCommand {
     @Override
     public Integer call() {
         final OutputFile json = jsonOutput();
-        final OutputFile page = html == null ? null : new OutputFile("--html", html);
-        final OutputFile torch = pickle == null ? null : new OutputFile("--pickle", pickle);
+        final OutputFile page = outputFile("--html", html);
+        final OutputFile torch = outputFile("--pickle", pickle);
         if (isSnapshot()) {
             showSnapshot(json, page, torch);
         } else if (torch != null) {
@@ -91,15 +91,7 @@ final class ShowCommand extends DeviceCommand {
         } catch (SnapshotException e) {
             throw new CommandException(e.getMessage(), e);
         }
-        if (isJsonOnly()) {
-            out().print(SnapshotSummaryJson.of(snapshot));
-        } else {
-            new SnapshotText(terminal()).print(snapshot);
-        }
-        out().flush();
-        if (json != null) {
-            json.write(SnapshotSummaryJson.of(snapshot));
-        }
+        show(() -> new SnapshotText(terminal()).print(snapshot), () -> SnapshotSummaryJson.of(snapshot), json);
         if (page != null) {
             page.write(Page.of(String.valueOf(Path.of(file).getFileName()), snapshot));
         }
@@ -111,15 +103,7 @@ final class ShowCommand extends DeviceCommand {
     private void showTrace(@Nullable OutputFile json, @Nullable OutputFile page) {
         final Trace trace = NamedTrace.read(file);
         final TraceSummary summary = TraceSummary.of(trace);
-        if (isJsonOnly()) {
-            out().print(TraceJson.of(summary));
-        } else {
-            new TraceText(terminal()).print(summary);
-        }
-        out().flush();
-        if (json != null) {
-            json.write(TraceJson.of(summary));
-        }
+        show(() -> new TraceText(terminal()).print(summary), () -> TraceJson.of(summary), json);
         if (page != null) {
             page.write(profile(trace));
         }

@@ -33,15 +33,7 @@ final class TraceInfoCommand extends ResultCommand {
     public Integer call() {
         final OutputFile json = jsonOutput();
         final TraceSummary summary = TraceSummary.of(NamedTrace.read(trace));
-        if (isJsonOnly()) {
-            out().print(TraceJson.of(summary));
-        } else {
-            new TraceText(terminal()).print(summary);
-        }
-        out().flush();
-        if (json != null) {
-            json.write(TraceJson.of(summary));
-        }
+        show(() -> new TraceText(terminal()).print(summary), () -> TraceJson.of(summary), json);
         return 0;
     }
 }

@@ -56,6 +56,23 @@ class BadInputTest {
         assertRejected(Outcome.of("replay", trace.toString()), 1, trace + ":5: " + reason);
     }
 
+    /** Whichever is written last would replace the other. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "plan resnet --output same --json same",
+                "show resnet --html same --json same",
+                "replay resnet --once --html same --json same"
+            })
+    void oneFileForTwoOptions(String arguments) {
+        final Path same = folder.resolve("same");
+        final Outcome outcome =
+                Outcome.of(arguments.replace("same", same.toString()).split(" ", -1));
+        assertThat(outcome.exitCode()).isEqualTo(2);
+        assertThat(outcome.err()).contains("--json names the same file");
+        assertThat(same).doesNotExist();
+    }
+
     @Test
     void anArgumentWithAnAtIsNoFileOfArguments() throws IOException {
         final String name = "@" + file("--provider");

@@ -69,7 +69,7 @@ public final class SnapshotText {
         final int more = allocator.users().size() - 3;
         terminal.printHeading(
                 allocator.memory().name() + " (" + allocator.memory().location() + ")",
-                " of " + allocator.provider() + ", used by " + (users.isEmpty() ? "nobody" : users)
+                " of " + allocator.provider() + (users.isEmpty() ? ", unused" : ", used by " + users)
                         + (more > 0 ? " and " + more + " more" : ""));
         if (!allocator.missing().isEmpty()) {
             out.println("  in use " + Sizes.human(allocator.stats().bytesInUse()) + ", held "

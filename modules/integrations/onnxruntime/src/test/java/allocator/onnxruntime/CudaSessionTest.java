@@ -155,8 +155,14 @@ class CudaSessionTest {
     void concurrentRunsOfTwoSessionsAreRight() throws Exception {
         try (OnnxRuntimeAllocators memory = install(GpuMemory.of("cuda-arena"));
                 AllocatorSession first = open(memory, "first");
-                AllocatorSession second = open(memory, "second");
-                OrtSession theirs = openPlain();
+                AllocatorSession second = open(memory, "second")) {
+            requireRightAtOnce(first, second);
+        }
+    }
+
+    /** Runs two sessions from four threads, and compares each result with that of ONNX Runtime's own memory. */
+    private void requireRightAtOnce(AllocatorSession first, AllocatorSession second) throws Exception {
+        try (OrtSession theirs = openPlain();
                 ExecutorService threads = Executors.newFixedThreadPool(4)) {
             final List<Future<?>> runs = new ArrayList<>();
             for (int i = 0; i < 200; i++) {
@@ -254,23 +260,8 @@ class CudaSessionTest {
         void sessionsRunAtOnceEachOnItsOwn() throws Exception {
             try (OnnxRuntimeAllocators memory = install();
                     AllocatorSession first = open(memory, "first", 0);
-                    AllocatorSession second = open(memory, "second", 1);
-                    OrtSession theirs = openPlain();
-                    ExecutorService threads = Executors.newFixedThreadPool(4)) {
-                final List<Future<?>> runs = new ArrayList<>();
-                for (int i = 0; i < 200; i++) {
-                    final int seed = i;
-                    final AllocatorSession session = i % 2 == 0 ? first : second;
-                    final int[] expected = Models.run(theirs::run, 2, 8 + seed % 100, seed);
-                    final Callable<Boolean> run = () -> {
-                        assertArrayEquals(expected, Models.run(session::run, 2, 8 + seed % 100, seed));
-                        return true;
-                    };
-                    runs.add(threads.submit(run));
-                }
-                for (final Future<?> run : runs) {
-                    run.get();
-                }
+                    AllocatorSession second = open(memory, "second", 1)) {
+                requireRightAtOnce(first, second);
                 assertTrue(first.gpu(0).stats().numAllocs() > 100, "the first session has not used its GPU");
                 assertTrue(second.gpu(1).stats().numAllocs() > 100, "the second session has not used its GPU");
                 assertEquals(0, first.gpu(1).stats().numAllocs());

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.arrow.ArrowMemory;
 import allocator.arrow.dropin.program.Leaking;
 import allocator.arrow.dropin.program.Limited;
-import allocator.arrow.dropin.program.Refused;
+import allocator.arrow.dropin.program.Rejected;
 import allocator.arrow.dropin.program.Served;
 import allocator.provider.support.Limit;
 import allocator.resource.budget.Budget;
@@ -125,10 +125,10 @@ class DropInTest {
     }
 
     @Test
-    void refusesASecondManagerOfItsName() throws Exception {
+    void rejectsASecondManagerOfItsName() throws Exception {
         run(
-                path(Refused.class, LOGGING, ours(), CORE, other("arrow-memory-unsafe-19.0.0")),
-                Refused.class,
+                path(Rejected.class, LOGGING, ours(), CORE, other("arrow-memory-unsafe-19.0.0")),
+                Rejected.class,
                 List.of(NATIVE_ACCESS),
                 "several jars have Arrow's default allocation manager",
                 "remove arrow-memory-unsafe or java-allocator-arrow-dropin",
@@ -136,10 +136,10 @@ class DropInTest {
     }
 
     @Test
-    void refusesAnArrowThatIsTooOld() throws Exception {
+    void rejectsAnArrowThatIsTooOld() throws Exception {
         run(
-                path(Refused.class, LOGGING, ours(), other("arrow-memory-core-17.0.0")),
-                Refused.class,
+                path(Rejected.class, LOGGING, ours(), other("arrow-memory-core-17.0.0")),
+                Rejected.class,
                 List.of(NATIVE_ACCESS),
                 "arrow-memory-core is 17.0.0 at file:",
                 "needs 18 to 19");
@@ -148,18 +148,18 @@ class DropInTest {
     @Test
     void namesTheFlagOfNativeAccess() throws Exception {
         run(
-                standard(Refused.class),
-                Refused.class,
+                standard(Rejected.class),
+                Rejected.class,
                 List.of(),
                 "needs native access: start java with --enable-native-access=ALL-UNNAMED");
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"budget=-1", "arena.max_mem=1048576", "arena.max_men=0", "provider=gpu"})
-    void refusesWrongSettings(String setting) throws Exception {
+    void rejectsWrongSettings(String setting) throws Exception {
         run(
-                standard(Refused.class),
-                Refused.class,
+                standard(Rejected.class),
+                Rejected.class,
                 List.of(NATIVE_ACCESS, "-Djava.allocator.arrow." + setting),
                 "system property java.allocator.arrow." + setting.substring(0, setting.indexOf('=')));
     }

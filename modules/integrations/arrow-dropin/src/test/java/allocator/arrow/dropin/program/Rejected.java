@@ -4,8 +4,8 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 
 /** Requires that the first two allocations fail with one line. Arguments: texts in that line. */
-public final class Refused {
-    private Refused() {}
+public final class Rejected {
+    private Rejected() {}
 
     /** Runs it. */
     public static void main(String[] args) {
