@@ -27,7 +27,7 @@ import java.util.Optional;
  * first of that round. A second session of ONNX Runtime's own tells how far to trust the ratios.
  *
  * <p>Arguments: how many rounds, and models, each with the sizes of its inputs' free dimensions after the first, such
- * as {@code tiny_bert.onnx:16,128}.
+ * as {@code tiny_bert.onnx:16,128,8x512}. The first is 1, or the number before {@code x}.
  */
 public final class GpuModels {
     private static final long BATCH_NANOS = 20_000_000;
@@ -74,6 +74,25 @@ public final class GpuModels {
         }
     }
 
+    /**
+     * The free dimensions of inputs.
+     *
+     * @param batch the first
+     * @param size the others
+     */
+    private record Shape(int batch, int size) {
+        static Shape parse(String text) {
+            final int x = text.indexOf('x');
+            return new Shape(
+                    x < 0 ? 1 : Integer.parseInt(text.substring(0, x)), Integer.parseInt(text.substring(x + 1)));
+        }
+
+        @Override
+        public String toString() {
+            return batch == 1 ? Integer.toString(size) : batch + " x " + size;
+        }
+    }
+
     /** A session of some kind. */
     private interface Model extends AutoCloseable {
         OrtSession.Result run(Map<String, OnnxTensor> inputs) throws OrtException;
@@ -96,11 +115,12 @@ public final class GpuModels {
         for (final String argument : Arrays.asList(args).subList(1, args.length)) {
             final int colon = argument.lastIndexOf(':');
             final GpuModels models = new GpuModels(Integer.parseInt(args[0]), Path.of(argument.substring(0, colon)));
-            final int[] sizes = Arrays.stream(argument.substring(colon + 1).split(",", -1))
-                    .mapToInt(Integer::parseInt)
-                    .toArray();
-            models.latency(sizes);
-            models.memory(sizes[sizes.length - 1]);
+            final List<Shape> shapes = Arrays.stream(
+                            argument.substring(colon + 1).split(",", -1))
+                    .map(Shape::parse)
+                    .toList();
+            models.latency(shapes);
+            models.memory(shapes.getLast().size());
         }
     }
 
@@ -152,17 +172,18 @@ public final class GpuModels {
     }
 
     /** Measures each kind beside ONNX Runtime's arena, one kind at a time: there is one installation at a time. */
-    private void latency(int[] sizes) throws OrtException {
+    private void latency(List<Shape> shapes) throws OrtException {
         System.out.println("| model | size | session | µs/run | of ort | 95 % |");
         System.out.println("|---|---:|---|---:|---:|---|");
-        for (final int size : sizes) {
+        for (final Shape shape : shapes) {
             for (final Kind kind : KINDS.subList(1, KINDS.size())) {
                 final Optional<OnnxRuntimeAllocators> memory = kind.install();
                 try (Model theirs = open(THEIRS, Optional.empty());
                         Model other = open(kind, memory)) {
                     memory.ifPresent(OnnxRuntimeAllocators::warmUp);
-                    final Map<String, OnnxTensor> inputs = ModelInputs.of(theirs.session(), 1, size);
-                    print(kind, size, compare(theirs, other, inputs));
+                    final Map<String, OnnxTensor> inputs =
+                            ModelInputs.of(theirs.session(), shape.batch(), shape.size());
+                    print(kind, shape, compare(theirs, other, inputs));
                     inputs.values().forEach(OnnxTensor::close);
                 }
                 memory.ifPresent(OnnxRuntimeAllocators::close);
@@ -193,13 +214,13 @@ public final class GpuModels {
         return (double) (System.nanoTime() - began) / runs;
     }
 
-    private void print(Kind kind, int size, Sample[] samples) {
+    private void print(Kind kind, Shape shape, Sample[] samples) {
         final Sample ratio = samples[1].over(samples[0]);
         System.out.printf(
                 Locale.ROOT,
-                "| %s | %d | %s | %.1f beside %.1f | %.3f | %s |%n",
+                "| %s | %s | %s | %.1f beside %.1f | %.3f | %s |%n",
                 model.getFileName(),
-                size,
+                shape,
                 kind.name(),
                 samples[1].median() / 1e3,
                 samples[0].median() / 1e3,

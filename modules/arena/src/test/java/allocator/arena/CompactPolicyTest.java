@@ -27,6 +27,11 @@ class CompactPolicyTest {
 
     /** Creates an arena that holds as few pages as it can, each an extent of its own. */
     private BfcArena create(long maxPages, int maxLanes) {
+        return create(maxPages, maxLanes, Integer.MAX_VALUE);
+    }
+
+    /** Creates an arena whose extents are at most a part of what is in use. */
+    private BfcArena create(long maxPages, int maxLanes, int extentDivisor) {
         return AllocatedPages.arena(
                 device,
                 new ArenaConfig(
@@ -40,7 +45,7 @@ class CompactPolicyTest {
                         0,
                         maxLanes,
                         true,
-                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0)));
+                        new CompactConfig(0, 0, extentDivisor, 1, 0)));
     }
 
     private BfcArena limited(long pages) {
@@ -199,6 +204,41 @@ class CompactPolicyTest {
             arena.free(arena.alloc(8 * PAGE));
             assertThat(counter("NumExtents")).isEqualTo(18);
             assertThat(counter("NumPageUnmaps")).isOne();
+        }
+
+        /** What it needs is the most in use in two periods of a second, each of which ends when memory is asked for. */
+        @Test
+        void aLaneLosesWhatItHasNotNeededForTwoPeriods() throws InterruptedException {
+            arena = create(0, 3);
+            arena.free(arena.alloc(PAGE));
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
+            arena.free(arena.allocOnStream(10 * PAGE, first));
+            arena.endRun(first);
+            for (int pages = 2; pages <= 3; pages++) {
+                Thread.sleep(1100);
+                arena.free(arena.alloc(pages * PAGE));
+            }
+            assertThat(counter("NumExtents")).isEqualTo(11 + 1);
+
+            arena.free(arena.alloc(11 * PAGE));
+            assertThat(counter("NumExtents")).isEqualTo(11 + 1);
+        }
+
+        @Test
+        void anExtentWithMorePagesThanAreLackedStaysInItsLane() {
+            arena = create(0, 3, 1);
+            arena.free(arena.alloc(10 * PAGE));
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
+            final long block = arena.allocOnStream(4 * PAGE, first);
+            assertThat(arena.stats().bytesHeld()).isEqualTo((10 + 4) * PAGE);
+            arena.free(block);
+            arena.endRun(first);
+
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(second));
+            arena.free(arena.allocOnStream(12 * PAGE, second));
+            assertThat(arena.stats().bytesHeld())
+                    .as("the extent of ten pages, then that of four, of which two are lacked")
+                    .isEqualTo((10 + 4 + 2) * PAGE);
         }
 
         @Test
