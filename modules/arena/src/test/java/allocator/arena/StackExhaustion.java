@@ -19,8 +19,8 @@ import java.util.Random;
  * compiled in one way.
  */
 final class StackExhaustion {
-    private static final int OPERATIONS = 4000;
-    private static final int MOST_LIVE = 300;
+    private static final int OPERATIONS = 1500;
+    private static final int MOST_LIVE = 150;
 
     private final Random random = new Random(7);
     private final Device device = new Device();

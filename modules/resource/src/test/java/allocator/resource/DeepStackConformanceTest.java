@@ -1,6 +1,7 @@
 package allocator.resource;
 
 import allocator.conformance.AllocatorConformance;
+import allocator.conformance.ConformanceSettings;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.spi.EpFactory;
 import allocator.testkit.DecoratedFactory;
@@ -12,5 +13,10 @@ class DeepStackConformanceTest extends AllocatorConformance {
         return new DecoratedFactory(
                 new CpuReferenceFactory(),
                 allocator -> ResourceAllocator.of(EveryDecorator.over(new AllocatorResource(allocator))));
+    }
+
+    @Override
+    protected ConformanceSettings settings(ConformanceSettings configured) {
+        return configured.withQuick(true);
     }
 }

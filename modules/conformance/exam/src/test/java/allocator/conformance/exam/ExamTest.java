@@ -18,8 +18,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * Each wrong provider is found by a test of the rules that it breaks, in a quick run, and unusual ones that the kit
- * once failed conform. {@link WholeExamTest} runs the rest of the kit, and all unusual providers.
+ * The right providers conform, each wrong one is found by a test of the rules that it breaks, in a quick run, and
+ * unusual ones that the kit once failed conform. {@link WholeExamTest} runs the rest of the kit, and all unusual
+ * providers.
  */
 class ExamTest {
     /** Edits that are left to the whole exam: on each line a name, or {@code PROVIDER/*} for all, and a reason. */
@@ -27,6 +28,14 @@ class ExamTest {
 
     /** Unusual edits that a build runs: on each line a name, and the rules whose tests run. */
     private static final Path UNUSUAL = Path.of("src/test/exam/unusual-in-a-build.txt");
+
+    @TestFactory
+    Stream<DynamicNode> rightProvidersConform() {
+        return ExamProvider.all().stream()
+                .map(provider -> DynamicTest.dynamicTest(
+                        provider.name(),
+                        () -> requireNothing(provider.name(), provider.factory(), provider.sources(), List.of("*"))));
+    }
 
     @TestFactory
     Stream<DynamicNode> wrongProvidersAreFound() throws IOException {
@@ -90,13 +99,19 @@ class ExamTest {
                 .flatMap(provider -> provider.edits().stream()
                         .filter(edit -> rules.containsKey(edit.name()))
                         .map(edit -> DynamicTest.dynamicTest(
-                                edit.name(), () -> requireNothing(provider, edit, rules.get(edit.name())))));
+                                edit.name(),
+                                () -> requireNothing(
+                                        edit.name() + ": " + edit.why(),
+                                        provider.factory(),
+                                        provider.edited(edit),
+                                        rules.get(edit.name())))));
     }
 
-    private static void requireNothing(ExamProvider provider, Edit edit, List<String> rules) {
-        final CompiledProvider compiled = CompiledProvider.of(provider.factory(), provider.edited(edit));
+    /** Requires that no test of some rules fails, in a quick run. */
+    private static void requireNothing(String name, String factory, Map<String, String> sources, List<String> rules) {
+        final CompiledProvider compiled = CompiledProvider.of(factory, sources);
         assertThat(InProcess.firstFailure(compiled.load(), rules, true))
-                .as("%s: %s", edit.name(), edit.why())
+                .as(name)
                 .isEmpty();
     }
 

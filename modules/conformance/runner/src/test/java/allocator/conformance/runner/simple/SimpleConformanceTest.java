@@ -1,6 +1,7 @@
 package allocator.conformance.runner.simple;
 
 import allocator.conformance.AllocatorConformance;
+import allocator.conformance.ConformanceSettings;
 import allocator.conformance.DeviceProbe;
 import allocator.spi.EpFactory;
 import java.util.Optional;
@@ -15,5 +16,10 @@ class SimpleConformanceTest extends AllocatorConformance {
     @Override
     protected Optional<DeviceProbe> probe(EpFactory factory) {
         return Optional.of(((SimpleFactory) factory).device());
+    }
+
+    @Override
+    protected ConformanceSettings settings(ConformanceSettings configured) {
+        return configured.withQuick(true);
     }
 }
