@@ -1,13 +1,17 @@
 import org.jspecify.annotations.NullMarked;
 
-/** Shows where memory is: reads snapshots, profiles traces, and writes pages that open without a network. */
+/**
+ * Shows where memory is: reads snapshots and recordings, profiles traces, and writes pages that open without a network.
+ */
 @NullMarked
 module java.allocator.view {
     requires transitive java.allocator.runtime;
     requires transitive java.allocator.spi;
     requires transitive java.allocator.trace;
     requires com.fasterxml.jackson.core;
+    requires jdk.jfr;
     requires static org.jspecify;
 
     exports allocator.view;
+    exports allocator.view.recording;
 }

@@ -19,7 +19,6 @@ module java.allocator.onnxruntime {
     requires transitive java.allocator.spi;
     requires transitive com.microsoft.onnxruntime;
     requires java.allocator.provider.support;
-    requires jdk.jfr;
     requires static org.jspecify;
 
     exports allocator.onnxruntime;

@@ -5,6 +5,7 @@ import allocator.arena.chunk.Region;
 import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.Failures;
 import allocator.provider.support.LiveSizes;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -105,7 +106,7 @@ final class ArenaClose {
         }
 
         void giveBack() {
-            sizes.forEach((address, byteSize) -> failures.add(lane.returns.giveBack(address, false)));
+            sizes.forEach((address, byteSize) -> failures.add(lane.returns.giveBack(address, DevicePart.CLOSED)));
             lane.supply.giveBack(failures);
         }
 

@@ -4,7 +4,9 @@ import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
 import allocator.arena.upstream.UpstreamAddress;
+import allocator.arena.upstream.UpstreamCalls;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
@@ -127,7 +129,7 @@ final class LaneGrowth {
     private long takeFromRegionOf(long regionBytes, long byteSize, @Nullable SyncStream stream) {
         final Region region = lane.placement.newRegion(Granules.floor(regionBytes));
         final LaneRegions.Room room = lanes.roomFor(lane);
-        final long base = lane.upstream.alloc(regionBytes);
+        final long base = UpstreamCalls.take(lane.upstream, DevicePart.REGION, regionBytes);
         boolean isAttached = false;
         final long address;
         try {

@@ -2,10 +2,12 @@ package allocator.arena;
 
 import allocator.arena.chunk.Placement;
 import allocator.arena.upstream.UpstreamAddress;
+import allocator.arena.upstream.UpstreamCalls;
 import allocator.provider.support.FailedReturn;
 import allocator.provider.support.InvalidFrees;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 
@@ -48,7 +50,7 @@ final class LaneReserves {
     private long reserveUpstream(long byteSize) {
         final long address;
         try {
-            address = lane.upstream.alloc(byteSize);
+            address = UpstreamCalls.take(lane.upstream, DevicePart.RESERVE, byteSize);
         } catch (OutOfMemoryException e) {
             throw lane.report().deviceFailed(byteSize, byteSize, null, true, e);
         }
@@ -74,7 +76,7 @@ final class LaneReserves {
         lanes.deviceLock.lock();
         try {
             lane.locked(() -> leave(address));
-            final Throwable failure = lane.returns.giveBack(address, false);
+            final Throwable failure = lane.returns.giveBack(address, DevicePart.RESERVE);
             if (failure != null) {
                 throw FailedReturn.of(failure);
             }

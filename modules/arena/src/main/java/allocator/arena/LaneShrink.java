@@ -5,6 +5,7 @@ import allocator.arena.upstream.StreamWork;
 import allocator.arena.upstream.UpstreamReturns;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.ShrinkReport;
 import allocator.spi.SyncStream;
 import java.lang.System.Logger;
@@ -69,7 +70,7 @@ final class LaneShrink {
             final List<Region> detached = lane.locked(() -> detachUnchanged(idle, owners));
             final Failures failures = new Failures();
             for (final Region region : detached) {
-                final Throwable failure = lane.returns.giveBack(region.base(), true);
+                final Throwable failure = lane.returns.giveBack(region.base(), DevicePart.REGION);
                 failures.add(failure);
                 released += failure == null ? region.byteSize() : 0;
             }

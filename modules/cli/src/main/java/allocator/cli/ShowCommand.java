@@ -1,6 +1,8 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.text.RecordingJson;
+import allocator.cli.text.RecordingText;
 import allocator.cli.text.SnapshotSummaryJson;
 import allocator.cli.text.SnapshotText;
 import allocator.cli.text.TraceJson;
@@ -14,6 +16,8 @@ import allocator.view.Page;
 import allocator.view.SnapshotException;
 import allocator.view.SnapshotFile;
 import allocator.view.TorchSnapshot;
+import allocator.view.recording.Recording;
+import allocator.view.recording.RecordingException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
@@ -22,25 +26,26 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Shows a snapshot or a trace. */
+/** Shows a snapshot, a recording of the flight recorder, or a trace. */
 @Command(
         name = "show",
         sortOptions = false,
         synopsisHeading = "%nUsage: ",
         parameterListHeading = "%n",
         optionListHeading = "%n",
-        header = "Shows a snapshot, and why a request failed, or a trace; as text and as a page.",
+        header = "Shows a snapshot, a recording of the flight recorder, or a trace; as text and as a page.",
         footer = {
             "",
             "A snapshot is what the option memory.snapshot_on_failure=DIR writes when a",
             "request fails, or what Environment.snapshot() returns, as JSON. The page is one",
             "file that needs no network. That of a trace is made by a replay on a device:",
-            "the options for providers and devices are for it.",
+            "the options for providers and devices are for it. A recording is made with",
+            "-XX:StartFlightRecording:settings=java-allocator.jfc,filename=FILE.",
             "",
-            "Exit codes: 0 success, 1 the file is neither, 2 wrong usage."
+            "Exit codes: 0 success, 1 the file is none of them, 2 wrong usage."
         })
 final class ShowCommand extends DeviceCommand {
-    @Parameters(paramLabel = "FILE", description = "A snapshot, a trace, or the name of a bundled trace.")
+    @Parameters(paramLabel = "FILE", description = "A snapshot, a recording, a trace, or the name of a bundled trace.")
     private String file = "";
 
     @Option(names = "--html", paramLabel = "FILE", description = "Write the page to this file.")
@@ -63,6 +68,8 @@ final class ShowCommand extends DeviceCommand {
         final OutputFile torch = outputFile("--pickle", pickle);
         if (isSnapshot()) {
             showSnapshot(json, page, torch);
+        } else if (torch == null && Recording.looksLikeOne(Path.of(file))) {
+            showRecording(json, page);
         } else if (torch != null) {
             throw new UsageException("--pickle is for a snapshot, and " + file + " is none");
         } else {
@@ -97,6 +104,20 @@ final class ShowCommand extends DeviceCommand {
         }
         if (torch != null) {
             torch.write(TorchSnapshot.of(snapshot));
+        }
+    }
+
+    private void showRecording(@Nullable OutputFile json, @Nullable OutputFile page) {
+        final Recording recording;
+        try {
+            recording = Recording.read(Path.of(file));
+        } catch (RecordingException e) {
+            throw new CommandException(e.getMessage(), e);
+        }
+        final String name = String.valueOf(Path.of(file).getFileName());
+        show(() -> new RecordingText(terminal()).print(name, recording), () -> RecordingJson.of(recording), json);
+        if (page != null) {
+            page.write(Page.of(name, recording.timeline()));
         }
     }
 

@@ -7,6 +7,9 @@ import allocator.cli.output.TextTable;
 import allocator.conformance.runner.output.WholeFile;
 import allocator.resource.log.RmmLog;
 import allocator.trace.TraceWriter;
+import allocator.view.recording.Recording;
+import allocator.view.recording.RecordingException;
+import allocator.view.recording.TraceConversion;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.AccessDeniedException;
@@ -19,25 +22,27 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Makes a trace of the log of another tool. */
+/** Makes a trace of the log of another tool, or of a recording. */
 @Command(
         name = "import",
         sortOptions = false,
         synopsisHeading = "%nUsage: ",
         parameterListHeading = "%n",
         optionListHeading = "%n",
-        header = "Makes a trace of a log of RMM, the RAPIDS memory manager.",
+        header = "Makes a trace of a recording of the flight recorder, or of a log of RMM.",
         footer = {
             "",
-            "The log is CSV with the columns Thread,Time,Action,Pointer,Size,Stream, as",
-            "RMM's logging resource writes it. Failed allocations are left out, and frees",
+            "A recording has each allocation and free if it was made with",
+            "settings=java-allocator.jfc,blocks=true.",
+            "A log of RMM, the RAPIDS memory manager, is CSV with the columns",
+            "Thread,Time,Action,Pointer,Size,Stream, as its logging resource writes it. Failed allocations are left out, and frees",
             "of memory from before the log. Where an address is allocated again without a",
             "free, the earlier block is freed.",
             "",
-            "Exit codes: 0 success, 1 the file is no such log, 2 wrong usage."
+            "Exit codes: 0 success, 1 the file is neither, 2 wrong usage."
         })
 final class TraceImportCommand extends ResultCommand {
-    @Parameters(paramLabel = "FILE", description = "The log.")
+    @Parameters(paramLabel = "FILE", description = "The recording or the log.")
     private String log = "";
 
     @Option(
@@ -57,18 +62,52 @@ final class TraceImportCommand extends ResultCommand {
         final OutputFile json = jsonOutput();
         final Path file = existing(log);
         final OutputFile target = output == null ? beside(file) : new OutputFile("--output", output);
-        final List<RmmLog.Entry> entries = read(file);
-        final RmmLog.Conversion result = convert(file, entries, target.path());
-        if (isJsonOnly()) {
-            out().print(json(target.path(), entries.size(), result));
-        } else {
-            print(file, target.path(), entries.size(), result);
-        }
-        out().flush();
-        if (json != null) {
-            json.write(json(target.path(), entries.size(), result));
-        }
+        final Imported result =
+                Recording.looksLikeOne(file) ? importRecording(file, target.path()) : importLog(file, target.path());
+        show(() -> print(file, target.path(), result), () -> json(target.path(), result), json);
         return 0;
+    }
+
+    /** What was read and written. */
+    private record Imported(
+            long entries, long allocations, long frees, long addedFrees, long failures, long unknownFrees) {}
+
+    private static Imported importLog(Path file, Path target) {
+        final List<RmmLog.Entry> entries = read(file);
+        final RmmLog.Conversion made = convert(file, entries, target);
+        return new Imported(
+                entries.size(),
+                made.allocations(),
+                made.frees(),
+                made.addedFrees(),
+                made.failures(),
+                made.unknownFrees());
+    }
+
+    private static Imported importRecording(Path file, Path target) {
+        final Recording recording;
+        try {
+            recording = Recording.read(file);
+        } catch (RecordingException e) {
+            throw new CommandException(e.getMessage(), e);
+        }
+        if (recording.allocations() == 0) {
+            throw new CommandException(
+                    file + ": has no allocations; record with settings=java-allocator.jfc,blocks=true");
+        }
+        final TraceConversion made = convert(file, target, recording::writeTo);
+        return new Imported(
+                recording.allocations() + recording.frees(),
+                made.allocations(),
+                made.frees(),
+                made.addedFrees(),
+                recording.failures().size(),
+                made.unknownFrees());
+    }
+
+    /** Writes a whole trace. */
+    private interface Source<R> {
+        R writeTo(TraceWriter writer) throws IOException;
     }
 
     private static Path existing(String name) {
@@ -115,8 +154,34 @@ final class TraceImportCommand extends ResultCommand {
     }
 
     private static RmmLog.Conversion convert(Path file, List<RmmLog.Entry> entries, Path target) {
+        return convert(
+                file,
+                target,
+                writer -> RmmLog.toTrace(entries, new RmmLog.TraceEvents() {
+                    @Override
+                    public void allocation(long id, long byteSize, int stream) throws IOException {
+                        writer.allocation(id, byteSize, stream);
+                    }
+
+                    @Override
+                    public void free(long id, long byteSize, int stream) throws IOException {
+                        writer.free(id, byteSize, stream);
+                    }
+                }));
+    }
+
+    /** Writes a whole trace, or none. */
+    private static <R> R convert(Path file, Path target, Source<R> source) {
         try {
-            return convert(entries, new TraceWriter(target));
+            final TraceWriter writer = new TraceWriter(target);
+            try {
+                final R result = source.writeTo(writer);
+                writer.close();
+                return result;
+            } catch (Throwable e) {
+                writer.discard();
+                throw e;
+            }
         } catch (IOException e) {
             throw new CommandException(target + ": " + WholeFile.reason(e), e);
         } catch (IllegalArgumentException e) {
@@ -124,49 +189,27 @@ final class TraceImportCommand extends ResultCommand {
         }
     }
 
-    /** Writes a whole trace, or none. */
-    private static RmmLog.Conversion convert(List<RmmLog.Entry> entries, TraceWriter writer) throws IOException {
-        try {
-            final RmmLog.Conversion result = RmmLog.toTrace(entries, new RmmLog.TraceEvents() {
-                @Override
-                public void allocation(long id, long byteSize, int stream) throws IOException {
-                    writer.allocation(id, byteSize, stream);
-                }
-
-                @Override
-                public void free(long id, long byteSize, int stream) throws IOException {
-                    writer.free(id, byteSize, stream);
-                }
-            });
-            writer.close();
-            return result;
-        } catch (Throwable e) {
-            writer.discard();
-            throw e;
-        }
-    }
-
-    private void print(Path file, Path target, int entries, RmmLog.Conversion result) {
-        terminal().printHeading(file.toString(), ", " + Sizes.exact(entries) + " entries");
+    private void print(Path file, Path target, Imported result) {
+        terminal().printHeading(file.toString(), ", " + Sizes.exact(result.entries()) + " entries");
         out().println();
         new TextTable("  ", "rl")
                 .row(Sizes.exact(result.allocations()), "allocations")
                 .row(Sizes.exact(result.frees()), "frees")
-                .row(Sizes.exact(result.addedFrees()), "frees added: the log allocates the address again")
+                .row(Sizes.exact(result.addedFrees()), "frees added: the file allocates the address again")
                 .row(Sizes.exact(result.failures()), "failed allocations left out")
-                .row(Sizes.exact(result.unknownFrees()), "frees of memory from before the log left out")
+                .row(Sizes.exact(result.unknownFrees()), "frees of memory from before the file left out")
                 .lines()
                 .forEach(out()::println);
         out().println();
         out().println("written: " + target);
     }
 
-    private String json(Path target, int entries, RmmLog.Conversion result) {
+    private String json(Path target, Imported result) {
         return Json.write(json -> {
             json.writeStartObject();
             json.writeStringField("log", log);
             json.writeStringField("trace", target.toString());
-            json.writeNumberField("entries", entries);
+            json.writeNumberField("entries", result.entries());
             json.writeNumberField("allocations", result.allocations());
             json.writeNumberField("frees", result.frees());
             json.writeNumberField("added_frees", result.addedFrees());

@@ -10,7 +10,10 @@ import allocator.spi.OutOfMemoryException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
+import jdk.jfr.Recording;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -105,6 +108,69 @@ class ShowCommandTest {
         assertThat(Outcome.of("show", trace().toString(), "--pickle", pickle.toString())
                         .err())
                 .contains("--pickle is for a snapshot");
+    }
+
+    private Path recording() throws IOException {
+        final Path file = folder.resolve("memory.jfr");
+        try (Recording recording = new Recording()) {
+            List.of("Allocation", "Free", "Growth", "SessionOpen", "SessionClose")
+                    .forEach(name -> recording.enable("allocator." + name));
+            recording.start();
+            failedSnapshot();
+            try (Environment environment = Environment.builder().build();
+                    Session session = environment.openSession(SessionOptions.builder()
+                            .name("small")
+                            .provider("cpu-reference")
+                            .option("ep.cpu-reference.arena.exclusive", "1")
+                            .build())) {
+                session.allocator().free(session.allocator().alloc(5000));
+            }
+            recording.stop();
+            recording.dump(file);
+        }
+        return file;
+    }
+
+    @Test
+    void aRecordingIsShownAndHasAPageAndATrace() throws IOException {
+        final Path page = folder.resolve("recording.html");
+        final Path file = recording();
+        final Outcome outcome = Outcome.of("show", file.toString(), "--html", page.toString());
+        assertThat(outcome.err()).isEmpty();
+        assertThat(outcome.exitCode()).isZero();
+        assertThat(outcome.out())
+                .startsWith("memory.jfr, 1 allocations, 1 frees, 1 failures")
+                .contains("growth region", "bert \\u001b[31m asked for 2.00 MiB of Cpu (cpu:0)")
+                .contains("at allocator.cli.ShowCommandTest.failedSnapshot:")
+                .contains("live at the peak, Cpu (cpu:0)", "ShowCommandTest.recording:")
+                .contains("page written: " + page);
+        assertThat(Files.readString(page)).contains("peak, Cpu (cpu:0)");
+        assertThat(Outcome.of("show", file.toString(), "--json", "-").out())
+                .contains("\"allocations\" : 1", "\"operation\" : \"growth\"", "\"name\" : \"small\"");
+
+        final Outcome imported = Outcome.of("trace", "import", file.toString());
+        assertThat(imported.err()).isEmpty();
+        assertThat(imported.out()).endsWith("written: " + folder.resolve("memory.trace.csv.gz") + "\n");
+        assertThat(Outcome.of(
+                                "trace",
+                                "info",
+                                folder.resolve("memory.trace.csv.gz").toString())
+                        .out())
+                .contains("allocations");
+    }
+
+    @Test
+    void aRecordingThatIsCutIsOneLine() throws IOException {
+        final byte[] whole = Files.readAllBytes(recording());
+        final Path cut = Files.write(folder.resolve("cut.jfr"), Arrays.copyOf(whole, whole.length - 1));
+        for (final String[] command : new String[][] {{"show", cut.toString()}, {"trace", "import", cut.toString()}}) {
+            final Outcome outcome = Outcome.of(command);
+            assertThat(outcome.exitCode()).isEqualTo(1);
+            assertThat(outcome.err())
+                    .startsWith("allocator: " + cut + ": is truncated")
+                    .hasLineCount(1);
+            assertThat(outcome.out()).isEmpty();
+        }
     }
 
     @Test

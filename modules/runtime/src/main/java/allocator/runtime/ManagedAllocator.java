@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.AllocatorReport.Setting;
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.discovery.Causes;
@@ -112,7 +113,15 @@ public final class ManagedAllocator implements Allocator {
             }
             throw failed("alloc", e);
         }
-        return address != 0 ? address : rejectNull("alloc", byteSize);
+        if (address == 0) {
+            throw returnedNull("alloc", byteSize);
+        }
+        try {
+            record(address, byteSize, 0, false);
+        } catch (StackOverflowError e) {
+            // Without an event: the caller has to learn the address.
+        }
+        return address;
     }
 
     /**
@@ -149,7 +158,15 @@ public final class ManagedAllocator implements Allocator {
             reportExhaustion(e);
             throw ProviderCalls.translate(reference.provider(), "allocOnStream", e);
         }
-        return address != 0 ? address : rejectNull("allocOnStream", byteSize);
+        if (address == 0) {
+            throw returnedNull("allocOnStream", byteSize);
+        }
+        try {
+            record(address, byteSize, stream.id(), false);
+        } catch (Throwable e) {
+            // Without an event, as in alloc; the stream is of the provider, which may throw anything.
+        }
+        return address;
     }
 
     /**
@@ -171,7 +188,15 @@ public final class ManagedAllocator implements Allocator {
             }
             throw failed("reserve", e);
         }
-        return address != 0 ? address : rejectNull("reserve", byteSize);
+        if (address == 0) {
+            throw returnedNull("reserve", byteSize);
+        }
+        try {
+            record(address, byteSize, 0, true);
+        } catch (StackOverflowError e) {
+            // Without an event, as in alloc.
+        }
+        return address;
     }
 
     @Override
@@ -182,6 +207,9 @@ public final class ManagedAllocator implements Allocator {
         final Lease used = lease; // read once: the target's synchronization would make the compiler read it again
         if (used.isReleased()) {
             throw closedException();
+        }
+        if (AllocatorEvents.recordsFrees()) {
+            AllocatorEvents.freeing(owner, info, address);
         }
         try {
             target.free(address);
@@ -213,6 +241,12 @@ public final class ManagedAllocator implements Allocator {
                     used.uncounted++;
                 }
             }
+        }
+    }
+
+    private void record(long address, long byteSize, long stream, boolean isReserve) {
+        if (AllocatorEvents.recordsAllocations()) {
+            AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve);
         }
     }
 
@@ -257,16 +291,17 @@ public final class ManagedAllocator implements Allocator {
 
     private void reportExhaustion(Throwable thrown) {
         if (thrown instanceof OutOfMemoryException exhausted) {
+            AllocatorEvents.failed(owner, exhausted.shortage().requested(), exhausted, "");
             failureSnapshots.exhausted(exhausted, owner);
         }
     }
 
-    private long rejectNull(String operation, long byteSize) {
+    private ProviderException returnedNull(String operation, long byteSize) {
         synchronized (lease) {
             lease.uncounted++;
         }
         settle();
-        throw new ProviderException(
+        return new ProviderException(
                 reference.provider(), "returned address 0 from " + operation + "(" + byteSize + ")", null);
     }
 

@@ -2,6 +2,7 @@ package allocator.runtime;
 
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.SessionPlanner.Part;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.Log;
@@ -88,6 +89,7 @@ public final class Session implements AutoCloseable {
     /** Opens the allocators, all or none. If this method throws, what {@link #hold} took is released. */
     void open(UnaryOperator<Allocator> decorator) {
         allocators = SessionAllocators.open(plan, part -> open(part, decorator));
+        AllocatorEvents.sessionOpened(name);
     }
 
     /**
@@ -590,11 +592,16 @@ public final class Session implements AutoCloseable {
         final Cleanup cleanup = new Cleanup();
         StackReserve.touch();
         final boolean isIdle;
+        final boolean isFirst;
         synchronized (lock) {
+            isFirst = !isClosed;
             isClosed = true;
             isIdle = activeRuns == 0;
         }
         allocators.rejectAllocations();
+        if (isFirst) {
+            AllocatorEvents.sessionClosed(name, this::liveBlocks);
+        }
         if (isIdle) {
             finish(cleanup);
         }

@@ -36,4 +36,15 @@ public final class Page {
         }
         return PageTemplate.fill(name, PageJson.of(name, profiles));
     }
+
+    /**
+     * Makes the page of what was observed: a timeline, and the memory at some moments.
+     *
+     * @param name the name of what was observed, for the title
+     * @param timeline the observation
+     * @return the file's text, in UTF-8
+     */
+    public static String of(String name, Timeline timeline) {
+        return PageTemplate.fill(name, PageJson.of(name, timeline));
+    }
 }

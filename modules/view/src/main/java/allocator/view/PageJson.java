@@ -169,6 +169,33 @@ final class PageJson {
         });
     }
 
+    static String of(String name, Timeline timeline) {
+        final TraceProfile profile = timeline.profile();
+        final Snapshot failure = timeline.failure();
+        return write(json -> {
+            json.writeStringField("title", name);
+            json.writeStringField("kind", "trace");
+            json.writeStringField("subtitle", timeline.subtitle());
+            final Optional<Diagnosis> diagnosis = failure == null ? Optional.empty() : Diagnosis.of(failure);
+            if (failure != null && diagnosis.isPresent()) {
+                write(json, diagnosis.get(), failure.failure());
+            }
+            json.writeNumberField("events", profile.events());
+            json.writeNumberField("first", 0);
+            json.writeArrayFieldStart("series");
+            if (profile.events() > 0) {
+                write(json, profile);
+            }
+            json.writeEndArray();
+            json.writeArrayFieldStart("maps");
+            final int maps = timeline.moments().size();
+            for (final Timeline.Moment moment : timeline.moments()) {
+                writeMap(json, moment.name(), 0, moment.event(), moment.state(), maps);
+            }
+            json.writeEndArray();
+        });
+    }
+
     /** Returns the moment with the most bytes held, to be shown first. */
     private static int peak(TraceProfile profile) {
         int peak = 0;

@@ -1,11 +1,15 @@
 package allocator.arena.bump;
 
 import allocator.arena.upstream.UpstreamAddress;
+import allocator.arena.upstream.UpstreamCalls;
 import allocator.provider.support.Failures;
 import allocator.provider.support.Limit;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.event.DeviceCall;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
@@ -111,7 +115,7 @@ final class UpstreamMemory {
         final long address;
         isInUpstream = true;
         try {
-            address = upstream.alloc(byteSize);
+            address = UpstreamCalls.take(upstream, DevicePart.REGION, byteSize);
         } catch (OutOfMemoryException e) {
             deviceFree = e.shortage().deviceFree();
             throw e;
@@ -172,8 +176,11 @@ final class UpstreamMemory {
         final boolean wasInUpstream = isInUpstream;
         unreturned.put(address, byteSize);
         isInUpstream = true;
+        final DeviceCall call = AllocatorEvents.shrinking(info(), DevicePart.REGION, byteSize);
+        boolean isReturned = false;
         try {
             release(address);
+            isReturned = true;
         } catch (DeviceException e) {
             if (retryable != null) {
                 dead.put(address, byteSize);
@@ -185,6 +192,7 @@ final class UpstreamMemory {
             return e;
         } finally {
             isInUpstream = wasInUpstream;
+            call.end(isReturned, address);
         }
         returned(address, byteSize);
         return null;

@@ -1,6 +1,9 @@
 package allocator.arena.compact;
 
 import allocator.arena.page.PageSource;
+import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.event.DeviceCall;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.AllocatorStats;
 import allocator.spi.AllocatorStats.Unit;
 import java.util.List;
@@ -31,8 +34,16 @@ final class ExtentCalls {
 
     /** Creates an extent, which is in hand. Call {@link PageTable#ensureRoom} before. */
     int create(int pages) {
+        final DeviceCall call = AllocatorEvents.growing(source.info(), DevicePart.PAGES, pages * arena.pageBytes);
         final long begin = System.nanoTime();
-        final long number = source.create(pages);
+        boolean isCreated = false;
+        final long number;
+        try {
+            number = source.create(pages);
+            isCreated = true;
+        } finally {
+            call.end(isCreated, 0);
+        }
         final long took = System.nanoTime() - begin;
         arena.lock.lock();
         try {
@@ -49,6 +60,7 @@ final class ExtentCalls {
 
     /** Maps an extent in hand into the chunk that is being backed. If that fails, the extent is idle. */
     void map(int place, int extent) {
+        final DeviceCall call = mapping(extent, true);
         final long begin = System.nanoTime();
         boolean isMapped = false;
         try {
@@ -56,6 +68,7 @@ final class ExtentCalls {
             isMapped = true;
         } finally {
             final long took = System.nanoTime() - begin;
+            call.end(isMapped, table.address(place));
             arena.lock.lock();
             try {
                 if (isMapped) {
@@ -74,8 +87,15 @@ final class ExtentCalls {
 
     /** Ends a mapping. Call {@link PageTable#beginUnmap} before. If that fails, the mapping is ended later. */
     void unmap(int mapping) {
+        final DeviceCall call = mapping(table.mappings.extent(mapping), false);
         final long begin = System.nanoTime();
-        source.unmap(table.address(mapping));
+        boolean isUnmapped = false;
+        try {
+            source.unmap(table.address(mapping));
+            isUnmapped = true;
+        } finally {
+            call.end(isUnmapped, table.address(mapping));
+        }
         final long took = System.nanoTime() - begin;
         arena.lock.lock();
         try {
@@ -85,6 +105,10 @@ final class ExtentCalls {
         } finally {
             arena.lock.unlock();
         }
+    }
+
+    private DeviceCall mapping(int extent, boolean isMap) {
+        return AllocatorEvents.mapping(source.info(), table.extents.size(extent) * arena.pageBytes, isMap);
     }
 
     /**
@@ -147,8 +171,16 @@ final class ExtentCalls {
     /** Ends the mappings of an extent in hand, and releases it. If that fails, it stays in hand. */
     void release(int extent) {
         endMappings(extent);
+        final DeviceCall call = AllocatorEvents.shrinking(
+                source.info(), DevicePart.PAGES, table.extents.size(extent) * arena.pageBytes);
         final long begin = System.nanoTime();
-        source.release(table.extents.number(extent));
+        boolean isReleased = false;
+        try {
+            source.release(table.extents.number(extent));
+            isReleased = true;
+        } finally {
+            call.end(isReleased, 0);
+        }
         final long took = System.nanoTime() - begin;
         arena.lock.lock();
         try {

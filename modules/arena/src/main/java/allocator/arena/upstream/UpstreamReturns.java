@@ -5,6 +5,9 @@ import allocator.provider.support.Failures;
 import allocator.provider.support.LiveSizes;
 import allocator.provider.support.LogLimit;
 import allocator.provider.support.RetryableReturns;
+import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.event.DeviceCall;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.Allocator;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
@@ -99,25 +102,36 @@ public final class UpstreamReturns {
     }
 
     /** Returns memory that {@linkplain #leaves left} the other tables, and returns whatever was thrown. */
-    public @Nullable Throwable giveBack(long address, boolean isRegion) {
+    public @Nullable Throwable giveBack(long address, DevicePart part) {
         try {
-            release(address);
+            release(address, part);
         } catch (Throwable e) {
             logFailure(address, e);
             return e;
         }
-        returned(address, isRegion);
+        returned(address, part == DevicePart.REGION);
         return null;
     }
 
     /** Frees a block, or returns the memory of a dead one. If it throws, all is recorded that follows from it. */
-    private void release(long address) {
+    private void release(long address, DevicePart part) {
         beforeReturn.accept(address);
-        final RetryableReturns again = isDead(address) ? retryable : null;
-        if (again != null) {
-            again.returnAgain(address); // if it returns false, the memory had been returned
-            return;
+        final RetryableReturns again = sizeIn(dead, address) != LiveSizes.NONE ? retryable : null;
+        final DeviceCall call = AllocatorEvents.shrinking(info, part, Math.max(0, sizeIn(unreturned, address)));
+        boolean isReturned = false;
+        try {
+            if (again != null) {
+                again.returnAgain(address); // if it returns false, the memory had been returned
+            } else {
+                free(address);
+            }
+            isReturned = true;
+        } finally {
+            call.end(isReturned, address);
         }
+    }
+
+    private void free(long address) {
         try {
             upstream.free(address);
         } catch (DeviceException e) {
@@ -126,10 +140,10 @@ public final class UpstreamReturns {
         }
     }
 
-    private boolean isDead(long address) {
+    private long sizeIn(LiveSizes table, long address) {
         lock.lock();
         try {
-            return dead.sizeOf(address) != LiveSizes.NONE;
+            return table.sizeOf(address);
         } finally {
             lock.unlock();
         }
@@ -164,7 +178,7 @@ public final class UpstreamReturns {
         } finally {
             lock.unlock();
         }
-        giveBack(address, false);
+        giveBack(address, DevicePart.UNUSED);
     }
 
     /** Counts memory as returned; returns whether it was unreturned. */
@@ -208,7 +222,7 @@ public final class UpstreamReturns {
 
     private boolean isReturned(long address) {
         try {
-            release(address);
+            release(address, DevicePart.UNRETURNED);
         } catch (InvalidFreeException e) {
             log(Level.DEBUG, "{0}: 0x{1} had been returned before: {2}{3}", address, e, 0);
         } catch (Throwable e) {

@@ -11,15 +11,12 @@ import allocator.spi.AllocatorSnapshot.State;
 import allocator.view.Breakdown;
 import allocator.view.Diagnosis;
 import java.io.PrintWriter;
-import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Prints a snapshot for people to read: why a request failed, and who has most. */
 public final class SnapshotText {
-    private static final int MOST_ROWS = 8;
-
     private final Terminal terminal;
     private final PrintWriter out;
 
@@ -87,27 +84,9 @@ public final class SnapshotText {
             }
         }
         terminal.printTable(states);
-        print("session", Breakdown.bySession(allocator));
-        print("call site", Breakdown.bySite(allocator));
-        print("stream", Breakdown.byStream(allocator));
-        print("size", Breakdown.bySize(allocator));
-    }
-
-    private void print(String by, List<Breakdown.Group> groups) {
-        if (groups.isEmpty()) {
-            return;
-        }
-        final TextTable table = new TextTable("  ", "rrl").row("live", "blocks", "by " + by);
-        for (final Breakdown.Group group : groups.subList(0, Math.min(MOST_ROWS, groups.size()))) {
-            table.row(
-                    Sizes.human(group.bytes()),
-                    Sizes.exact(group.blocks()),
-                    by.equals("size") ? Sizes.human(Long.parseLong(group.name())) : group.name());
-        }
-        out.println();
-        terminal.printTable(table);
-        if (groups.size() > MOST_ROWS) {
-            out.println("  and " + Sizes.exact(groups.size() - MOST_ROWS) + " more");
-        }
+        GroupTables.print(terminal, "session", Breakdown.bySession(allocator));
+        GroupTables.print(terminal, "call site", Breakdown.bySite(allocator));
+        GroupTables.print(terminal, "stream", Breakdown.byStream(allocator));
+        GroupTables.print(terminal, "size", Breakdown.bySize(allocator));
     }
 }

@@ -3,6 +3,7 @@ package allocator.onnxruntime;
 import ai.onnxruntime.OnnxTensorLike;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.AllocatorStats;
 import java.util.List;
 import java.util.Map;
@@ -197,6 +198,7 @@ public final class AllocatorSession implements AutoCloseable {
             // ONNX Runtime does not check that, and frees what the run uses.
             throw new IllegalStateException("the session " + name() + " runs; close it after its runs");
         }
+        AllocatorEvents.sessionClosed(name(), this::liveBlocks);
         try {
             memory.closeStreams();
         } finally {

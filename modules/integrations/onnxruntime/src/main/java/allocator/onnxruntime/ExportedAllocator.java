@@ -6,6 +6,7 @@ import allocator.onnxruntime.block.SessionBudget;
 import allocator.onnxruntime.support.SystemMemory;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
@@ -21,7 +22,6 @@ import allocator.spi.StreamAwareAllocator;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.LongAdder;
-import jdk.jfr.EventType;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,8 +42,6 @@ final class ExportedAllocator {
     private static final long NO_STREAM = 0;
 
     private static final Logger LOG = System.getLogger(ExportedAllocator.class.getName());
-    private static final EventType ALLOCATION = EventType.getEventType(SessionEvents.Allocation.class);
-    private static final EventType FREE = EventType.getEventType(SessionEvents.Free.class);
 
     private final String session;
     private final Allocator target;
@@ -165,8 +163,8 @@ final class ExportedAllocator {
             if (isReserve) {
                 reserves.increment();
             }
-            if (ALLOCATION.isEnabled()) {
-                emitAllocation(address, byteSize, isReserve);
+            if (AllocatorEvents.recordsAllocations()) {
+                AllocatorEvents.allocated(session, target.info(), address, byteSize, stream, isReserve);
             }
         } catch (Throwable e) {
             // The block is handed out all the same; only the statistics lack it.
@@ -315,13 +313,13 @@ final class ExportedAllocator {
                 isDead = true;
                 isReleased = true;
             } else {
+                if (AllocatorEvents.recordsFrees()) {
+                    AllocatorEvents.freeing(session, target.info(), address);
+                }
                 target.free(address);
                 isDead = true;
                 budget.release(byteSize);
                 isReleased = true;
-                if (FREE.isEnabled()) {
-                    emitFree(address, byteSize);
-                }
             }
         } catch (Throwable e) {
             failure = e;
@@ -401,23 +399,6 @@ final class ExportedAllocator {
         } catch (Throwable e) {
             // It is ignored all the same, without a line.
         }
-    }
-
-    private void emitAllocation(long address, long byteSize, boolean isReserve) {
-        final SessionEvents.Allocation event = new SessionEvents.Allocation();
-        event.session = session;
-        event.address = address;
-        event.byteSize = byteSize;
-        event.isReserve = isReserve;
-        event.commit();
-    }
-
-    private void emitFree(long address, long byteSize) {
-        final SessionEvents.Free event = new SessionEvents.Free();
-        event.session = session;
-        event.address = address;
-        event.byteSize = byteSize;
-        event.commit();
     }
 
     /** Returns what is allocated here, in requested bytes; the limit is the budget. */

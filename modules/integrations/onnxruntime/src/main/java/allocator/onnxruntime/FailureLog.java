@@ -3,6 +3,7 @@ package allocator.onnxruntime;
 import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.support.RecentFailures;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.AllocatorEvents;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Optional;
@@ -60,21 +61,9 @@ final class FailureLog {
             failures.add(failure);
             LOG.log(Level.WARNING, "{0}: cannot allocate {1} bytes: {2}", session, byteSize, cause);
             LOG.log(Level.DEBUG, failure::dump);
-            emit(failure);
+            AllocatorEvents.failed(session, byteSize, cause, failure.dump());
         } catch (Throwable e) {
             // The allocation fails all the same, without a report.
-        }
-    }
-
-    private static void emit(AllocationFailure failure) {
-        final SessionEvents.Failure event = new SessionEvents.Failure();
-        if (event.isEnabled()) {
-            event.session = failure.session();
-            event.model = failure.model();
-            event.byteSize = failure.byteSize();
-            event.reason = String.valueOf(failure.cause().getMessage());
-            event.dump = failure.dump();
-            event.commit();
         }
     }
 

@@ -10,6 +10,7 @@ import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceType;
@@ -230,6 +231,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 sessions.add(session);
             }
             isOpen = true;
+            AllocatorEvents.sessionOpened(session.name());
             return session;
         } catch (OrtException e) {
             throw memory.failures().explain(e);

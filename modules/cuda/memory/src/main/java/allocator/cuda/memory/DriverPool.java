@@ -8,6 +8,9 @@ import allocator.provider.support.Limit;
 import allocator.provider.support.Sizes;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
+import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.event.DeviceCall;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -261,9 +264,12 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             final DriverCalls.All calls = new DriverCalls.All();
             calls.attempt(() -> blocks.returnAgain(guard.inside(), giveBack));
             calls.attempt(() -> device.synchronizeStream(ownStream));
-            calls.attempt(() -> pools.memPoolTrimTo(ordinal, pool, bytesToKeepOnShrink));
-            calls.throwIfFailed();
+            final DeviceCall call = AllocatorEvents.shrinking(info, DevicePart.POOL, 0);
+            final boolean isTrimmed = calls.attempt(() -> pools.memPoolTrimTo(ordinal, pool, bytesToKeepOnShrink));
             final long after = source.bytesHeld();
+            call.measured(Math.max(0, before - after));
+            call.end(isTrimmed, 0);
+            calls.throwIfFailed();
             blocks.shrunk();
             return new ShrinkReport(Math.max(0, before - after), 0, after, 0, 0, parts(after));
         } catch (CudaException e) {

@@ -1,0 +1,117 @@
+package allocator.cli.text;
+
+import allocator.cli.output.Sizes;
+import allocator.cli.output.Terminal;
+import allocator.cli.output.TextTable;
+import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.view.Breakdown;
+import allocator.view.TraceProfile;
+import allocator.view.recording.RecordedCalls;
+import allocator.view.recording.RecordedFailure;
+import allocator.view.recording.RecordedSession;
+import allocator.view.recording.Recording;
+import java.io.PrintWriter;
+import java.util.List;
+
+/** Prints a recording of the flight recorder for people to read. */
+public final class RecordingText {
+    private static final int MOST_ROWS = 8;
+
+    private final Terminal terminal;
+    private final PrintWriter out;
+
+    /**
+     * Prints to a terminal.
+     *
+     * @param terminal the terminal
+     */
+    public RecordingText(Terminal terminal) {
+        this.terminal = terminal;
+        out = terminal.out();
+    }
+
+    /**
+     * Prints.
+     *
+     * @param name the name of the recording
+     * @param recording the recording
+     */
+    public void print(String name, Recording recording) {
+        terminal.printHeading(
+                name,
+                ", " + Sizes.exact(recording.allocations()) + " allocations, " + Sizes.exact(recording.frees())
+                        + " frees, " + Sizes.exact(recording.failures().size()) + " failures");
+        if (recording.losses() > 0) {
+            out.println("  The recorder has lost events: sums and live blocks are not complete.");
+        }
+        final TraceProfile profile = recording.profile();
+        if (profile.events() > 0) {
+            out.println("  peaks: requested " + Sizes.human(profile.peakRequested()) + ", held "
+                    + Sizes.human(profile.peakHeld()));
+        }
+        printCalls(recording.calls());
+        printFailures(recording.failures());
+        printSessions(recording.sessions());
+        recording.liveAtPeak().forEach(state -> printLive("live at the peak", state));
+        recording.liveAtEnd().forEach(state -> printLive("live at the end", state));
+    }
+
+    private void printCalls(List<RecordedCalls> calls) {
+        if (calls.isEmpty()) {
+            return;
+        }
+        out.println();
+        final TextTable table =
+                new TextTable("  ", "lrrrrrl").row("device", "calls", "failed", "bytes", "total", "longest", "memory");
+        for (final RecordedCalls each : calls) {
+            table.row(
+                    (each.operation() + " " + each.part()).strip(),
+                    Sizes.exact(each.calls()),
+                    Sizes.exact(each.failed()),
+                    Sizes.human(each.bytes()),
+                    Sizes.time((double) each.total().toNanos()),
+                    Sizes.time((double) each.longest().toNanos()),
+                    each.memory().toString());
+        }
+        terminal.printTable(table);
+    }
+
+    private void printFailures(List<RecordedFailure> failures) {
+        for (final RecordedFailure failure :
+                failures.subList(Math.max(0, failures.size() - MOST_ROWS), failures.size())) {
+            out.println();
+            out.println(failure.at() + ": " + failure.owner() + " asked for " + Sizes.human(failure.requested())
+                    + " of " + failure.memory() + ": " + failure.reason());
+            failure.stack().forEach(frame -> out.println("    at " + frame));
+        }
+        if (failures.size() > MOST_ROWS) {
+            out.println("  and " + Sizes.exact(failures.size() - MOST_ROWS) + " failures before");
+        }
+    }
+
+    private void printSessions(List<RecordedSession> sessions) {
+        if (sessions.isEmpty()) {
+            return;
+        }
+        out.println();
+        final TextTable table = new TextTable("  ", "lllr").row("session", "opened", "closed", "live then");
+        for (final RecordedSession session : sessions.subList(0, Math.min(MOST_ROWS, sessions.size()))) {
+            table.row(
+                    session.name(),
+                    session.opened() == null ? "before" : session.opened().toString(),
+                    session.closed() == null ? "-" : session.closed().toString(),
+                    session.closed() == null ? "-" : Sizes.exact(session.liveBlocks()));
+        }
+        terminal.printTable(table);
+        if (sessions.size() > MOST_ROWS) {
+            out.println("  and " + Sizes.exact(sessions.size() - MOST_ROWS) + " more");
+        }
+    }
+
+    private void printLive(String when, AllocatorState state) {
+        out.println();
+        terminal.printHeading(when, ", " + state.memory());
+        GroupTables.print(terminal, "session", Breakdown.bySession(state));
+        GroupTables.print(terminal, "call site", Breakdown.bySite(state));
+    }
+}

@@ -1,0 +1,235 @@
+package allocator.view.recording;
+
+import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.trace.TraceWriter;
+import allocator.view.Timeline;
+import allocator.view.TraceProfile;
+import java.io.EOFException;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * The events of this project in a recording of the JDK Flight Recorder. Events of other kinds are ignored, and so are
+ * those of ours that a later version may have added.
+ */
+public final class Recording {
+    private final List<BlockEvent> blocks;
+    private final List<RecordedCalls> calls;
+    private final List<RecordedSession> sessions;
+    private final List<RecordedFailure> failures;
+    private final long lost;
+    private final long allocations;
+    private final RecordedProfile profile;
+
+    private Recording(RecordingReader reader) {
+        blocks = List.copyOf(reader.blocks);
+        calls = reader.calls();
+        sessions = List.copyOf(reader.sessions());
+        failures = List.copyOf(reader.failures);
+        lost = reader.lost;
+        allocations = blocks.stream().filter(block -> !block.isFree()).count();
+        profile = RecordedProfile.of(blocks, reader.held, failures.size());
+    }
+
+    /**
+     * Returns whether a file begins as a recording does.
+     *
+     * @param file the file
+     * @return whether it does; {@code false} if it cannot be read
+     */
+    public static boolean looksLikeOne(Path file) {
+        try (var in = Files.newInputStream(file)) {
+            int magic = 0;
+            for (final byte each : in.readNBytes(Integer.BYTES)) {
+                magic = (magic << Byte.SIZE) | (each & 0xff);
+            }
+            return magic == RecordingChunks.MAGIC;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Reads a recording.
+     *
+     * @param file the file
+     * @return its events
+     * @throws RecordingException if the file cannot be read, is not a recording, is truncated or damaged, has no events
+     *     of this project, or was written by a version that this one does not know
+     */
+    public static Recording read(Path file) throws RecordingException {
+        try {
+            return new Recording(RecordingReader.read(file));
+        } catch (RecordingException e) {
+            throw e;
+        } catch (NoSuchFileException | FileNotFoundException e) {
+            throw new RecordingException(
+                    file.toString(), Files.exists(file) ? "cannot be opened: " + e.getMessage() : "no such file", e);
+        } catch (AccessDeniedException e) {
+            throw new RecordingException(file.toString(), "permission denied", e);
+        } catch (EOFException e) {
+            throw new RecordingException(file.toString(), "is truncated", e);
+        } catch (IOException e) {
+            throw new RecordingException(file.toString(), "cannot be read: " + e.getMessage(), e);
+        } catch (RuntimeException | Error e) {
+            // What the JDK's reader throws where bytes are wrong: it trusts them.
+            throw new RecordingException(file.toString(), "is damaged: " + e, e);
+        }
+    }
+
+    /**
+     * Returns the number of allocations.
+     *
+     * @return the number; {@code 0} also if the recording did not ask for them
+     */
+    public long allocations() {
+        return allocations;
+    }
+
+    /**
+     * Returns the number of frees.
+     *
+     * @return the number; {@code 0} also if the recording did not ask for them
+     */
+    public long frees() {
+        return blocks.size() - allocations;
+    }
+
+    /**
+     * Returns how many times the recorder reports that it has lost events.
+     *
+     * @return the number
+     */
+    public long losses() {
+        return lost;
+    }
+
+    /**
+     * Returns the calls of devices, summed up.
+     *
+     * @return the sums, in order of appearance
+     */
+    public List<RecordedCalls> calls() {
+        return calls;
+    }
+
+    /**
+     * Returns the sessions that were opened or closed.
+     *
+     * @return the sessions, in order of appearance
+     */
+    public List<RecordedSession> sessions() {
+        return sessions;
+    }
+
+    /**
+     * Returns the requests that failed.
+     *
+     * @return the failures, in order of time
+     */
+    public List<RecordedFailure> failures() {
+        return failures;
+    }
+
+    /**
+     * Returns what was requested and held over the events. What was held before the recording is not known: it counts
+     * as far as it must have been.
+     *
+     * @return the profile, with as many points as a profile of a trace at most; without any if there are no events
+     */
+    public TraceProfile profile() {
+        return profile.profile();
+    }
+
+    /**
+     * Returns the blocks that are live at the peak of the bytes requested.
+     *
+     * @return one state for each memory, without regions; empty if there are no allocations
+     */
+    public List<AllocatorState> liveAtPeak() {
+        return RecordedStates.at(blocks, profile.peakBlock());
+    }
+
+    /**
+     * Returns the blocks that are live at the end.
+     *
+     * @return one state for each memory, without regions; empty if nothing is live
+     */
+    public List<AllocatorState> liveAtEnd() {
+        return RecordedStates.at(blocks, blocks.size() - 1);
+    }
+
+    /**
+     * Returns what a page shows: the profile, what was live at the peak and at the end, and the latest failure.
+     *
+     * @return the timeline
+     */
+    public Timeline timeline() {
+        final List<Timeline.Moment> moments = new ArrayList<>();
+        liveAtPeak()
+                .forEach(state ->
+                        moments.add(new Timeline.Moment("peak, " + state.memory(), profile.peakEvent(), state)));
+        final int last = profile.profile().events() - 1;
+        liveAtEnd().forEach(state -> moments.add(new Timeline.Moment("end, " + state.memory(), last, state)));
+        final String subtitle = String.format(
+                Locale.ROOT,
+                "Recording: %,d allocations, %,d frees, %,d failed requests",
+                allocations,
+                frees(),
+                failures.size());
+        return new Timeline(
+                subtitle, failures.isEmpty() ? null : failures.getLast().asSnapshot(), profile(), moments);
+    }
+
+    /**
+     * Writes allocations and frees as a trace. Streams are numbered from 1 in order of appearance, and 0 stands for
+     * none.
+     *
+     * @param writer receives the events; the caller closes it
+     * @return what was written
+     * @throws IOException if that fails
+     * @throws IllegalArgumentException if an allocation has a size that no trace has
+     */
+    public TraceConversion writeTo(TraceWriter writer) throws IOException {
+        final IdentityHashMap<BlockEvent, Long> ids = new IdentityHashMap<>();
+        final Map<String, Integer> streams = new HashMap<>();
+        final LiveRecorded live = new LiveRecorded();
+        long nextId = 0;
+        long frees = 0;
+        long added = 0;
+        long unknown = 0;
+        for (final BlockEvent event : blocks) {
+            final BlockEvent ended = live.apply(event);
+            if (ended != null) {
+                writer.free(Objects.requireNonNull(ids.remove(ended)), ended.byteSize(), stream(ended, streams));
+                frees += event.isFree() ? 1 : 0;
+                added += event.isFree() ? 0 : 1;
+            } else if (event.isFree()) {
+                unknown++;
+            }
+            if (!event.isFree()) {
+                ids.put(event, nextId);
+                writer.allocation(nextId, event.byteSize(), stream(event, streams));
+                nextId++;
+            }
+        }
+        return new TraceConversion(nextId, frees, added, unknown);
+    }
+
+    private static int stream(BlockEvent event, Map<String, Integer> streams) {
+        return event.stream() == 0
+                ? 0
+                : streams.computeIfAbsent(event.memory().device() + "\n" + event.stream(), _ -> streams.size() + 1);
+    }
+}
