@@ -12,9 +12,11 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.runtime {
     requires transitive java.allocator.spi;
     requires java.allocator.provider.support;
+    requires static java.management;
     requires static org.jspecify;
 
     exports allocator.runtime;
+    exports allocator.runtime.metrics;
     exports allocator.runtime.snapshot;
 
     uses allocator.spi.EpFactory;

@@ -35,9 +35,9 @@ import picocli.CommandLine.Parameters;
             "A recording has each allocation and free if it was made with",
             "settings=java-allocator.jfc,blocks=true.",
             "A log of RMM, the RAPIDS memory manager, is CSV with the columns",
-            "Thread,Time,Action,Pointer,Size,Stream, as its logging resource writes it. Failed allocations are left out, and frees",
-            "of memory from before the log. Where an address is allocated again without a",
-            "free, the earlier block is freed.",
+            "Thread,Time,Action,Pointer,Size,Stream, as its logging resource writes it.",
+            "Failed allocations are left out, and frees of memory from before the file.",
+            "Where an address is allocated again without a free, the earlier block is freed.",
             "",
             "Exit codes: 0 success, 1 the file is neither, 2 wrong usage."
         })

@@ -8,8 +8,14 @@ import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.inspection.FailureSnapshots;
+import allocator.runtime.inspection.ManagementBeans;
+import allocator.runtime.inspection.Observers;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.Cleanup;
+import allocator.runtime.metrics.AllocatorListener;
+import allocator.runtime.metrics.Observation;
+import allocator.runtime.options.OptionPlace;
+import allocator.runtime.options.RuntimeKeys;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.spi.Allocator;
@@ -63,6 +69,7 @@ public final class Environment implements AutoCloseable {
     private final OpenSessions sessions = new OpenSessions();
     private final FailureSnapshots failureSnapshots;
     private final AtomicLong lastSession = new AtomicLong();
+    private final Observers observers = new Observers(this::uses);
     private boolean isClosed;
 
     /** Whether an operation that changes the environment is under way. */
@@ -76,6 +83,10 @@ public final class Environment implements AutoCloseable {
         shared = new SharedAllocators(instances, failureSnapshots);
         registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);
+        final String jmx = settings.getOrDefault(EnvironmentBuilder.JMX, "0");
+        if (RuntimeKeys.JMX.parse(jmx, OptionPlace.ENVIRONMENT.origin())) {
+            final Observation ignored = observers.add(ManagementBeans.create());
+        }
     }
 
     /**
@@ -154,16 +165,31 @@ public final class Environment implements AutoCloseable {
             List<ProviderDevice> devices,
             List<Session> described,
             Predicate<AllocatorUse> which) {
-        final Stream<AllocatorUse> uses = Stream.concat(
-                shared.unreleased().stream().map(ManagedAllocator::use),
-                sessions.all().stream().flatMap(Session::uses));
         return new Snapshot(
                 Instant.now(),
                 scope,
                 failure,
                 devices.stream().map(ProviderDevice::describe).toList(),
                 described.stream().map(Session::describeState).toList(),
-                AllocatorUse.describe(uses.filter(which)));
+                AllocatorUse.describe(uses().filter(which)));
+    }
+
+    private Stream<AllocatorUse> uses() {
+        return Stream.concat(
+                shared.unreleased().stream().map(ManagedAllocator::use),
+                sessions.all().stream().flatMap(Session::uses));
+    }
+
+    /**
+     * Reports each instance of an allocator while it is in use, by this environment or its sessions. Without an
+     * observation nothing is collected.
+     *
+     * @param listener what is called, at once for each instance that is in use
+     * @return the observation, which ends with this environment at the latest
+     * @throws IllegalStateException if the environment is closed
+     */
+    public Observation observe(AllocatorListener listener) {
+        return observers.add(Objects.requireNonNull(listener, "listener"));
     }
 
     /** Returns what requests of this environment that fail for lack of memory are reported to. */
@@ -455,6 +481,7 @@ public final class Environment implements AutoCloseable {
             sessions.remove(session);
             throw e;
         }
+        observers.changed();
         session.logReport();
         return session;
     }
@@ -470,6 +497,7 @@ public final class Environment implements AutoCloseable {
     /** Removes a session whose last allocator was released. */
     void forget(Session session) {
         sessions.remove(session);
+        observers.changed();
     }
 
     /**
@@ -494,6 +522,7 @@ public final class Environment implements AutoCloseable {
             }
             instances.returnAll(cleanup);
             registry.closeAll(cleanup);
+            observers.end();
             cleanup.throwIfAny();
             return null;
         });
@@ -515,6 +544,7 @@ public final class Environment implements AutoCloseable {
                 return operation.get();
             } finally {
                 isChanging = false;
+                observers.changed();
             }
         });
     }

@@ -33,12 +33,19 @@ public final class EnvironmentBuilder {
      */
     public static final String SNAPSHOT_ON_FAILURE = RuntimeKeys.SNAPSHOT_ON_FAILURE;
 
+    /**
+     * The key of the option that shows allocators in JMX: {@code 1} registers an
+     * {@link allocator.runtime.metrics.AllocatorMXBean} with the platform's bean server for each instance of an
+     * allocator while it is in use. The default is {@code 0}. Needs the module {@code java.management}.
+     */
+    public static final String JMX = RuntimeKeys.JMX.name();
+
     private final ProviderSearch search = new ProviderSearch();
 
     EnvironmentBuilder() {}
 
     /**
-     * Sets an option: {@link #PROVIDER_ORDER}, {@link #SNAPSHOT_ON_FAILURE}, or one of a provider:
+     * Sets an option: {@link #PROVIDER_ORDER}, {@link #SNAPSHOT_ON_FAILURE}, {@link #JMX}, or one of a provider:
      * {@code ep_factory.<provider name>.<key of the provider>}, with the name in its exact case, such as
      * {@code ep_factory.cuda-arena.arena.max_mem}. It applies to the provider's shared allocators, and to those of
      * sessions that do not override it.
@@ -53,6 +60,8 @@ public final class EnvironmentBuilder {
             ProviderOrder.parse(value);
         } else if (key.equals(SNAPSHOT_ON_FAILURE)) {
             requirePath(value);
+        } else if (key.equals(JMX)) {
+            final boolean ignored = RuntimeKeys.JMX.parse(value, OptionPlace.ENVIRONMENT.origin());
         } else if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
             throw OptionPlace.ENVIRONMENT.unknown(key, value);
         }

@@ -479,6 +479,7 @@ public final class ManagedAllocator implements Allocator {
                 reference.provider(),
                 info,
                 new User(owner, liveBlocks()),
+                this::liveBlocks,
                 lease::isReleased,
                 this::inspect,
                 this::stats,

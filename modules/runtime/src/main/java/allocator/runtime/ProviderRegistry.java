@@ -9,7 +9,6 @@ import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
-import allocator.runtime.options.RuntimeKeys;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
@@ -288,7 +287,7 @@ final class ProviderRegistry {
                 .filter(name -> !providers.containsKey(name))
                 .map(name -> "no registered provider is named " + name + ", as " + ProviderOrder.KEY + " does");
         final Stream<String> keys = settings.keySet().stream()
-                .filter(key -> !key.equals(ProviderOrder.KEY) && !key.equals(RuntimeKeys.SNAPSHOT_ON_FAILURE))
+                .filter(key -> !OptionPlace.ENVIRONMENT.isOwn(key))
                 .filter(key -> providers.keySet().stream()
                         .noneMatch(name -> key.startsWith(OptionPlace.ENVIRONMENT.prefix(name))))
                 .map(key -> "no registered provider has it: "

@@ -37,6 +37,7 @@ class OptionsPageTest {
         expected.put(SHRINK_LIST, Set.of(""));
         expected.put(EnvironmentBuilder.PROVIDER_ORDER, Set.of(""));
         expected.put(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, Set.of(""));
+        expected.put(EnvironmentBuilder.JMX, Set.of("0"));
         assertThat(rows()).containsExactlyInAnyOrderEntriesOf(expected);
     }
 

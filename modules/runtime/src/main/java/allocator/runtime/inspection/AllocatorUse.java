@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -24,7 +25,8 @@ import java.util.stream.Stream;
  * @param instance the entry of the provider's allocator, equal for all that use it
  * @param provider the provider's name
  * @param info the memory
- * @param user the owner and its live blocks
+ * @param user the owner and its live blocks at the moment
+ * @param liveBlocks counts the live blocks of the owner
  * @param isReleased whether the owner has released the instance
  * @param inspect lists the chunks, if the allocator can
  * @param stats reads the statistics
@@ -36,6 +38,7 @@ public record AllocatorUse(
         String provider,
         MemoryInfo info,
         User user,
+        LongSupplier liveBlocks,
         BooleanSupplier isReleased,
         Supplier<Optional<AllocatorSnapshot>> inspect,
         Supplier<AllocatorStats> stats,

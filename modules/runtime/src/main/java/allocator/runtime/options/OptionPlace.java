@@ -17,7 +17,7 @@ public enum OptionPlace {
             "environment",
             "Environment.builder().option",
             "ep_factory.",
-            List.of(ProviderOrder.KEY, RuntimeKeys.SNAPSHOT_ON_FAILURE)) {
+            List.of(ProviderOrder.KEY, RuntimeKeys.SNAPSHOT_ON_FAILURE, RuntimeKeys.JMX.name())) {
         @Override
         public String prefix(String provider) {
             return "ep_factory." + provider + ".";
@@ -68,6 +68,16 @@ public enum OptionPlace {
         this.setter = setter;
         this.providerPrefix = providerPrefix;
         this.keys = keys;
+    }
+
+    /**
+     * Returns whether a key is one of this place's own.
+     *
+     * @param key the key
+     * @return whether it is, rather than one of a provider
+     */
+    public boolean isOwn(String key) {
+        return keys.contains(key);
     }
 
     /**

@@ -23,6 +23,10 @@ public final class RuntimeKeys {
     /** See {@code RunOptions.SHRINK_KEY}. */
     public static final String SHRINK = "memory.enable_memory_arena_shrinkage";
 
+    /** See {@code EnvironmentBuilder.JMX}. */
+    public static final OptionKey<Boolean> JMX =
+            OptionKey.flag("environment.jmx", false, "1: show each allocator as a bean of JMX");
+
     /** See {@code EnvironmentBuilder.SNAPSHOT_ON_FAILURE}. */
     public static final String SNAPSHOT_ON_FAILURE = "memory.snapshot_on_failure";
 

@@ -8,9 +8,6 @@ import allocator.provider.support.Limit;
 import allocator.provider.support.Sizes;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
-import allocator.provider.support.event.AllocatorEvents;
-import allocator.provider.support.event.DeviceCall;
-import allocator.provider.support.event.DevicePart;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
@@ -57,7 +54,6 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
     private final long bytesToKeepOnShrink;
     private final PoolHandles handles;
     private final long ownStream;
-    private final long pool;
     private final Limit limit;
     private final PoolBlocks blocks;
     private final PoolSource source;
@@ -73,7 +69,6 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
         this.handles = handles;
         this.limit = limit;
         ownStream = handles.stream();
-        pool = handles.pool();
         driver = device.driver();
         pools = driver.pools();
         ordinal = device.ordinal();
@@ -264,11 +259,7 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             final DriverCalls.All calls = new DriverCalls.All();
             calls.attempt(() -> blocks.returnAgain(guard.inside(), giveBack));
             calls.attempt(() -> device.synchronizeStream(ownStream));
-            final DeviceCall call = AllocatorEvents.shrinking(info, DevicePart.POOL, 0);
-            final boolean isTrimmed = calls.attempt(() -> pools.memPoolTrimTo(ordinal, pool, bytesToKeepOnShrink));
-            final long after = source.bytesHeld();
-            call.measured(Math.max(0, before - after));
-            call.end(isTrimmed, 0);
+            final long after = source.shrinkTo(bytesToKeepOnShrink, before, calls);
             calls.throwIfFailed();
             blocks.shrunk();
             return new ShrinkReport(Math.max(0, before - after), 0, after, 0, 0, parts(after));

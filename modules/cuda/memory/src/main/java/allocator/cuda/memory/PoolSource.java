@@ -6,6 +6,9 @@ import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.PoolAttribute;
 import allocator.provider.support.Limit;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.event.DeviceCall;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.AllocatorException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -163,6 +166,22 @@ final class PoolSource {
     private void trim() {
         pools.memPoolTrimTo(ordinal, pool, 0);
         device.checks().hostWaited();
+    }
+
+    /**
+     * Returns free memory to the device, with the event of it.
+     *
+     * @param bytesToKeep what the pool need not return
+     * @param before the bytes that it holds
+     * @return the bytes that it holds afterwards
+     */
+    long shrinkTo(long bytesToKeep, long before, DriverCalls.All calls) {
+        final DeviceCall call = AllocatorEvents.shrinking(device.defaultMemory(), DevicePart.POOL, 0);
+        final boolean isTrimmed = calls.attempt(() -> pools.memPoolTrimTo(ordinal, pool, bytesToKeep));
+        final long after = isTrimmed ? bytesHeld() : before;
+        call.measured(Math.max(0, before - after));
+        call.end(isTrimmed, 0);
+        return after;
     }
 
     /**

@@ -1,0 +1,5 @@
+/** Meters of allocators for Micrometer. */
+@NullMarked
+package allocator.micrometer;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,119 @@
+package allocator.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import allocator.runtime.Environment;
+import allocator.runtime.ManagedAllocator;
+import allocator.runtime.Session;
+import allocator.runtime.SessionOptions;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Meters in a registry of Prometheus, as it is scraped. */
+class AllocatorMetricsTest {
+    private static final int MIB = 1 << 20;
+
+    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final Environment environment = Environment.builder().build();
+
+    @AfterEach
+    void nothingIsLeft() {
+        environment.close();
+        assertThat(registry.getMeters()).isEmpty();
+        registry.close();
+    }
+
+    private Session open(String name, int limit) {
+        return environment.openSession(SessionOptions.builder()
+                .name(name)
+                .provider("cpu-reference")
+                .option("ep.cpu-reference.arena.exclusive", "1")
+                .option("ep.cpu-reference.arena.max_mem", Integer.toString(limit))
+                .build());
+    }
+
+    private static String labels(String pool) {
+        return "{jvm_memory_pool_name=\"" + pool + "\",jvm_memory_type=\"cpu\"} ";
+    }
+
+    @Test
+    void isAModule() {
+        assertThat(AllocatorMetrics.class.getModule().getName()).isEqualTo("java.allocator.micrometer");
+    }
+
+    @Test
+    void usedCommittedAndLimitAreScraped() {
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment);
+                Session session = open("bert", 8 * MIB)) {
+            metrics.bindTo(registry);
+            final ManagedAllocator allocator = session.allocator();
+            final long address = allocator.alloc(1024);
+            final String pool = "cpu-reference Cpu (cpu:0) bert";
+            assertThat(registry.scrape())
+                    .contains("jvm_memory_used_bytes" + labels(pool) + "1024.0")
+                    .contains("jvm_memory_committed_bytes" + labels(pool)
+                            + (double) allocator.stats().bytesHeld())
+                    .contains("jvm_memory_limit_bytes" + labels(pool) + "8388608.0")
+                    .contains("jvm_memory_used_bytes" + labels("cpu-reference Cpu (cpu:0) environment"))
+                    .doesNotContain("jvm_memory_limit_bytes" + labels("cpu-reference Cpu (cpu:0) environment"));
+            allocator.free(address);
+            assertThat(registry.scrape()).contains("jvm_memory_used_bytes" + labels(pool) + "0.0");
+        }
+    }
+
+    @Test
+    void sessionsComeAndGo() {
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment)) {
+            metrics.bindTo(registry);
+            final int shared = registry.getMeters().size();
+            try (Session first = open("same", MIB);
+                    Session second = open("same", MIB)) {
+                assertThat(first.allocator().isSameInstanceAs(second.allocator()))
+                        .isFalse();
+                assertThat(registry.scrape())
+                        .contains(labels("cpu-reference Cpu (cpu:0) same"))
+                        .contains(labels("cpu-reference Cpu (cpu:0) same (2)"));
+            }
+            assertThat(registry.getMeters()).hasSize(shared);
+        }
+    }
+
+    @Test
+    void hostileNamesAreEscaped() {
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment);
+                Session session = open("a\"} 1\njvm_memory_used_bytes{b=\"", MIB)) {
+            metrics.bindTo(registry);
+            assertThat(session.isClosed()).isFalse();
+            assertThat(registry.scrape())
+                    .contains(labels("cpu-reference Cpu (cpu:0) a\\\"} 1\\njvm_memory_used_bytes{b=\\\""));
+        }
+    }
+
+    @Test
+    void theMetersOfTheJvmStandBesideThem() {
+        final JvmMemoryMetrics ofJvm = new JvmMemoryMetrics();
+        ofJvm.bindTo(registry);
+        try (AllocatorMetrics metrics = new AllocatorMetrics(environment, "allocator.memory")) {
+            metrics.bindTo(registry);
+            assertThat(registry.scrape()).contains("allocator_memory_used_bytes{", "jvm_memory_used_bytes{area=");
+        }
+        registry.clear();
+        assertThatIllegalArgumentException().isThrownBy(() -> new AllocatorMetrics(environment, " "));
+    }
+
+    @Test
+    void theEndOfTheEnvironmentRemovesThem() {
+        final AllocatorMetrics metrics = new AllocatorMetrics(environment);
+        metrics.bindTo(registry);
+        assertThat(registry.getMeters()).isNotEmpty();
+        environment.close();
+        assertThat(registry.getMeters()).isEmpty();
+        assertThatIllegalStateException().isThrownBy(() -> metrics.bindTo(registry));
+        metrics.close();
+    }
+}

@@ -1,0 +1,48 @@
+package allocator.runtime.metrics;
+
+import allocator.runtime.snapshot.Snapshot.User;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryInfo;
+import java.util.List;
+
+/**
+ * An instance of a provider's allocator that sessions or the environment use. Methods may be called at any time by any
+ * thread, also after the instance was released: then there are no users and no statistics. It does not keep the
+ * allocator.
+ */
+public interface ObservedAllocator {
+    /**
+     * Returns the number of the instance.
+     *
+     * @return a number that no other instance of this environment has, from 1
+     */
+    long number();
+
+    /**
+     * Returns the provider's name.
+     *
+     * @return the name, or {@code application}
+     */
+    String provider();
+
+    /**
+     * Returns the memory that the allocator serves.
+     *
+     * @return the memory
+     */
+    MemoryInfo memory();
+
+    /**
+     * Returns who uses the instance at this moment.
+     *
+     * @return sessions and the environment, with their live blocks; empty once it is released
+     */
+    List<User> users();
+
+    /**
+     * Reads the statistics.
+     *
+     * @return the statistics; {@link AllocatorStats#NONE} once it is released, or if the provider fails
+     */
+    AllocatorStats stats();
+}
