@@ -40,7 +40,8 @@ class CompactPolicyTest {
                         0,
                         maxLanes,
                         true,
-                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0)));
+                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0),
+                        ArenaPlans.NONE));
     }
 
     private BfcArena limited(long pages) {
