@@ -7,6 +7,7 @@ import org.jspecify.annotations.NullMarked;
  */
 @NullMarked
 module java.allocator.arena {
+    requires transitive java.allocator.plan;
     requires transitive java.allocator.provider.support;
     requires transitive java.allocator.spi;
     requires static org.jspecify;

@@ -1,9 +1,9 @@
 package allocator.bench.planner;
 
 import allocator.bench.pairs.Machine;
-import allocator.planner.Instance;
-import allocator.planner.Plan;
-import allocator.planner.PlanFile;
+import allocator.plan.Instance;
+import allocator.plan.Plan;
+import allocator.plan.PlanFile;
 import allocator.planner.Planner;
 import java.io.IOException;
 import java.io.PrintStream;

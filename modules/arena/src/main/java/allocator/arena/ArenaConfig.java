@@ -25,6 +25,7 @@ import java.util.Objects;
  * @param keepFirstRegion whether a shrink keeps the first region under {@link ExtendStrategy#POWER_OF_TWO}, as ONNX
  *     Runtime's core does and its CUDA plug-in does not
  * @param compact what configures {@link PlacementPolicy#COMPACT} alone
+ * @param plans what is allocated in the order and at the offsets of plans
  */
 public record ArenaConfig(
         ExtendStrategy extendStrategy,
@@ -37,7 +38,8 @@ public record ArenaConfig(
         long maxKeptBytes,
         int maxLanes,
         boolean keepFirstRegion,
-        CompactConfig compact) {
+        CompactConfig compact,
+        ArenaPlans plans) {
 
     /** ONNX Runtime's defaults. */
     public static final ArenaConfig DEFAULT = from(AllocatorOptions.EMPTY);
@@ -52,6 +54,7 @@ public record ArenaConfig(
         Objects.requireNonNull(extendStrategy, "extendStrategy");
         Objects.requireNonNull(placementPolicy, "placementPolicy");
         Objects.requireNonNull(compact, "compact");
+        Objects.requireNonNull(plans, "plans");
         initialChunkBytes = rounded("initialChunkBytes", initialChunkBytes);
         maxDeadBytesPerChunk = rounded("maxDeadBytesPerChunk", maxDeadBytesPerChunk);
         initialGrowthChunkBytes = rounded("initialGrowthChunkBytes", initialGrowthChunkBytes);
@@ -62,7 +65,7 @@ public record ArenaConfig(
     }
 
     /**
-     * Creates a configuration with {@link CompactConfig#DEFAULT}.
+     * Creates a configuration with {@link CompactConfig#DEFAULT} and without plans.
      *
      * @param extendStrategy see {@link #extendStrategy}
      * @param initialChunkBytes see {@link #initialChunkBytes}
@@ -97,7 +100,8 @@ public record ArenaConfig(
                 maxKeptBytes,
                 maxLanes,
                 keepFirstRegion,
-                CompactConfig.DEFAULT);
+                CompactConfig.DEFAULT,
+                ArenaPlans.NONE);
     }
 
     private static void requireNotNegative(String name, long value) {
@@ -133,7 +137,8 @@ public record ArenaConfig(
                 options.get(ArenaOptions.MAX_KEPT_BYTES),
                 options.get(ArenaOptions.MAX_LANES),
                 options.get(ArenaOptions.KEEP_FIRST_REGION),
-                CompactConfig.from(options));
+                CompactConfig.from(options),
+                ArenaPlans.from(options));
     }
 
     /**
@@ -154,7 +159,8 @@ public record ArenaConfig(
                 maxKeptBytes,
                 maxLanes,
                 keepFirstRegion,
-                compact);
+                compact,
+                plans);
     }
 
     /**
@@ -175,7 +181,30 @@ public record ArenaConfig(
                 maxKeptBytes,
                 maxLanes,
                 keep,
-                compact);
+                compact,
+                plans);
+    }
+
+    /**
+     * Returns this configuration with other plans.
+     *
+     * @param others the plans
+     * @return the configuration
+     */
+    public ArenaConfig withPlans(ArenaPlans others) {
+        return new ArenaConfig(
+                extendStrategy,
+                initialChunkBytes,
+                maxDeadBytesPerChunk,
+                initialGrowthChunkBytes,
+                maxPowerOfTwoExtendBytes,
+                maxMem,
+                placementPolicy,
+                maxKeptBytes,
+                maxLanes,
+                keepFirstRegion,
+                compact,
+                others);
     }
 
     /** Returns what {@link #maxMem} allows. */

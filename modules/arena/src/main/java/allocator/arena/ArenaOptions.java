@@ -7,8 +7,9 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 
-/** The option keys of an arena: those of ONNX Runtime with its names, meanings (O-07) and defaults, and four more. */
+/** The option keys of an arena: those of ONNX Runtime with its names, meanings (O-07) and defaults, and more. */
 public final class ArenaOptions {
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;
@@ -76,6 +77,14 @@ public final class ArenaOptions {
             "how many allocations allow compact one move of idle pages; where it moves more often, the slack is "
                     + "twice as wide; 0 is no bound");
 
+    /** {@code arena.plan}; not an option of ONNX Runtime. */
+    public static final OptionKey<List<String>> PLAN = OptionKey.list(
+            "arena.plan",
+            Pattern.compile("[^;]+\\.csv"),
+            "CSV files with plans, separated by semicolons",
+            "files with plans, as allocator plan writes them: allocations that come in a plan's order with its sizes "
+                    + "get its offsets in one region, without a search");
+
     /** {@code arena.max_kept_bytes}; not an option of ONNX Runtime. */
     public static final OptionKey<Long> MAX_KEPT_BYTES = OptionKey.bytes(
             "arena.max_kept_bytes",
@@ -109,7 +118,8 @@ public final class ArenaOptions {
             KEEP_FIRST_REGION,
             SLACK_PERCENT,
             EXTENT_DIVISOR,
-            ALLOCATIONS_PER_MOVE);
+            ALLOCATIONS_PER_MOVE,
+            PLAN);
 
     /** What only pages use. */
     private static final Set<String> OF_PAGES =
@@ -162,6 +172,26 @@ public final class ArenaOptions {
                 .filter(key -> hasPages || !OF_PAGES.contains(key.name()))
                 .filter(key -> !hasPages || !OF_REGIONS.contains(key.name()))
                 .filter(key -> doubles || !OF_DOUBLING.contains(key.name()))
+                .<OptionKey<?>>map(key -> key)
+                .toList();
+    }
+
+    /**
+     * Returns the keys that have an effect in an arena with given settings and configuration: without {@link #PLAN} if
+     * plans are requested that the configuration does not have.
+     *
+     * @param keys the keys that a provider has; those that are not of this class are kept
+     * @param requested the requested options
+     * @param config the arena's configuration
+     * @return the keys of {@code keys} that apply, in the same order
+     * @throws allocator.spi.InvalidOptionException if the value of a key that decides is invalid
+     */
+    public static List<OptionKey<?>> applicable(
+            Collection<? extends OptionKey<?>> keys, AllocatorOptions requested, ArenaConfig config) {
+        final boolean hasPlans =
+                !config.plans().isEmpty() || requested.get(PLAN).isEmpty();
+        return applicable(keys, requested).stream()
+                .filter(key -> hasPlans || !key.equals(PLAN))
                 .<OptionKey<?>>map(key -> key)
                 .toList();
     }

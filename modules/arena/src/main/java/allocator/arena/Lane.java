@@ -1,7 +1,6 @@
 package allocator.arena;
 
 import allocator.arena.chunk.BackedFit;
-import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
 import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Region;
@@ -37,9 +36,6 @@ import org.jspecify.annotations.Nullable;
 final class Lane {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
 
-    /** The number of chunks up to which every mutation is checked, where assertions are on. */
-    private static final int CHECKED_ALWAYS = 64;
-
     private final Lanes lanes;
 
     /** In order of creation: 0 is the main lane. */
@@ -58,13 +54,15 @@ final class Lane {
     final UpstreamReturns returns;
     final LaneReserves reserves;
     final LaneSupply supply;
+
+    /** What follows the plans; {@code null} without plans, and in all lanes but the main one. */
+    final @Nullable LanePlan plan;
+
     private final LaneReport report;
+    private final LaneCheck check = new LaneCheck(this);
 
     /** The requester of the latest allocation. */
     private long latestRequester;
-
-    /** Mutations until the next check, where assertions are on. */
-    private long untilCheck;
 
     Lane(Lanes lanes, int number, ArenaConfig config) {
         this.lanes = lanes;
@@ -82,6 +80,7 @@ final class Lane {
         supply = pages == null || table == null
                 ? new RegionSupply(this, lanes)
                 : new PageSupply(this, lanes, pages, table, (BackedFit) placement);
+        plan = number == 0 && !config.plans().isEmpty() ? new LanePlan(this, lanes, config.plans()) : null;
         report = new LaneReport(this);
     }
 
@@ -94,22 +93,37 @@ final class Lane {
         }
     }
 
-    /**
-     * Allocates for a stream or for none, and reports whether the requester contended with another one for the lock.
-     */
+    /** Allocates for a stream or for none: the planned block, a free chunk, or a chunk of new memory. */
     long allocate(long byteSize, @Nullable SyncStream stream, long requester) {
+        return allocate(byteSize, stream, requester, plan);
+    }
+
+    /** Allocates as {@link #allocate} does, but no planned block. */
+    long allocateUnplanned(long byteSize, @Nullable SyncStream stream, long requester) {
+        return allocate(byteSize, stream, requester, null);
+    }
+
+    private long allocate(long byteSize, @Nullable SyncStream stream, long requester, @Nullable LanePlan planned) {
         if (byteSize <= 0 || byteSize > OptionKey.MAX_SIZE) {
             return allocateNothing(byteSize);
         }
         long address = NO_ADDRESS;
         int taken = Placement.WHOLE;
+        boolean isBegun = false;
+        boolean wantsMemory = false;
         final boolean isContended;
         final boolean waited = lock.lock();
         try {
             begin();
             isContended = waited && requester != latestRequester;
             latestRequester = requester;
-            address = tryTake(byteSize, stream);
+            if (planned == null) {
+                address = tryTake(byteSize, stream);
+            } else {
+                isBegun = true;
+                address = planned.take(byteSize, stream);
+                wantsMemory = planned.wantsMemory();
+            }
             taken = placement.step;
             placement.step = Placement.WHOLE;
             lock.unlock();
@@ -119,12 +133,23 @@ final class Lane {
                 counters.allocs--;
                 placement.step = taken;
             }
+            if (isBegun && planned != null) {
+                planned.isTakenInVain = true;
+                placement.step = placement.step == Placement.WHOLE ? Placement.BEGUN : placement.step;
+            }
             lock.owner = null;
             lock.held = 0;
             throw e;
         }
         if (isContended) {
             contended(requester);
+        }
+        if (planned != null) {
+            planned.logNews();
+        }
+        if (wantsMemory && planned != null) {
+            planned.obtain();
+            return allocate(byteSize, stream, requester, planned);
         }
         return address == NO_ADDRESS ? supply.allocate(byteSize, stream) : address;
     }
@@ -170,10 +195,15 @@ final class Lane {
         lock.lock();
         try {
             begin();
-            final Region region = regions.find(address);
-            if (region != null) {
-                freeChunk(region, address);
+            if (plan != null && plan.memory.contains(address)) {
+                plan.free(address);
                 isFreed = true;
+            } else {
+                final Region region = regions.find(address);
+                if (region != null) {
+                    freeChunk(region, address);
+                    isFreed = true;
+                }
             }
             lock.unlock();
         } catch (Throwable e) {
@@ -232,8 +262,17 @@ final class Lane {
     private void repair() {
         final Repair.Live live = supply.repair();
         final long reserved = reserves.sizes().totalBytes();
-        counters.recount(live.inUse() + reserved, live.requested() + reserved);
+        if (plan != null) {
+            plan.repair();
+        }
+        final Repair.Live planned = planned();
+        counters.recount(live.inUse() + reserved + planned.inUse(), live.requested() + reserved + planned.requested());
         placement.step = Placement.WHOLE;
+    }
+
+    /** Returns what is live in the memory of plans. Under the lock. */
+    Repair.Live planned() {
+        return plan == null ? new Repair.Live(0, 0) : new Repair.Live(plan.memory.inUse(), plan.memory.requested());
     }
 
     /**
@@ -259,6 +298,9 @@ final class Lane {
         try {
             begin();
             placement.releaseStream(stream);
+            if (plan != null) {
+                plan.memory.releaseStream(stream);
+            }
             assert passesSampledCheck();
             placement.step = Placement.WHOLE;
         } finally {
@@ -272,6 +314,9 @@ final class Lane {
         try {
             begin();
             placement.endRun(stream);
+            if (plan != null) {
+                plan.memory.endRun(stream);
+            }
             assert passesSampledCheck();
             placement.step = Placement.WHOLE;
         } finally {
@@ -327,30 +372,7 @@ final class Lane {
 
     /** Compares all structures with one another unless the lane is closed. */
     void checkConsistency() {
-        lock.lock();
-        try {
-            if (!isClosed()) {
-                begin();
-                requireConsistent();
-            }
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void requireConsistent() {
-        final ConsistencyCheck check = ConsistencyCheck.of(placement);
-        final long reserved = reserves.sizes().totalBytes();
-        final long inUse = counters.inUse();
-        final Repair.Live unfinished = supply.unfinished();
-        ConsistencyCheck.expect(inUse == check.inUseBytes() - unfinished.inUse() + reserved, "bytes in use", inUse);
-        final long requested = counters.requested();
-        ConsistencyCheck.expect(
-                requested == check.requestedBytes() - unfinished.requested() + reserved, "requested bytes", requested);
-        final long held = counters.held();
-        final long supplied = supply.heldBytes(check);
-        ConsistencyCheck.expect(
-                held == supplied + reserved + returns.heldBytes(), "bytes held, for chunks " + supplied, held);
+        check.run();
     }
 
     /**
@@ -358,11 +380,6 @@ final class Lane {
      * a few chunks. Under the lock.
      */
     boolean passesSampledCheck() {
-        if (--untilCheck < 0) {
-            requireConsistent();
-            final int count = placement.chunkCount();
-            untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
-        }
-        return true;
+        return check.passesSample();
     }
 }

@@ -9,9 +9,9 @@ import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serves a request that a lane could not: first from the free memory of the other lanes, then once more after all lanes
- * have returned their free regions. A request that fails in the end counts as one failure, and one that succeeds as
- * none.
+ * Serves a request that a lane could not: first from the free memory of the other lanes, then once more after the
+ * memory of plans was returned, and after all lanes have returned their free regions. A request that fails in the end
+ * counts as one failure, and one that succeeds as none.
  */
 final class PressureRelief {
     private final Lanes lanes;
@@ -29,15 +29,22 @@ final class PressureRelief {
         for (final Lane lane : lanes.all()) {
             if (lane != own) {
                 try {
-                    return lane.allocate(byteSize, stream, requester);
+                    return lane.allocateUnplanned(byteSize, stream, requester);
                 } catch (OutOfMemoryException e) {
                     failure.addSuppressed(e);
                 }
             }
         }
+        if (returnsPlan(byteSize, failure)) {
+            try {
+                return own.allocateUnplanned(byteSize, stream, requester);
+            } catch (OutOfMemoryException e) {
+                failure.addSuppressed(e);
+            }
+        }
         shrink(byteSize, failure, lanes.count() > 1);
         try {
-            return own.allocate(byteSize, stream, requester);
+            return own.allocateUnplanned(byteSize, stream, requester);
         } catch (AllocatorException e) {
             throw failed(e, byteSize, failure);
         }
@@ -48,9 +55,25 @@ final class PressureRelief {
      * lane do not, as in ONNX Runtime.
      */
     long reserve(long byteSize, OutOfMemoryException failure) {
+        if (returnsPlan(byteSize, failure)) {
+            try {
+                return lanes.main.reserve(byteSize);
+            } catch (OutOfMemoryException e) {
+                failure.addSuppressed(e);
+            }
+        }
         shrink(byteSize, failure, lanes.count() > 1 || lanes.pages != null);
         try {
             return lanes.main.reserve(byteSize);
+        } catch (AllocatorException e) {
+            throw failed(e, byteSize, failure);
+        }
+    }
+
+    /** Returns the memory of the plans if nothing in it is live, and whether it did. */
+    private boolean returnsPlan(long byteSize, OutOfMemoryException failure) {
+        try {
+            return lanes.giveBackPlan(true) > 0;
         } catch (AllocatorException e) {
             throw failed(e, byteSize, failure);
         }

@@ -44,6 +44,7 @@ interface ArenaSubject {
         BEST_FIT,
         QUICK_FIT,
         COMPACT,
+        PLANNED,
         BUMP;
 
         /** Opens one over a device. */
@@ -52,17 +53,19 @@ interface ArenaSubject {
                 case BEST_FIT -> new Bfc(upstream, PlacementPolicy.BEST_FIT);
                 case QUICK_FIT -> new Bfc(upstream, PlacementPolicy.QUICK_FIT);
                 case COMPACT -> new Bfc(upstream, PlacementPolicy.COMPACT);
+                case PLANNED -> new Bfc(new BfcArena(upstream, CONFIG.withPlans(Plans.ofSmallSizes())));
                 case BUMP -> new Bump(upstream);
             };
         }
     }
 
+    /** Small regions, and one lane. */
+    ArenaConfig CONFIG = new ArenaConfig(
+            ExtendStrategy.POWER_OF_TWO, 1 << 16, 1 << 16, 1 << 20, 1 << 20, 0, PlacementPolicy.BEST_FIT, 0, 1, false);
+
     record Bfc(BfcArena arena) implements ArenaSubject {
         Bfc(Allocator upstream, PlacementPolicy policy) {
-            this(AllocatedPages.arena(
-                    upstream,
-                    new ArenaConfig(
-                            ExtendStrategy.POWER_OF_TWO, 1 << 16, 1 << 16, 1 << 20, 1 << 20, 0, policy, 0, 1, false)));
+            this(AllocatedPages.arena(upstream, CONFIG.withPlacementPolicy(policy)));
         }
 
         @Override

@@ -45,7 +45,8 @@ class CompactPolicyTest {
                         0,
                         maxLanes,
                         true,
-                        new CompactConfig(0, 0, extentDivisor, 1, 0)));
+                        new CompactConfig(0, 0, extentDivisor, 1, 0),
+                        ArenaPlans.NONE));
     }
 
     private BfcArena limited(long pages) {

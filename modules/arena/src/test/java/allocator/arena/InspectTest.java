@@ -101,7 +101,8 @@ class InspectTest {
                         0,
                         0,
                         true,
-                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0)));
+                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0),
+                        ArenaPlans.NONE));
         final long freed = arena.alloc(2 * PAGE);
         arena.alloc(PAGE);
         arena.free(freed);

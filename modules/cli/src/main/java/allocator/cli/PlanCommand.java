@@ -2,8 +2,8 @@ package allocator.cli;
 
 import allocator.cli.output.Terminal;
 import allocator.cli.text.PlanResult;
-import allocator.planner.Plan;
-import allocator.planner.PlanFile;
+import allocator.plan.Plan;
+import allocator.plan.PlanFile;
 import allocator.planner.Planner;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,9 +1,9 @@
 package allocator.cli;
 
-import allocator.planner.Instance;
-import allocator.planner.Lifetime;
-import allocator.planner.PlanFile;
-import allocator.planner.PlanFileException;
+import allocator.plan.Instance;
+import allocator.plan.Lifetime;
+import allocator.plan.PlanFile;
+import allocator.plan.PlanFileException;
 import allocator.trace.Trace;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import allocator.planner.PlanFile;
+import allocator.plan.PlanFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

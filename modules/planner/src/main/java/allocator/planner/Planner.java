@@ -1,5 +1,8 @@
 package allocator.planner;
 
+import allocator.plan.Instance;
+import allocator.plan.Lifetime;
+import allocator.plan.Plan;
 import allocator.planner.search.Effort;
 import allocator.planner.search.Problem;
 import allocator.planner.search.Solver;

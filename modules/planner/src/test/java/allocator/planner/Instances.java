@@ -1,5 +1,7 @@
 package allocator.planner;
 
+import allocator.plan.Instance;
+import allocator.plan.Lifetime;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;

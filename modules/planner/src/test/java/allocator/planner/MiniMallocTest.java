@@ -2,6 +2,10 @@ package allocator.planner;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.plan.Instance;
+import allocator.plan.Plan;
+import allocator.plan.PlanFile;
+import allocator.plan.PlanFileException;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -2,6 +2,9 @@ package allocator.planner;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.plan.Instance;
+import allocator.plan.Lifetime;
+import allocator.plan.Plan;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;

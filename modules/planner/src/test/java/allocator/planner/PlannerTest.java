@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import allocator.plan.Instance;
+import allocator.plan.Lifetime;
+import allocator.plan.Plan;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

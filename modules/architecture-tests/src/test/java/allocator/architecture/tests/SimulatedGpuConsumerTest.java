@@ -33,6 +33,7 @@ class SimulatedGpuConsumerTest {
             "java-allocator-spi",
             "java-allocator-provider-support",
             "java-allocator-arena",
+            "java-allocator-plan",
             "java-allocator-resource",
             "java-allocator-runtime",
             "java-allocator-jcuda",

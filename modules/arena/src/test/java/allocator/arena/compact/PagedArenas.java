@@ -1,6 +1,7 @@
 package allocator.arena.compact;
 
 import allocator.arena.ArenaConfig;
+import allocator.arena.ArenaPlans;
 import allocator.arena.BfcArena;
 import allocator.arena.CompactConfig;
 import allocator.arena.ExtendStrategy;
@@ -17,7 +18,18 @@ final class PagedArenas {
                 new FakeDevice(),
                 pages,
                 new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO, 1, 1, 1, 1, maxMem, PlacementPolicy.COMPACT, 0, 1, false, config));
+                        ExtendStrategy.POWER_OF_TWO,
+                        1,
+                        1,
+                        1,
+                        1,
+                        maxMem,
+                        PlacementPolicy.COMPACT,
+                        0,
+                        1,
+                        false,
+                        config,
+                        ArenaPlans.NONE));
     }
 
     /** Returns a counter of pages. */

@@ -4,7 +4,7 @@ import allocator.cli.output.Json;
 import allocator.cli.output.Sizes;
 import allocator.cli.output.Terminal;
 import allocator.cli.output.TextTable;
-import allocator.planner.Plan;
+import allocator.plan.Plan;
 import java.util.Locale;
 
 /**

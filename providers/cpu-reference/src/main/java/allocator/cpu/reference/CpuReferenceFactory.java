@@ -28,6 +28,7 @@ import allocator.spi.UnsupportedMemoryException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
@@ -118,13 +119,17 @@ public final class CpuReferenceFactory implements EpFactory {
     @Override
     public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
         options.requireValid(OPTION_KEYS);
+        final AllocatorOptions served = HostPages.pageBytesFor(options.get(ArenaOptions.MAX_MEM)) == 0
+                ? ArenaOptions.withoutPages(options)
+                : options;
+        final ArenaConfig config = ArenaConfig.from(served); // reads the files of plans
         synchronized (lock) {
             requireOpen();
-            return acquire(info, options);
+            return acquire(info, options, () -> newArena(options, served, config));
         }
     }
 
-    private CpuAllocator acquire(MemoryInfo info, AllocatorOptions options) {
+    private CpuAllocator acquire(MemoryInfo info, AllocatorOptions options, Supplier<CpuArena> newArena) {
         if (info.equals(READ_ONLY_MEMORY)) {
             return references.acquireExclusive(() -> new HostAllocator(READ_ONLY_MEMORY, heap));
         }
@@ -133,20 +138,15 @@ public final class CpuReferenceFactory implements EpFactory {
                     name() + " does not serve " + info + ", only " + DEFAULT_MEMORY + " and " + READ_ONLY_MEMORY);
         }
         return options.get(OptionKey.EXCLUSIVE)
-                ? references.acquireExclusive(() -> newArena(options))
-                : references.acquireShared(DEFAULT_MEMORY, () -> newArena(options));
+                ? references.acquireExclusive(newArena)
+                : references.acquireShared(DEFAULT_MEMORY, newArena);
     }
 
-    private CpuArena newArena(AllocatorOptions options) {
+    private CpuArena newArena(AllocatorOptions options, AllocatorOptions served, ArenaConfig config) {
         final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY, heap);
         return switch (options.get(BumpOptions.KIND)) {
-            case BFC -> {
-                final AllocatorOptions served = HostPages.pageBytesFor(options.get(ArenaOptions.MAX_MEM)) == 0
-                        ? ArenaOptions.withoutPages(options)
-                        : options;
-                yield CpuBfcArena.of(
-                        upstream, ArenaConfig.from(served), served.resolve(ArenaOptions.applicable(BFC_KEYS, served)));
-            }
+            case BFC ->
+                CpuBfcArena.of(upstream, config, served.resolve(ArenaOptions.applicable(BFC_KEYS, served, config)));
             case BUMP ->
                 new CpuBumpArena(
                         upstream,

@@ -2,6 +2,7 @@ package allocator.cuda.arena;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaOptions;
+import allocator.arena.ArenaPlans;
 import allocator.arena.PlacementPolicy;
 import allocator.cuda.driver.CudaAvailability;
 import allocator.cuda.driver.CudaDrivers;
@@ -80,11 +81,13 @@ public final class CudaArenaFactory extends CudaEpFactory {
 
     @Override
     protected Choice choose(CudaDevice device, MemoryInfo info, AllocatorOptions options) {
+        final ArenaConfig config = ArenaConfig.from(options) // reads the files of plans
+                .withKeepFirstRegion(options.get(KEEP_FIRST_REGION));
         if (info.equals(device.readOnlyMemory())) {
             return new Choice(null, () -> new DeviceMemory(device, info));
         }
         if (info.equals(device.pinnedMemory())) {
-            return sharedUnlessExclusive(options, Shared.PINNED_ARENA, () -> pinnedArena(device, options));
+            return sharedUnlessExclusive(options, Shared.PINNED_ARENA, () -> pinnedArena(device, config, options));
         }
         if (options.get(USE_CUDA_MEMPOOL) && device.info().hasMemoryPools()) {
             return sharedUnlessExclusive(
@@ -92,36 +95,43 @@ public final class CudaArenaFactory extends CudaEpFactory {
                     Shared.POOL,
                     () -> DriverPool.create(device, PoolSettings.from(options), options.resolve(POOL_KEYS)));
         }
-        return sharedUnlessExclusive(options, Shared.ARENA, () -> arena(device, options));
+        return sharedUnlessExclusive(options, Shared.ARENA, () -> arena(device, config, options));
     }
 
-    private static ArenaConfig config(AllocatorOptions options) {
-        return ArenaConfig.from(options).withKeepFirstRegion(options.get(KEEP_FIRST_REGION));
-    }
-
-    /** Creates an arena of pinned memory, which cannot be mapped by page: on it arena.policy=compact has no effect. */
-    private static PinnedArena pinnedArena(CudaDevice device, AllocatorOptions options) {
+    /**
+     * Creates an arena of pinned memory, which cannot be mapped by page: on it arena.policy=compact has no effect. Nor
+     * have plans, which are of the device's memory.
+     */
+    private static PinnedArena pinnedArena(CudaDevice device, ArenaConfig config, AllocatorOptions options) {
         final AllocatorOptions served = ArenaOptions.withoutPages(options);
         final List<OptionKey<?>> keys = ArenaOptions.applicable(PINNED_KEYS, served).stream()
                 .filter(key -> served.equals(options) || !key.equals(ArenaOptions.POLICY))
+                .filter(key -> !key.equals(ArenaOptions.PLAN))
                 .<OptionKey<?>>map(key -> key)
                 .toList();
-        return new PinnedArena(device, config(served), served.resolve(keys));
+        return new PinnedArena(
+                device,
+                config.withPlacementPolicy(served.get(ArenaOptions.POLICY)).withPlans(ArenaPlans.NONE),
+                served.resolve(keys));
     }
 
     /** Creates an arena, without pages if the limit has no room for one. */
-    private static DeviceArena arena(CudaDevice device, AllocatorOptions options) {
+    private static DeviceArena arena(CudaDevice device, ArenaConfig config, AllocatorOptions options) {
         final long maxMem = options.get(ArenaOptions.MAX_MEM);
         final boolean hasPages = options.get(ArenaOptions.POLICY) == PlacementPolicy.COMPACT;
         final AllocatorOptions served = hasPages && maxMem > 0 && maxMem < DevicePages.granularity(device)
                 ? ArenaOptions.withoutPages(options)
                 : options;
-        return new DeviceArena(device, config(served), PeerAccess.ordinals(served), inForce(served));
+        return new DeviceArena(
+                device,
+                config.withPlacementPolicy(served.get(ArenaOptions.POLICY)),
+                PeerAccess.ordinals(served),
+                inForce(served, config));
     }
 
     /** The settings of an arena, also where it stands in for a pool that cannot be had. */
-    private static AllocatorOptions inForce(AllocatorOptions options) {
-        final AllocatorOptions resolved = options.resolve(ArenaOptions.applicable(ARENA_KEYS, options));
+    private static AllocatorOptions inForce(AllocatorOptions options, ArenaConfig config) {
+        final AllocatorOptions resolved = options.resolve(ArenaOptions.applicable(ARENA_KEYS, options, config));
         return resolved.with(USE_CUDA_MEMPOOL.name(), "0", resolved.origin(USE_CUDA_MEMPOOL.name()));
     }
 }

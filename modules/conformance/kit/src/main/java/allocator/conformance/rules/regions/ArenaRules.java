@@ -27,6 +27,7 @@ public abstract class ArenaRules extends Chapter {
     private static final String AFTER_SHRINK = "arena.initial_growth_chunk_size_bytes";
     private static final String LARGEST = Subject.LARGEST_REGION;
     private static final String STRATEGY = "arena.extend_strategy";
+    private static final String PLAN = "arena.plan";
     private static final String DEAD = "arena.max_dead_bytes_per_chunk";
 
     /** What the sizes of blocks and regions are multiples of. */
@@ -58,6 +59,10 @@ public abstract class ArenaRules extends Chapter {
                 throw Expect.skip("%s does not apply to this memory", key);
             }
         });
+        final String plans = effective.value(PLAN);
+        if (plans != null && !plans.isEmpty()) {
+            throw Expect.skip("the arena follows plans, whose region comes before the others");
+        }
         return arena;
     }
 

@@ -1,4 +1,4 @@
-package allocator.planner;
+package allocator.plan;
 
 import java.util.Arrays;
 import java.util.List;
@@ -14,7 +14,15 @@ public final class Plan {
     private final long lowerBound;
     private final long steps;
 
-    Plan(long[] offsets, long height, long lowerBound, long steps) {
+    /**
+     * Creates a plan.
+     *
+     * @param offsets bytes, by index in the instance
+     * @param height the bytes that the plan needs
+     * @param lowerBound bytes below which no plan exists
+     * @param steps the work of the search
+     */
+    public Plan(long[] offsets, long height, long lowerBound, long steps) {
         this.offsets = offsets.clone();
         this.height = height;
         this.lowerBound = lowerBound;
@@ -28,8 +36,8 @@ public final class Plan {
      * @param groups for each group the indices of its blocks; each block is in one group
      * @param plans the plan of each group's blocks alone, in the order of the group's indices
      * @return a plan of all blocks, whose lower bound is that for groups that share no memory
-     * @throws IllegalArgumentException if numbers of groups, blocks and offsets differ, or the plan needs more than
-     *     2<sup>63</sup>-1 bytes
+     * @throws IllegalArgumentException if numbers of groups, blocks and offsets differ, a block is in two groups, or
+     *     the plan needs more than 2<sup>63</sup>-1 bytes
      */
     public static Plan stacked(Instance instance, List<List<Integer>> groups, List<Plan> plans) {
         if (groups.size() != plans.size()) {
@@ -39,6 +47,7 @@ public final class Plan {
         long base = 0;
         long lowerBound = 0;
         long steps = 0;
+        final boolean[] isPlaced = new boolean[offsets.length];
         int placed = 0;
         for (int g = 0; g < plans.size(); g++) {
             final Plan plan = plans.get(g);
@@ -55,7 +64,12 @@ public final class Plan {
             }
             base = Math.ceilDiv(base, alignment) * alignment;
             for (int i = 0; i < plan.offsets.length; i++) {
-                offsets[groups.get(g).get(i)] = base + plan.offsets[i];
+                final int block = groups.get(g).get(i);
+                if (isPlaced[block]) {
+                    throw new IllegalArgumentException("block " + block + " is in a group twice");
+                }
+                isPlaced[block] = true;
+                offsets[block] = base + plan.offsets[i];
             }
             base += plan.height;
             lowerBound += plan.lowerBound;

@@ -1,4 +1,4 @@
-package allocator.planner;
+package allocator.plan;
 
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;

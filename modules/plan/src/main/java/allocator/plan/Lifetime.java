@@ -1,4 +1,4 @@
-package allocator.planner;
+package allocator.plan;
 
 /**
  * When a block lives, and how large it is. Two blocks may share memory if and only if their lifetimes do not overlap.

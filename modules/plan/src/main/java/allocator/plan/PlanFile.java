@@ -1,4 +1,4 @@
-package allocator.planner;
+package allocator.plan;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -27,7 +27,8 @@ import java.util.regex.Pattern;
  * <p>The columns may come in any order; {@code alignment} may be absent, and so may {@code offset}. A block lives from
  * {@code lower} to before {@code upper}. Ids are text without commas, and differ. Numbers are decimal; sizes and
  * alignments are bytes within the limits of {@link Lifetime}. A line ends with a line feed, optionally after a carriage
- * return; empty lines at the end are ignored. A file whose blocks all have offsets is a plan.
+ * return; empty lines at the end are ignored, and so is a byte order mark at the beginning. A file whose blocks all
+ * have offsets is a plan.
  */
 public final class PlanFile {
     private static final String ID = "id";
@@ -39,6 +40,11 @@ public final class PlanFile {
     private static final Pattern NUMBER = Pattern.compile("-?[0-9]+");
     private static final List<String> REQUIRED = List.of(ID, LOWER, UPPER, SIZE);
     private static final List<String> KNOWN = List.of(ID, LOWER, UPPER, SIZE, ALIGNMENT, OFFSET);
+
+    /** A byte order mark, and how its bytes read in ISO 8859-1. */
+    private static final String MARK = "\uFEFF";
+
+    private static final String MARK_IN_BYTES = "\u00EF\u00BB\u00BF";
 
     /** No message quotes more of a line. */
     private static final int MOST_QUOTED = 60;
@@ -66,7 +72,8 @@ public final class PlanFile {
         try (BufferedReader reader = Files.newBufferedReader(file, StandardCharsets.ISO_8859_1)) {
             final char[] start = new char[256];
             final int length = Math.max(0, reader.read(start));
-            final String line = new String(start, 0, length).lines().findFirst().orElse("");
+            final String text = new String(start, 0, length);
+            final String line = text.lines().findFirst().orElse("").replaceFirst("^" + MARK_IN_BYTES, "");
             return Arrays.asList(line.split(",", -1)).containsAll(REQUIRED);
         } catch (IOException _) {
             return false;
@@ -82,8 +89,8 @@ public final class PlanFile {
      */
     public static PlanFile read(Path file) throws PlanFileException {
         final String name = file.toString();
-        try (BufferedReader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
-            return new Reader(name).read(reader);
+        try {
+            return new Reader(name).read(Files.readString(file));
         } catch (PlanFileException e) {
             throw e;
         } catch (NoSuchFileException e) {
@@ -184,10 +191,17 @@ public final class PlanFile {
             this.name = name;
         }
 
-        PlanFile read(BufferedReader reader) throws IOException {
+        PlanFile read(String file) throws PlanFileException {
             long blankLine = 0;
-            for (String text = reader.readLine(); text != null; text = reader.readLine()) {
+            for (int from = file.startsWith(MARK) ? MARK.length() : 0, end; from < file.length(); from = end + 1) {
+                final int lineFeed = file.indexOf('\n', from);
+                end = lineFeed < 0 ? file.length() : lineFeed;
+                final boolean hasReturn = lineFeed > from && file.charAt(lineFeed - 1) == '\r';
+                final String text = file.substring(from, hasReturn ? end - 1 : end);
                 line++;
+                if (text.indexOf('\r') >= 0) {
+                    throw error("a carriage return does not end a line: " + quote(text));
+                }
                 if (text.isEmpty()) {
                     blankLine = blankLine == 0 ? line : blankLine;
                 } else if (blankLine != 0) {

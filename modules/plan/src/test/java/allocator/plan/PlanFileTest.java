@@ -1,4 +1,4 @@
-package allocator.planner;
+package allocator.plan;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -42,6 +42,13 @@ class PlanFileTest {
         }
 
         @Test
+        void aByteOrderMarkIsIgnored() throws IOException {
+            final Path file = file("\uFEFFid,lower,upper,size\n1,0,5,10\n");
+            assertThat(PlanFile.isPlanFile(file)).isTrue();
+            assertThat(PlanFile.read(file).ids()).containsExactly("1");
+        }
+
+        @Test
         void manyBlocksAreRead() throws IOException {
             final StringBuilder text = new StringBuilder("id,lower,upper,size,offset\n");
             for (int i = 0; i < 1000; i++) {
@@ -53,6 +60,7 @@ class PlanFileTest {
         @ParameterizedTest
         @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
                 op,id,bytes,stream;a,0,1,0          | 1 | unknown column 'op'; known: id, lower, upper, size, alignment, offset
+                id,lower,upper,size;1,2,3,4~2,2,3,4 | 2 | a carriage return does not end a line: '1,2,3,4\\u000d2,2,3,4'
                 id,lower,upper                      | 1 | the header must have each of id, lower, upper, size once: 'id,lower,upper'
                 id,id,lower,upper,size              | 1 | the header must have each of id, lower, upper, size once: 'id,id,lower,upper,size'
                 id,lower,upper,size;1,2,3           | 2 | '1,2,3' has 3 fields instead of 4
@@ -69,7 +77,7 @@ class PlanFileTest {
                 id,lower,upper,size,alignment;1,2,3,4,3 | 2 | byteAlignment 3 is no power of two from 1 to 1099511627776
                 """)
         void anInvalidLineIsNamed(String text, long line, String reason) throws IOException {
-            final Path file = file(text.replace(";", "\n"));
+            final Path file = file(text.replace(";", "\n").replace("~", "\r"));
             assertThatExceptionOfType(PlanFileException.class)
                     .isThrownBy(() -> PlanFile.read(file))
                     .withMessage(file + ":" + line + ": " + reason)
@@ -108,7 +116,7 @@ class PlanFileTest {
         @Test
         void whatIsWrittenIsRead() throws IOException {
             final Instance instance = new Instance(List.of(new Lifetime(0, 5, 10), new Lifetime(2, 7, 20, 8)));
-            final Plan plan = Planner.builder().build().plan(instance);
+            final Plan plan = new Plan(new long[] {0, 16}, 36, 36, 0);
             final PlanFile read = PlanFile.read(file(PlanFile.text(List.of("a", "b"), instance, plan)));
             assertThat(read.ids()).containsExactly("a", "b");
             assertThat(read.instance()).isEqualTo(instance);
@@ -118,7 +126,7 @@ class PlanFileTest {
         @Test
         void withoutAlignmentsTheFormIsMiniMallocs() {
             final Instance instance = new Instance(List.of(new Lifetime(0, 5, 10)));
-            final Plan plan = Planner.builder().build().plan(instance);
+            final Plan plan = new Plan(new long[] {0}, 10, 10, 0);
             assertThat(PlanFile.text(List.of("7"), instance, plan))
                     .isEqualTo("id,lower,upper,size,offset\n7,0,5,10,0\n");
             assertThatIllegalArgumentException()

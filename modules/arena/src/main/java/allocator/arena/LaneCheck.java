@@ -1,0 +1,75 @@
+package allocator.arena;
+
+import allocator.arena.chunk.ConsistencyCheck;
+import allocator.arena.chunk.Repair;
+
+/** Compares the structures and counters of a lane with one another. */
+final class LaneCheck {
+    /** The number of chunks up to which every mutation is checked, where assertions are on. */
+    private static final int CHECKED_ALWAYS = 64;
+
+    private final Lane lane;
+
+    /** Mutations until the next check, where assertions are on. */
+    private long untilCheck;
+
+    LaneCheck(Lane lane) {
+        this.lane = lane;
+    }
+
+    /** Checks everything unless the lane is closed. Takes the lane's lock. */
+    void run() {
+        lane.lock.lock();
+        try {
+            if (!lane.isClosed()) {
+                lane.begin();
+                requireConsistent();
+                requirePlanConsistent();
+            }
+        } finally {
+            lane.lock.unlock();
+        }
+    }
+
+    private void requirePlanConsistent() {
+        if (lane.plan != null) {
+            final String fault = lane.plan.memory.findFault();
+            ConsistencyCheck.expect(fault.isEmpty(), fault, lane.plan.memory.live());
+        }
+    }
+
+    private void requireConsistent() {
+        final ConsistencyCheck check = ConsistencyCheck.of(lane.placement);
+        final long reserved = lane.reserves.sizes().totalBytes();
+        final long inUse = lane.counters.inUse();
+        final Repair.Live unfinished = lane.supply.unfinished();
+        final Repair.Live planned = lane.planned();
+        ConsistencyCheck.expect(
+                inUse == check.inUseBytes() - unfinished.inUse() + reserved + planned.inUse(), "bytes in use", inUse);
+        final long requested = lane.counters.requested();
+        ConsistencyCheck.expect(
+                requested == check.requestedBytes() - unfinished.requested() + reserved + planned.requested(),
+                "requested bytes",
+                requested);
+        final long held = lane.counters.held();
+        final long supplied = lane.supply.heldBytes(check);
+        final long ofPlans = lane.plan == null ? 0 : lane.plan.memory.heldBytes();
+        ConsistencyCheck.expect(
+                held == supplied + reserved + ofPlans + lane.returns.heldBytes(),
+                "bytes held, for chunks " + supplied,
+                held);
+    }
+
+    /**
+     * Checks a small lane at every mutation, and a large one so rarely that the check costs each mutation the visit of
+     * a few chunks. Under the lane's lock.
+     */
+    boolean passesSample() {
+        if (--untilCheck < 0) {
+            requireConsistent();
+            final int count = lane.placement.chunkCount();
+            untilCheck = count <= CHECKED_ALWAYS ? 0 : count;
+        }
+        return true;
+    }
+}

@@ -1,0 +1,11 @@
+package allocator.arena.plan;
+
+/**
+ * The allocations of a plan in the order of their calls.
+ *
+ * @param name the plan's name, for messages
+ * @param byteSizes the size of each call: above zero, a multiple of the granule
+ * @param offsets where each call's block begins, a multiple of the granule
+ */
+@SuppressWarnings("ArrayRecordComponent") // compared by nobody
+public record PlannedCalls(String name, long[] byteSizes, long[] offsets) {}

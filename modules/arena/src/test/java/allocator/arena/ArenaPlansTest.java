@@ -1,0 +1,90 @@
+package allocator.arena;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import allocator.spi.AllocatorOptions;
+import allocator.spi.InvalidOptionException;
+import allocator.testkit.FakeDevice;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The option {@code arena.plan}, and the files that it names. */
+class ArenaPlansTest {
+    @TempDir
+    private Path folder;
+
+    private Path file(String text) throws IOException {
+        return Files.writeString(folder.resolve("p.csv"), text.replace(";", "\n"));
+    }
+
+    private static AllocatorOptions options(String plan, String maxMem) {
+        return AllocatorOptions.of(Map.of("arena.plan", plan, "arena.max_mem", maxMem), "test");
+    }
+
+    @Test
+    void callsComeInTheOrderOfTheLifetimes() throws IOException {
+        final Path file = file("id,lower,upper,size,offset;b,5,9,300,0;a,0,9,1000,512;empty,1,2,0,0");
+        final FakeDevice device = new FakeDevice();
+        final BfcArena arena = new BfcArena(device, ArenaConfig.from(options(file.toString(), "0")));
+        final long first = arena.alloc(1000);
+        assertThat(arena.alloc(300)).isEqualTo(first - 512);
+        assertThat(device.requestedSizes()).containsExactly(1536L);
+        assertThat(arena.config().plans()).hasToString(file.toString());
+    }
+
+    @Test
+    void withoutTheOptionThereIsNone() {
+        assertThat(ArenaPlans.from(AllocatorOptions.EMPTY)).isSameAs(ArenaPlans.NONE);
+        assertThat(ArenaConfig.DEFAULT.plans().isEmpty()).isTrue();
+        assertThat(ArenaPlans.NONE.height()).isZero();
+    }
+
+    @Test
+    void plansAboveTheLimitHaveNoEffect() throws IOException {
+        final String file = file("id,lower,upper,size,offset;a,0,9,1000,512").toString();
+        final AllocatorOptions above = options(file, "1535");
+        final ArenaConfig config = ArenaConfig.from(above);
+        assertThat(config.plans().isEmpty()).isTrue();
+        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, above, config)).doesNotContain(ArenaOptions.PLAN);
+        final AllocatorOptions within = options(file, "1536");
+        assertThat(ArenaConfig.from(within).plans().height()).isEqualTo(1536);
+        assertThat(ArenaOptions.applicable(ArenaOptions.KEYS, within, ArenaConfig.from(within)))
+                .contains(ArenaOptions.PLAN);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+            id,lower,upper,size;a,0,9,1000              | FILE: it has no offsets, so it is no plan
+            id,lower,upper,size,offset                  | FILE: it has no blocks
+            id,lower,upper,size,offset;a,0,9,0,0        | FILE: it has no blocks
+            id,lower,upper,size,offset;a,0,9,1000,100   | FILE: the offset 100 of block a is not a multiple of 256
+            id,lower,upper,size,offset;a,0,9,1000,x     | FILE:2: offset is no number: 'x'
+            id,lower,upper,size,offset;a,0,9,4611686018427387904,256 | FILE: block a ends at more than 4611686018427387904 bytes
+            op,id,bytes,stream;a,0,1,0                  | FILE:1: unknown column 'op'; known: id, lower, upper, size, alignment, offset
+            """)
+    void aFileThatIsNoPlanIsNamed(String text, String reason) throws IOException {
+        final String file = file(text).toString();
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> ArenaConfig.from(options(file, "0")))
+                .withMessage("option arena.plan='" + file + "' (from test) is not CSV files with plans, separated by"
+                        + " semicolons: " + reason.replace("FILE", file));
+    }
+
+    @Test
+    void aMissingFileIsNamed() {
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> ArenaConfig.from(options("missing.csv", "0")))
+                .withMessageEndingWith("missing.csv: no such file");
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> ArenaConfig.from(options("plan.txt", "0")))
+                .withMessage("option arena.plan='plan.txt' (from test) is not CSV files with plans, separated by"
+                        + " semicolons");
+    }
+}

@@ -1,0 +1,531 @@
+package allocator.arena;
+
+import static allocator.arena.Plans.call;
+import static allocator.arena.Plans.plan;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
+
+import allocator.arena.plan.PlannedCalls;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.State;
+import allocator.spi.DeviceException;
+import allocator.spi.DoubleFreeException;
+import allocator.spi.ForeignAddressException;
+import allocator.spi.InteriorAddressException;
+import allocator.spi.InvalidFreeException;
+import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkReport;
+import allocator.spi.SyncStream;
+import allocator.testkit.FakeDevice;
+import allocator.testkit.FakeStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+
+/** An arena that follows plans. */
+class PlannedArenaTest {
+    private static final long GRANULE = 256;
+    private static final long MIB = 1 << 20;
+
+    /** The third block lies where the first one was. */
+    private static final PlannedCalls PLAN = plan("a", call(10, 0), call(20, 10), call(8, 0), call(4, 30));
+
+    private static final long HEIGHT = 34 * GRANULE;
+
+    private final FakeDevice device = new FakeDevice();
+
+    private BfcArena arena(long maxMem, PlannedCalls... plans) {
+        return new BfcArena(
+                device,
+                new ArenaConfig(
+                                ExtendStrategy.POWER_OF_TWO,
+                                MIB,
+                                MIB,
+                                MIB,
+                                MIB,
+                                maxMem,
+                                PlacementPolicy.BEST_FIT,
+                                0,
+                                1,
+                                false)
+                        .withPlans(Plans.of(plans)));
+    }
+
+    private static long counter(BfcArena arena, String name) {
+        return arena.stats().counter(name).orElseThrow().value();
+    }
+
+    private static List<Long> counters(BfcArena arena) {
+        return List.of(
+                counter(arena, "PlannedAllocs"),
+                counter(arena, "PlanRuns"),
+                counter(arena, "PlanMismatches"),
+                counter(arena, "PlanBusyAllocs"));
+    }
+
+    /** Makes the calls of the plan; returns the offsets of the blocks from the first one. */
+    private static long[] run(BfcArena arena) {
+        final long first = arena.alloc(10 * GRANULE);
+        final long second = arena.alloc(20 * GRANULE);
+        arena.free(first);
+        final long third = arena.alloc(8 * GRANULE);
+        final long fourth = arena.alloc(4 * GRANULE);
+        arena.free(second);
+        arena.free(fourth);
+        arena.free(third);
+        return new long[] {0, second - first, third - first, fourth - first};
+    }
+
+    @Nested
+    class Following {
+        @Test
+        void blocksLieWhereThePlanHasThem() {
+            final BfcArena arena = arena(0, PLAN);
+            assertThat(device.allocCalls()).isZero();
+            for (int i = 0; i < 3; i++) {
+                assertThat(run(arena)).containsExactly(0, 10 * GRANULE, 0, 30 * GRANULE);
+            }
+            assertThat(device.requestedSizes()).containsExactly(HEIGHT);
+            assertThat(arena.stats().bytesHeld()).isEqualTo(HEIGHT);
+            assertThat(arena.stats().peakBytesInUse()).isEqualTo(32 * GRANULE);
+            assertThat(counters(arena)).containsExactly(12L, 3L, 0L, 0L);
+        }
+
+        @Test
+        void aSizeIsRoundedUpBeforeItIsCompared() {
+            final BfcArena arena = arena(0, PLAN);
+            final long block = arena.alloc(9 * GRANULE + 1);
+            assertThat(counter(arena, "PlannedAllocs")).isOne();
+            assertThat(arena.requestedSize(block)).isEqualTo(9 * GRANULE + 1);
+            assertThat(arena.allocatedSize(block)).isEqualTo(10 * GRANULE);
+            assertThat(arena.stats().requestedBytesInUse()).isEqualTo(9 * GRANULE + 1);
+        }
+
+        @Test
+        void emptyAllocationsAreNoCalls() {
+            final BfcArena arena = arena(0, PLAN);
+            arena.alloc(10 * GRANULE);
+            assertThat(arena.alloc(0)).isZero();
+            arena.alloc(20 * GRANULE);
+            assertThat(counters(arena)).containsExactly(2L, 1L, 0L, 0L);
+        }
+
+        @Test
+        void aBlockWhoseBytesAreInUseComesFromTheArenaAlone() {
+            final BfcArena arena = arena(0, PLAN);
+            final long first = arena.alloc(10 * GRANULE);
+            arena.alloc(20 * GRANULE);
+            final long third = arena.alloc(8 * GRANULE); // the first one is live
+            assertThat(third).isNotEqualTo(first);
+            arena.alloc(4 * GRANULE);
+            assertThat(counters(arena)).containsExactly(3L, 1L, 0L, 1L);
+        }
+
+        @Test
+        void whatLaysOverABlockThatWasLeftOutIsComparedWithAll() {
+            final BfcArena arena = arena(0, plan("a", call(10, 0), call(8, 0), call(6, 0)));
+            final long first = arena.alloc(10 * GRANULE);
+            arena.alloc(8 * GRANULE);
+            arena.alloc(6 * GRANULE);
+            assertThat(counters(arena)).containsExactly(1L, 1L, 0L, 2L);
+            assertThat(arena.stats().bytesInUse()).isEqualTo(24 * GRANULE);
+            arena.checkConsistency();
+            arena.free(first);
+        }
+
+        @Test
+        void aRunBesideBlocksOfAnEarlierOneDoesNotTouchThem() {
+            final BfcArena arena = arena(0, PLAN);
+            final long first = arena.alloc(10 * GRANULE);
+            arena.free(arena.alloc(20 * GRANULE));
+            arena.endRun(new FakeStream());
+            final long again = arena.alloc(10 * GRANULE); // begins a run; the first block is still live
+            assertThat(again).isNotEqualTo(first);
+            assertThat(arena.alloc(20 * GRANULE)).isEqualTo(first + 10 * GRANULE);
+            arena.free(first);
+            assertThat(arena.alloc(8 * GRANULE)).isEqualTo(first);
+            assertThat(counters(arena)).containsExactly(4L, 2L, 0L, 1L);
+        }
+    }
+
+    @Nested
+    class Mismatches {
+        @Test
+        void theRestOfTheRunComesFromTheArena() {
+            final BfcArena arena = arena(0, PLAN);
+            final long first = arena.alloc(10 * GRANULE);
+            final long other = arena.alloc(19 * GRANULE);
+            final long third = arena.alloc(8 * GRANULE);
+            assertThat(counters(arena)).containsExactly(1L, 1L, 1L, 0L);
+            assertThat(device.requestedSizes()).containsExactly(HEIGHT, MIB);
+            List.of(first, other, third).forEach(arena::free);
+            run(arena);
+            assertThat(counters(arena)).containsExactly(5L, 2L, 1L, 0L);
+        }
+
+        @Test
+        void aRunWithoutAnyPlanTakesNoMemoryForPlans() {
+            final BfcArena arena = arena(0, PLAN);
+            arena.alloc(GRANULE);
+            assertThat(device.requestedSizes()).containsExactly(MIB);
+            assertThat(counters(arena)).containsExactly(0L, 0L, 1L, 0L);
+        }
+
+        @Test
+        void aRunThatIsLongerThanThePlanIsAMismatch() {
+            final BfcArena arena = arena(0, plan("a", call(10, 0)));
+            final long first = arena.alloc(10 * GRANULE);
+            arena.alloc(5 * GRANULE);
+            assertThat(counters(arena)).containsExactly(1L, 1L, 1L, 0L);
+            arena.free(first);
+        }
+
+        @Test
+        void theNextRunBeginsAfterTheEndOfAStreamsRun() {
+            final BfcArena arena = arena(0, PLAN);
+            final FakeStream stream = new FakeStream();
+            final long stays = arena.allocOnStream(10 * GRANULE, stream);
+            arena.allocOnStream(GRANULE, stream);
+            arena.endRun(stream);
+            arena.allocOnStream(10 * GRANULE, stream);
+            assertThat(arena.allocOnStream(20 * GRANULE, stream)).isEqualTo(stays + 10 * GRANULE);
+            assertThat(counters(arena)).containsExactly(2L, 2L, 1L, 1L);
+        }
+
+        @Test
+        void aRunBeginsWhereNoMoreIsInUseThanBefore() {
+            final BfcArena arena = arena(0, PLAN);
+            arena.alloc(3 * GRANULE); // stays
+            for (int i = 0; i < 3; i++) {
+                run(arena);
+            }
+            assertThat(counter(arena, "PlanRuns")).isGreaterThanOrEqualTo(2);
+            assertThat(counter(arena, "PlannedAllocs")).isGreaterThanOrEqualTo(8);
+            assertThat(counter(arena, "PlanMismatches")).isOne();
+        }
+
+        @Test
+        void aRunThatEndsEarlyIsNoMismatch() {
+            final BfcArena arena = arena(0, PLAN);
+            arena.free(arena.alloc(10 * GRANULE));
+            run(arena);
+            assertThat(counters(arena)).containsExactly(5L, 2L, 0L, 0L);
+        }
+    }
+
+    @Nested
+    class SeveralPlans {
+        private final PlannedCalls longer = plan("b", call(10, 2), call(30, 12), call(8, 0));
+
+        @Test
+        void theSizesDecideWhichOneIsFollowed() {
+            final BfcArena arena = arena(0, PLAN, longer);
+            final long first = arena.alloc(10 * GRANULE);
+            final long second = arena.alloc(30 * GRANULE);
+            assertThat(second - first).isEqualTo(12 * GRANULE);
+            arena.free(first);
+            arena.free(second);
+            assertThat(device.requestedSizes()).containsExactly(42 * GRANULE);
+            final long again = arena.alloc(10 * GRANULE);
+            assertThat(arena.alloc(30 * GRANULE) - again).isEqualTo(10 * GRANULE);
+            assertThat(counters(arena)).containsExactly(4L, 2L, 0L, 0L);
+        }
+
+        @Test
+        void blocksOfTheOtherPlanAreNotTouched() {
+            final BfcArena arena = arena(0, plan("a", call(10, 0), call(2, 10)), plan("b", call(10, 20), call(4, 8)));
+            final long first = arena.alloc(10 * GRANULE);
+            final long second = arena.alloc(4 * GRANULE); // would overlap the first
+            assertThat(Math.abs(second - first)).isGreaterThanOrEqualTo(10 * GRANULE);
+            assertThat(counters(arena)).containsExactly(1L, 1L, 0L, 1L);
+        }
+    }
+
+    @Nested
+    class Streams {
+        private final FakeStream one = new FakeStream();
+        private final FakeStream other = new FakeStream();
+        private final PlannedCalls shared = plan("a", call(10, 0), call(8, 0));
+
+        private long allocate(BfcArena arena, long granules, SyncStream stream) {
+            return arena.allocOnStream(granules * GRANULE, stream);
+        }
+
+        @Test
+        void memoryPassesToTheSameStreamAtOnce() {
+            final BfcArena arena = arena(0, shared);
+            arena.free(allocate(arena, 10, one));
+            allocate(arena, 8, one);
+            assertThat(counters(arena)).containsExactly(2L, 1L, 0L, 0L);
+        }
+
+        @Test
+        void memoryDoesNotPassToAStreamThatIsNotBehind() {
+            final BfcArena arena = arena(0, shared);
+            arena.free(allocate(arena, 10, one));
+            allocate(arena, 8, other);
+            assertThat(counters(arena)).containsExactly(1L, 1L, 0L, 1L);
+        }
+
+        @Test
+        void memoryPassesToAStreamThatHasWaitedSince() {
+            final BfcArena arena = arena(0, shared);
+            arena.free(allocate(arena, 10, one));
+            one.notifyAndWait(other);
+            allocate(arena, 8, other);
+            assertThat(counters(arena)).containsExactly(2L, 1L, 0L, 0L);
+        }
+
+        @Test
+        void anEarlierRunsMemoryDoesNotPassEither() {
+            final BfcArena arena = arena(0, shared);
+            arena.free(allocate(arena, 10, one));
+            arena.free(allocate(arena, 8, one));
+            allocate(arena, 10, other);
+            assertThat(counters(arena)).containsExactly(2L, 2L, 0L, 1L);
+        }
+
+        @Test
+        void theEndOfARunPassesMemoryToAll() {
+            final BfcArena arena = arena(0, shared);
+            arena.free(allocate(arena, 10, one));
+            arena.free(allocate(arena, 8, one));
+            arena.endRun(one);
+            arena.free(allocate(arena, 10, other));
+            arena.free(arena.alloc(8 * GRANULE)); // no stream
+            assertThat(counters(arena)).containsExactly(3L, 2L, 0L, 1L);
+        }
+
+        @Test
+        void aReleasedStreamsMemoryIsForAll() {
+            final BfcArena arena = arena(0, shared);
+            final long block = allocate(arena, 10, one);
+            arena.releaseStream(one);
+            arena.free(block);
+            arena.alloc(8 * GRANULE);
+            assertThat(counters(arena)).containsExactly(2L, 1L, 0L, 0L);
+        }
+
+        @Test
+        void streamsInMemoryOfTheirOwnDoNotWait() {
+            final BfcArena arena = arena(0, plan("a", call(10, 0), call(8, 10)));
+            for (int i = 0; i < 3; i++) {
+                final long first = allocate(arena, 10, one);
+                final long second = allocate(arena, 8, other);
+                arena.free(first);
+                arena.free(second);
+            }
+            assertThat(counters(arena)).containsExactly(6L, 3L, 0L, 0L);
+        }
+
+        @Test
+        void moreStreamsThanThereAreSlotsForAreServedByTheArena() {
+            final BfcArena arena = arena(0, plan("a", call(10, 0)));
+            for (int i = 0; i < 100; i++) {
+                final FakeStream stream = new FakeStream();
+                final long block = allocate(arena, 10, stream);
+                arena.free(block);
+                arena.endRun(stream);
+            }
+            assertThat(counter(arena, "PlannedAllocs")).isEqualTo(64);
+            arena.checkConsistency();
+        }
+    }
+
+    @Nested
+    class Memory {
+        @Test
+        void aShrinkReturnsItIfNothingInItIsLive() {
+            final BfcArena arena = arena(0, PLAN);
+            run(arena);
+            assertThat(arena.shrink().bytesReleased()).isEqualTo(HEIGHT);
+            assertThat(device.liveBytes()).isZero();
+            assertThat(arena.stats().numArenaShrinkages()).isOne();
+            run(arena);
+            assertThat(device.liveBytes()).isEqualTo(HEIGHT);
+            assertThat(counters(arena)).containsExactly(8L, 2L, 0L, 0L);
+        }
+
+        @Test
+        void aShrinkKeepsItWhileABlockIsLive() {
+            final BfcArena arena = arena(0, PLAN);
+            final long block = arena.alloc(10 * GRANULE);
+            final ShrinkReport report = arena.shrink();
+            assertThat(report.bytesReleased()).isZero();
+            assertThat(report.held())
+                    .containsExactly(new ShrinkReport.Held(HEIGHT, 1, "the memory of plans, in which blocks are live"));
+            arena.free(block);
+            assertThat(arena.shrink().bytesReleased()).isEqualTo(HEIGHT);
+        }
+
+        @Test
+        void aShrinkWaitsForTheStreamsThatUseIt() {
+            final BfcArena arena = arena(0, PLAN);
+            final FakeStream stream = new FakeStream();
+            arena.free(arena.allocOnStream(10 * GRANULE, stream));
+            assertThat(arena.shrink().bytesReleased()).isEqualTo(HEIGHT);
+            assertThat(stream.flushes()).isOne();
+        }
+
+        @Test
+        void aStreamThatFailsKeepsIt() {
+            final BfcArena arena = arena(0, PLAN);
+            final FakeStream stream = new FakeStream();
+            arena.free(arena.allocOnStream(10 * GRANULE, stream));
+            stream.before(operation -> {
+                throw new DeviceException("injected", null);
+            });
+            assertThatThrownBy(arena::shrink).hasMessage("injected");
+            assertThat(arena.stats().bytesHeld()).isEqualTo(HEIGHT).isEqualTo(device.liveBytes());
+            stream.before(operation -> {});
+            assertThat(arena.shrink().bytesReleased()).isEqualTo(HEIGHT);
+        }
+
+        @Test
+        void aCloseReturnsIt() {
+            final BfcArena arena = arena(0, PLAN);
+            arena.alloc(9 * GRANULE + 5);
+            assertThat(arena.close()).isEqualTo(new CloseReport(1, 9 * GRANULE + 5, HEIGHT));
+            assertThat(device.liveBytes()).isZero();
+        }
+
+        @Test
+        void itCountsAgainstTheLimit() {
+            final BfcArena arena = arena(HEIGHT + 10 * GRANULE, PLAN);
+            final long block = arena.alloc(10 * GRANULE);
+            assertThat(arena.stats().bytesHeld()).isEqualTo(HEIGHT);
+            final long reserve = arena.reserve(10 * GRANULE);
+            assertThatExceptionOfType(OutOfMemoryException.class)
+                    .isThrownBy(() -> arena.reserve(GRANULE))
+                    .satisfies(e -> assertThat(e.shortage().held()).isEqualTo(HEIGHT + 10 * GRANULE))
+                    .satisfies(e -> assertThat(e.dump()).contains("region -1 at 0x"));
+            assertThat(arena.stats().numFailedAllocs()).isOne();
+            arena.free(block);
+            arena.free(reserve);
+        }
+
+        @Test
+        void aRequestThatNeedsItGetsIt() {
+            final BfcArena arena = arena(HEIGHT, PLAN);
+            run(arena);
+            final long all = arena.alloc(HEIGHT);
+            assertThat(arena.stats().bytesHeld()).isEqualTo(HEIGHT);
+            arena.free(all);
+            arena.shrink();
+            run(arena);
+            final long reserve = arena.reserve(HEIGHT);
+            arena.free(reserve);
+            assertThat(arena.stats().numFailedAllocs()).isZero();
+        }
+
+        @Test
+        void withoutRoomForItTheArenaServes() {
+            final BfcArena arena = arena(HEIGHT + GRANULE, PLAN);
+            final long reserve = arena.reserve(2 * GRANULE);
+            final long block = arena.alloc(10 * GRANULE);
+            assertThat(counters(arena)).containsExactly(0L, 1L, 0L, 0L);
+            arena.free(block);
+            arena.free(reserve);
+            arena.shrink();
+            run(arena);
+            assertThat(device.liveBytes()).isEqualTo(HEIGHT);
+        }
+
+        @Test
+        void aDeviceWithoutRoomForItLetsTheArenaServe() {
+            final BfcArena arena = arena(0, PLAN);
+            device.capacity(20 * GRANULE);
+            final long block = arena.alloc(10 * GRANULE);
+            assertThat(counters(arena)).containsExactly(0L, 1L, 0L, 0L);
+            assertThat(arena.stats().numFailedAllocs()).isZero();
+            arena.free(block);
+        }
+    }
+
+    @Nested
+    class InvalidFrees {
+        private final BfcArena arena = arena(0, PLAN);
+        private final long block = arena.alloc(10 * GRANULE);
+
+        private void rejects(long address, Class<? extends InvalidFreeException> type) {
+            final ArenaSnapshot before = arena.snapshot();
+            assertThatThrownBy(() -> arena.free(address)).isInstanceOf(type);
+            assertThat(arena.snapshot()).isEqualTo(before);
+        }
+
+        @Test
+        void eachKindIsDiagnosed() {
+            rejects(block + 1, InteriorAddressException.class);
+            rejects(block + GRANULE, InteriorAddressException.class);
+            rejects(block + 12 * GRANULE + 1, ForeignAddressException.class);
+            arena.free(block);
+            rejects(block, DoubleFreeException.class);
+            arena.shrink();
+            rejects(block, ForeignAddressException.class);
+        }
+    }
+
+    @Nested
+    class Description {
+        @Test
+        void anInspectionListsBlocksAndWhatWaits() {
+            final BfcArena arena = arena(0, PLAN);
+            final FakeStream stream = new FakeStream();
+            final long first = arena.allocOnStream(10 * GRANULE, stream);
+            arena.allocOnStream(20 * GRANULE, stream);
+            arena.free(first);
+            arena.allocOnStream(8 * GRANULE, stream);
+            final AllocatorSnapshot.Region region = arena.inspect().regions().getFirst();
+            assertThat(region.chunks())
+                    .extracting(chunk -> chunk.byteSize() / GRANULE, AllocatorSnapshot.Chunk::state)
+                    .containsExactly(
+                            tuple(8L, State.LIVE),
+                            tuple(2L, State.WAITING),
+                            tuple(20L, State.LIVE),
+                            tuple(4L, State.FREE));
+            assertThat(arena.snapshot().regions().getFirst().chunks()).hasSize(4);
+            assertThat(arena.bookkeepingBytes()).isGreaterThan(1000);
+        }
+    }
+
+    @Test
+    void threadsThatInterleaveNeverShareMemory() throws Exception {
+        final BfcArena arena = arena(0, PLAN);
+        final int threads = 4;
+        try (ExecutorService pool = Executors.newFixedThreadPool(threads)) {
+            final List<Callable<Void>> work = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                work.add(() -> {
+                    for (int round = 0; round < 2000; round++) {
+                        final long[] blocks = Arrays.stream(PLAN.byteSizes())
+                                .map(arena::alloc)
+                                .toArray();
+                        for (final long block : blocks) {
+                            arena.free(block);
+                        }
+                        if (round % 100 == 0) {
+                            arena.shrink();
+                            arena.checkConsistency();
+                        }
+                    }
+                    return null;
+                });
+            }
+            for (final Future<Void> done : pool.invokeAll(work)) {
+                done.get();
+            }
+        }
+        assertThat(arena.stats().bytesInUse()).isZero();
+        arena.checkConsistency();
+        arena.close();
+        assertThat(device.liveBytes()).isZero();
+    }
+}

@@ -1,0 +1,11 @@
+import org.jspecify.annotations.NullMarked;
+
+/**
+ * Lifetimes of blocks, plans of their offsets, and the files that hold them: what a planner makes and an arena follows.
+ */
+@NullMarked
+module java.allocator.plan {
+    requires static org.jspecify;
+
+    exports allocator.plan;
+}
