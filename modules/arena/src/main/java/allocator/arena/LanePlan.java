@@ -5,8 +5,10 @@ import allocator.arena.chunk.Placement;
 import allocator.arena.plan.PlannedMemory;
 import allocator.arena.upstream.StreamWork;
 import allocator.arena.upstream.UpstreamAddress;
+import allocator.arena.upstream.UpstreamCalls;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.DevicePart;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
@@ -151,7 +153,7 @@ final class LanePlan {
         final long height = memory.height();
         final long base;
         try {
-            base = lane.upstream.alloc(height);
+            base = UpstreamCalls.take(lane.upstream, DevicePart.REGION, height);
         } catch (OutOfMemoryException e) {
             lane.locked(() -> {
                 memory.unavailable();
@@ -229,7 +231,7 @@ final class LanePlan {
                 return 0;
             }
             final Failures failures = new Failures();
-            failures.add(lane.returns.giveBack(base, true));
+            failures.add(lane.returns.giveBack(base, DevicePart.REGION));
             failures.throwIfAny();
             return memory.height();
         } finally {
