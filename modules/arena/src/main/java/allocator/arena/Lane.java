@@ -120,6 +120,7 @@ final class Lane {
             if (planned == null) {
                 address = tryTake(byteSize, stream);
             } else {
+                planned.memory.begin();
                 isBegun = true;
                 address = planned.take(byteSize, stream);
                 wantsMemory = planned.wantsMemory();
@@ -144,8 +145,12 @@ final class Lane {
         if (isContended) {
             contended(requester);
         }
-        if (planned != null) {
-            planned.logNews();
+        if (planned != null && planned.hasNews) {
+            try {
+                planned.logNews();
+            } catch (VirtualMachineError e) {
+                // An allocation that was made counts for more.
+            }
         }
         if (wantsMemory && planned != null) {
             planned.obtain();

@@ -39,8 +39,8 @@ final class LanePlan {
     /** Whether the latest call under the lock failed, so that its block is to be freed. */
     boolean isTakenInVain;
 
-    /** Written under the lock. */
-    private volatile boolean hasNews;
+    /** Whether there is something to log. Written under the lock. */
+    volatile boolean hasNews;
 
     private boolean hasWarned;
     private boolean hasObtained;
@@ -64,8 +64,8 @@ final class LanePlan {
         }
         if (address != PlannedMemory.NO_ADDRESS) {
             lane.counters.allocated(Granules.roundUp(byteSize), byteSize);
-            lane.counters.allocs++;
             assert lane.passesSampledCheck();
+            lane.counters.allocs++;
             return address;
         }
         return memory.wantsMemory() ? Placement.NO_ADDRESS : lane.tryTake(byteSize, stream);
@@ -260,9 +260,6 @@ final class LanePlan {
 
     /** Logs the first mismatch, if that is possible: the caller's memory comes first. */
     void logNews() {
-        if (!hasNews) {
-            return;
-        }
         hasNews = false;
         try {
             LOG.log(

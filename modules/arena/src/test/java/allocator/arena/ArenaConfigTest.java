@@ -121,7 +121,8 @@ class ArenaConfigTest {
                         ArenaOptions.MAX_LANES,
                         ArenaOptions.SLACK_PERCENT,
                         ArenaOptions.EXTENT_DIVISOR,
-                        ArenaOptions.ALLOCATIONS_PER_MOVE);
+                        ArenaOptions.ALLOCATIONS_PER_MOVE,
+                        ArenaOptions.PLAN);
         assertThat(ArenaOptions.applicable(
                         ArenaOptions.KEYS, AllocatorOptions.of(Map.of("arena.extend_strategy", "kSameAsRequested"))))
                 .containsExactly(
@@ -129,6 +130,7 @@ class ArenaConfigTest {
                         ArenaOptions.MAX_DEAD_BYTES_PER_CHUNK,
                         ArenaOptions.MAX_MEM,
                         ArenaOptions.POLICY,
-                        ArenaOptions.MAX_LANES);
+                        ArenaOptions.MAX_LANES,
+                        ArenaOptions.PLAN);
     }
 }

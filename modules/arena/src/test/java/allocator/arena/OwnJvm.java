@@ -1,5 +1,6 @@
 package allocator.arena;
 
+import allocator.plan.PlanFile;
 import allocator.provider.support.Limit;
 import allocator.spi.Allocator;
 import allocator.testkit.FakeDevice;
@@ -13,7 +14,7 @@ final class OwnJvm {
     static void run(Class<?> program, List<String> options, String... arguments)
             throws IOException, InterruptedException {
         allocator.testkit.OwnJvm.run(
-                List.of(program, BfcArena.class, Allocator.class, Limit.class, FakeDevice.class),
+                List.of(program, BfcArena.class, Allocator.class, Limit.class, PlanFile.class, FakeDevice.class),
                 program,
                 options,
                 arguments);

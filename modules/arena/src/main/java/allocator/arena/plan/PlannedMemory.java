@@ -58,6 +58,11 @@ public final class PlannedMemory {
         course = new PlanCourse(table, blocks);
     }
 
+    /** Begins a call: {@link #undo} has nothing to undo. */
+    public void begin() {
+        taken = PlannedBlocks.NONE;
+    }
+
     /**
      * Takes the block of a call, if the call is planned and the block's bytes are free for the requester.
      *
@@ -67,7 +72,6 @@ public final class PlannedMemory {
      * @return the address; {@link #NO_ADDRESS} if others are to serve the call, or after {@link #wantsMemory} is true
      */
     public long take(long byteSize, @Nullable SyncStream stream, long level) {
-        taken = PlannedBlocks.NONE;
         wantsMemory = false;
         final int block = course.next(Granules.roundUp(byteSize), level);
         if (block == PlanCourse.NONE) {

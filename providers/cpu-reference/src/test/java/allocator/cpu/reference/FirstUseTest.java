@@ -1,6 +1,7 @@
 package allocator.cpu.reference;
 
 import allocator.arena.BfcArena;
+import allocator.plan.PlanFile;
 import allocator.provider.support.BlockLedger;
 import allocator.spi.Allocator;
 import allocator.testkit.OwnJvm;
@@ -16,6 +17,7 @@ class FirstUseTest {
                         FirstUse.class,
                         CpuReferenceFactory.class,
                         BfcArena.class,
+                        PlanFile.class,
                         Allocator.class,
                         BlockLedger.class,
                         SmallHeap.class),

@@ -37,7 +37,8 @@ class DropInTest {
             Budget.class,
             Limit.class,
             EpFactory.class,
-            allocator.arena.BfcArena.class));
+            allocator.arena.BfcArena.class,
+            allocator.plan.PlanFile.class));
 
     static {
         ServiceLoader.load(EpFactory.class).stream().forEach(provider -> OURS.add(provider.type()));

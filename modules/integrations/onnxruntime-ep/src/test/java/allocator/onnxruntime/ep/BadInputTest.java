@@ -6,6 +6,7 @@ import ai.onnxruntime.OrtEnvironment;
 import allocator.arena.BfcArena;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
+import allocator.plan.PlanFile;
 import allocator.provider.support.StackReserve;
 import allocator.spi.EpFactory;
 import allocator.testkit.ForwardingFactory;
@@ -26,6 +27,7 @@ class BadInputTest {
             EpFactory.class,
             StackReserve.class,
             BfcArena.class,
+            PlanFile.class,
             CpuReferenceFactory.class,
             ForwardingFactory.class);
 

@@ -10,6 +10,7 @@ import allocator.conformance.runner.ConformanceRunner;
 import allocator.cpu.reference.CpuReferenceFactory;
 import allocator.onnxruntime.OnnxRuntimeLibrary;
 import allocator.onnxruntime.ep.PluginLibrary;
+import allocator.plan.PlanFile;
 import allocator.provider.support.StackReserve;
 import allocator.spi.EpFactory;
 import allocator.testkit.ForwardingFactory;
@@ -50,6 +51,7 @@ class CApiConformanceTest {
             EpFactory.class,
             StackReserve.class,
             BfcArena.class,
+            PlanFile.class,
             CpuReferenceFactory.class,
             named("allocator.cuda.simulated.SimulatedCudaDriver"),
             named("allocator.cuda.driver.CudaDriver"),
