@@ -1,15 +1,13 @@
 package allocator.arrow;
 
-import allocator.provider.support.Failures;
+import allocator.provider.support.NamedAllocator;
 import allocator.provider.support.NamedProvider;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
-import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
 import allocator.spi.EpFactory;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.MemoryInfo;
-import allocator.spi.OptionKey;
 import allocator.spi.SpiLevel;
 import java.util.Map;
 import java.util.ServiceLoader;
@@ -22,21 +20,15 @@ final class HostMemory {
 
     private static final String ORIGIN = "ArrowMemory";
 
-    /**
-     * What this memory sets, where the provider has the key and it is not set otherwise: an instance of its own, and
-     * all of its memory back when nothing is in use.
-     */
-    private static final Map<String, String> DEFAULTS =
-            Map.of(OptionKey.EXCLUSIVE.name(), "1", "arena.keep_first_region", "0");
+    /** Set where the provider has the key, so that all of its memory goes back when nothing is in use. */
+    private static final Map<String, String> DEFAULTS = Map.of("arena.keep_first_region", "0");
 
     private final Allocator allocator;
-    private final @Nullable EpFactory provider;
-    private boolean isReleased;
-    private boolean isClosed;
+    private final @Nullable NamedAllocator opened;
 
-    private HostMemory(Allocator allocator, @Nullable EpFactory provider) {
+    private HostMemory(Allocator allocator, @Nullable NamedAllocator opened) {
         this.allocator = allocator;
-        this.provider = provider;
+        this.opened = opened;
     }
 
     /**
@@ -57,32 +49,20 @@ final class HostMemory {
      * @throws IllegalStateException if the provider has no native access
      */
     static HostMemory ofProvider(String name, AllocatorOptions options) {
-        final EpFactory provider =
-                NamedProvider.find(ServiceLoader.load(EpFactory.class, HostMemory.class.getClassLoader()), name);
-        try {
-            final MemoryInfo info = NamedProvider.cpuMemory(provider);
-            requireSuitable(info, true);
-            return new HostMemory(
-                    NativeAccess.required(provider, () -> provider.createAllocator(info, defaults(provider, options))),
-                    provider);
-        } catch (Throwable e) {
-            final Failures failures = new Failures();
-            failures.add(e);
-            failures.run(provider::close);
-            failures.throwIfAny();
-            throw e;
-        }
+        final NamedAllocator opened = NamedAllocator.open(
+                ServiceLoader.load(EpFactory.class, HostMemory.class.getClassLoader()),
+                name,
+                HostMemory::suitable,
+                options,
+                DEFAULTS,
+                ORIGIN);
+        return new HostMemory(opened.allocator(), opened);
     }
 
-    private static AllocatorOptions defaults(EpFactory provider, AllocatorOptions options) {
-        AllocatorOptions result = options;
-        for (final OptionKey<?> key : provider.optionKeys()) {
-            final String value = DEFAULTS.get(key.name());
-            if (value != null && !options.keys().contains(key.name())) {
-                result = result.with(key.name(), value, ORIGIN);
-            }
-        }
-        return result;
+    private static MemoryInfo suitable(EpFactory provider) {
+        final MemoryInfo info = NamedProvider.cpuMemory(provider);
+        requireSuitable(info, true);
+        return info;
     }
 
     private static void requireSuitable(MemoryInfo info, boolean isHostAccessible) {
@@ -104,25 +84,13 @@ final class HostMemory {
 
     /** Returns whether the allocator's statistics count the blocks of this memory, and no others. */
     boolean isCounted() {
-        return provider != null && allocator.spiLevel() >= SpiLevel.STATISTICS;
+        return opened != null && allocator.spiLevel() >= SpiLevel.STATISTICS;
     }
 
     /** Releases a provider's allocator and closes the provider. What failed is tried again by the next call. */
-    synchronized void close() {
-        final EpFactory owner = provider;
-        if (owner == null || isClosed) {
-            return;
+    void close() {
+        if (opened != null) {
+            opened.close();
         }
-        if (!isReleased) {
-            try {
-                owner.releaseAllocator(allocator);
-                isReleased = true;
-            } catch (DeviceException e) {
-                isReleased = true;
-                throw e;
-            }
-        }
-        owner.close();
-        isClosed = true;
     }
 }

@@ -1,5 +1,6 @@
 package allocator.arrow;
 
+import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.resource.leak.LeakReport;
 import java.io.IOException;
@@ -75,41 +76,87 @@ public final class ProcessMemory {
         synchronized (LOCK) {
             ArrowMemory open = memory;
             if (open == null) {
-                open = open(System.getProperties());
+                open = new Opening(System.getProperties()).open();
                 memory = open;
             }
             return open;
         }
     }
 
-    private static ArrowMemory open(Properties properties) {
-        try {
-            requireOneManager();
-            final ProcessSettings settings = ProcessSettings.of(properties);
-            final ArrowMemory opened = settings.open();
-            if (settings.isTrackingLeaks()) {
-                reportLeaksAtTheEnd(opened);
+    /**
+     * Opens the memory on a thread of its own, and allocates from it once: the classes behind it are initialized there.
+     * A class whose initializer runs out of stack is unusable for the rest of the process, and the first buffer may be
+     * allocated where little stack is left.
+     */
+    private static final class Opening implements Runnable {
+        private static final long STACK_BYTES = 1 << 20;
+
+        private final Properties properties;
+        private @Nullable ArrowMemory opened;
+        private @Nullable Throwable failure;
+
+        Opening(Properties properties) {
+            this.properties = properties;
+        }
+
+        ArrowMemory open() {
+            final Thread thread = new Thread(null, this, "allocator-arrow-open", STACK_BYTES);
+            thread.setDaemon(true);
+            thread.start();
+            boolean isInterrupted = false;
+            while (thread.isAlive()) {
+                try {
+                    thread.join();
+                } catch (InterruptedException e) {
+                    isInterrupted = true;
+                }
             }
-            return opened;
-        } catch (RuntimeException | LinkageError e) {
-            throw new IllegalStateException(
-                    "Arrow has no memory: "
-                            + LINE_BREAK.matcher(String.valueOf(e.getMessage())).replaceAll(" "),
-                    e);
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+            final ArrowMemory result = opened;
+            if (result == null) {
+                final Throwable cause = failure;
+                throw new IllegalStateException(
+                        "Arrow has no memory: "
+                                + LINE_BREAK
+                                        .matcher(cause == null ? "" : Failures.messageOf(cause))
+                                        .replaceAll(" "),
+                        cause);
+            }
+            return result;
+        }
+
+        @Override
+        public void run() {
+            try {
+                requireOneManager();
+                final ProcessSettings settings = ProcessSettings.of(properties);
+                final ArrowMemory memory = settings.open();
+                boolean isUsable = false;
+                try {
+                    memory.allocator().free(memory.allocator().alloc(1));
+                    if (settings.isTrackingLeaks()) {
+                        reportLeaksAtTheEnd(memory);
+                    }
+                    isUsable = true;
+                } finally {
+                    if (!isUsable) {
+                        memory.close();
+                    }
+                }
+                opened = memory;
+            } catch (Throwable e) {
+                failure = e;
+            }
         }
     }
 
     private static void reportLeaksAtTheEnd(ArrowMemory opened) {
-        boolean isAdded = false;
         try {
             Runtime.getRuntime().addShutdownHook(new Thread(() -> reportLeaks(opened), "allocator-arrow-leaks"));
-            isAdded = true;
         } catch (IllegalStateException e) {
-            isAdded = true; // the process is ending already: what is live now is not reported
-        } finally {
-            if (!isAdded) {
-                opened.close();
-            }
+            // The process is ending already: what is live now is not reported.
         }
     }
 

@@ -7,6 +7,7 @@ import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -15,6 +16,8 @@ import org.apache.arrow.memory.rounding.DefaultRoundingPolicy;
 /** The system properties {@code java.allocator.arrow.*}: keys of this module, and those of the provider. */
 final class ProcessSettings {
     static final String PREFIX = "java.allocator.arrow.";
+
+    private static final String ORIGIN = "system property ";
 
     /** Any text; whether there is such a provider is seen when it is searched for. */
     static final String PROVIDER = "provider";
@@ -51,13 +54,14 @@ final class ProcessSettings {
      * @throws InvalidOptionException if a key of this module is unknown, or a value not accepted
      */
     static ProcessSettings of(Properties properties) {
+        requireTexts(properties);
         AllocatorOptions own = AllocatorOptions.EMPTY;
         AllocatorOptions ofProvider = AllocatorOptions.EMPTY;
         for (final String name : new TreeSet<>(properties.stringPropertyNames())) {
             if (name.startsWith(PREFIX)) {
                 final String key = name.substring(PREFIX.length());
                 final String value = properties.getProperty(name);
-                final String origin = "system property " + name;
+                final String origin = ORIGIN + name;
                 if (key.indexOf(SEPARATOR) >= 0) {
                     ofProvider = ofProvider.with(key, value, origin);
                 } else if (NAMES.contains(key)) {
@@ -70,6 +74,21 @@ final class ProcessSettings {
         final ProcessSettings settings = new ProcessSettings(own, ofProvider);
         settings.requireValid();
         return settings;
+    }
+
+    /** A program may put any object into the properties, which then have no text for the key. */
+    private static void requireTexts(Properties properties) {
+        for (final Map.Entry<Object, Object> property : Map.copyOf(properties).entrySet()) {
+            if (property.getKey() instanceof String name
+                    && name.startsWith(PREFIX)
+                    && !(property.getValue() instanceof String)) {
+                throw new InvalidOptionException(
+                        name.substring(PREFIX.length()),
+                        property.getValue().getClass().getName(),
+                        "a text; set the property to a String",
+                        ORIGIN + name);
+            }
+        }
     }
 
     private void requireValid() {

@@ -40,6 +40,18 @@ class ProcessSettingsTest {
     }
 
     @Test
+    void aValueThatIsNoTextIsNamedWithItsClass() {
+        final Properties properties = properties();
+        properties.put("java.allocator.arrow.budget", 1 << 26);
+        properties.put("other", 1);
+        assertThatThrownBy(() -> ProcessSettings.of(properties))
+                .isInstanceOf(InvalidOptionException.class)
+                .hasMessage(
+                        "option budget='java.lang.Integer' (from system property java.allocator.arrow.budget) is not"
+                                + " a text; set the property to a String");
+    }
+
+    @Test
     void anUnknownKeyIsNamedWithTheClosestOne() {
         assertThatThrownBy(() -> ProcessSettings.of(properties("bugdet", "1")))
                 .isInstanceOf(InvalidOptionException.class)

@@ -6,6 +6,7 @@ import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.OrtSession.SessionOptions;
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.onnxruntime.support.CudaOption;
+import allocator.onnxruntime.support.EnvironmentReference;
 import allocator.onnxruntime.support.OrtApi;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.Failures;
@@ -131,6 +132,18 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      */
     public static Builder on(OrtEnvironment environment) {
         return new Builder(environment);
+    }
+
+    /**
+     * Starts an installation on the environment of this process, which is created if there is none: on a thread with a
+     * large stack, since with a long command line ONNX Runtime 1.29 ends the process on a usual one.
+     *
+     * @return a builder
+     * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
+     */
+    public static Builder onEnvironment() {
+        EnvironmentReference.handle();
+        return on(OrtEnvironment.getEnvironment());
     }
 
     /**

@@ -13,8 +13,8 @@ import java.util.ServiceLoader;
 public final class NamedProvider {
     private static final System.Logger LOG = System.getLogger(NamedProvider.class.getName());
 
-    /** A service loader that fails this often in a row is assumed not to advance. */
-    private static final int MAX_FAILURES_IN_A_ROW = 64;
+    /** A service loader that fails this often in a row in the same way is assumed not to advance. */
+    private static final int MOST_REPETITIONS = 64;
 
     private NamedProvider() {}
 
@@ -30,15 +30,16 @@ public final class NamedProvider {
         final List<String> found = new ArrayList<>();
         final Iterator<ServiceLoader.Provider<EpFactory>> candidates =
                 loader.stream().iterator();
-        int failuresInARow = 0;
-        while (failuresInARow < MAX_FAILURES_IN_A_ROW) {
+        String lastFailure = "";
+        int repetitions = 0;
+        while (repetitions < MOST_REPETITIONS) {
             EpFactory provider = null;
             try {
                 if (!candidates.hasNext()) {
                     break;
                 }
                 final ServiceLoader.Provider<EpFactory> candidate = candidates.next();
-                failuresInARow = 0;
+                repetitions = 0;
                 provider = candidate.get();
                 final String providerName = provider.name();
                 if (providerName.equals(name)) {
@@ -48,23 +49,16 @@ public final class NamedProvider {
             } catch (VirtualMachineError e) {
                 throw e; // says nothing about the provider
             } catch (Throwable e) {
-                failuresInARow++;
-                found.add("one that is broken (" + described(e) + ")");
+                final String failure = Failures.describe(e);
+                repetitions = failure.equals(lastFailure) ? repetitions + 1 : 0;
+                lastFailure = failure;
+                found.add("one that is broken (" + failure + ")");
             }
             if (provider != null) {
                 closeUnused(provider);
             }
         }
         throw new IllegalArgumentException("no provider is called " + name + "; there are " + found);
-    }
-
-    /** Describes a failure, whose own message may fail. */
-    private static String described(Throwable failure) {
-        try {
-            return String.valueOf(failure);
-        } catch (RuntimeException e) {
-            return failure.getClass().getName();
-        }
     }
 
     private static void closeUnused(EpFactory provider) {

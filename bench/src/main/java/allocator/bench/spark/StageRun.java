@@ -1,0 +1,195 @@
+package allocator.bench.spark;
+
+import allocator.bench.pairs.Launcher;
+import allocator.bench.pairs.Machine;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * Measures stages of Spark with the plug-in and without, each in an application of its own, in turn. The application is
+ * a program of the tests of the module for Spark, so that benchmarks do not depend on Spark.
+ */
+@Command(
+        name = "bench/run spark",
+        sortOptions = false,
+        usageHelpAutoWidth = true,
+        mixinStandardHelpOptions = true,
+        exitCodeOnExecutionException = 2,
+        description = "Measures stages of Spark on two executors, with the plug-in and without.")
+public final class StageRun implements Callable<Integer> {
+    private static final String PROGRAM = "allocator.spark.StageProgram";
+    private static final int LONGEST_MINUTES = 5;
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    @Option(names = "--rounds", paramLabel = "N", description = "How often each is measured (default: 7).")
+    private int rounds = 7;
+
+    @Option(names = "--rows", paramLabel = "N", description = "Rows of a stage of inference (default: 20000).")
+    private int rows = 20_000;
+
+    @Option(names = "--stages", paramLabel = "N", description = "Measured stages of an application (default: 5).")
+    private int stages = 5;
+
+    @Option(names = "--keep", paramLabel = "NAME", description = "Write bench/results/NAME.md.")
+    private @Nullable String kept;
+
+    @Option(names = "--results", hidden = true, description = "The folder for --keep.")
+    private Path folder = Path.of("bench/results");
+
+    @Option(names = "--commit", hidden = true, description = "What is measured.")
+    private String commit = "unknown";
+
+    @Option(names = "--spark", hidden = true, description = "The version of Spark.")
+    private String spark = "unknown";
+
+    @Option(names = "--module", hidden = true, required = true, description = "The folder of the module for Spark.")
+    private Path module = Path.of("");
+
+    @Option(names = "--class-path", hidden = true, required = true, description = "The application's class path.")
+    private String classPath = "";
+
+    @Option(names = "--jvm", hidden = true, split = " ", description = "Options of the driver's JVM.")
+    private List<String> jvmOptions = List.of();
+
+    @Option(names = "--model", hidden = true, required = true, description = "The packed model.")
+    private Path model = Path.of("");
+
+    private final PrintStream out;
+
+    private StageRun(PrintStream out) {
+        this.out = out;
+    }
+
+    /** Measures and returns the exit status. */
+    static int execute(PrintStream out, PrintStream errors, String... args) {
+        return new CommandLine(new StageRun(out))
+                .setErr(new PrintWriter(errors, true, StandardCharsets.UTF_8))
+                .execute(args);
+    }
+
+    /**
+     * Measures and ends the JVM.
+     *
+     * @param args the options
+     */
+    public static void main(String[] args) {
+        System.exit(execute(System.out, System.err, args));
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        if (rounds < 1 || rows < 1 || stages < 1) {
+            throw wrong("--rounds, --rows and --stages take numbers from 1");
+        }
+        if (kept != null && !kept.matches("[A-Za-z0-9][A-Za-z0-9._-]*")) {
+            throw wrong("--keep takes letters, digits, '.', '_' and '-': " + kept);
+        }
+        final String load = Machine.load();
+        final StageTable table = new StageTable();
+        for (int round = 0; round < rounds; round++) {
+            final List<String> order = round % 2 == 0 ? List.of("plain", "plugin") : List.of("plugin", "plain");
+            for (final String variant : order) {
+                table.add(variant, measure(variant));
+            }
+        }
+        final String page = """
+                # A stage of Apache Spark with the plug-in and without
+
+                - machine: %s
+                - JDK: %s
+                - Spark: %s, two executors of one core each, in processes of their own
+                - commit: %s
+                - date: %s
+                - load average: %s before, %s after
+                - rounds: %d, each an application with and one without, in turn; %d stages each, after two that are not counted
+
+                A stage of inference runs tiny_bert over %,d rows of 16 words in batches of 16: without the plug-in in a session with ONNX
+                Runtime's own memory, shared by the tasks of an executor; with it by `Inference`. A stage of tasks has 400 that do next to
+                nothing. Medians (lowest–highest) of the rounds; processor time is that of the tasks' threads.
+
+                %s""".formatted(
+                        Machine.description(),
+                        Machine.jdk(),
+                        spark,
+                        commit,
+                        LocalDate.now(ZoneOffset.UTC),
+                        load,
+                        Machine.load(),
+                        rounds,
+                        stages,
+                        rows,
+                        table.toMarkdown());
+        out.print(page);
+        if (kept != null) {
+            Files.createDirectories(folder);
+            Files.writeString(folder.resolve(kept + ".md"), page);
+        }
+        return 0;
+    }
+
+    private List<String> measure(String variant) throws IOException, InterruptedException {
+        final List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(jvmOptions);
+        command.addAll(List.of("-cp", classPath, PROGRAM, variant, model.toString()));
+        command.addAll(List.of(String.valueOf(rows), String.valueOf(stages)));
+        final Path output = Files.createTempFile("stage", ".txt");
+        final Path log = Files.createTempFile("stage", ".log");
+        try {
+            final ProcessBuilder builder =
+                    new ProcessBuilder(command).redirectOutput(output.toFile()).redirectError(log.toFile());
+            builder.environment()
+                    .putAll(java.util.Map.of(
+                            "SPARK_HOME",
+                            module.resolve("target/spark-home").toAbsolutePath().toString(),
+                            "SPARK_SCALA_VERSION",
+                            "2.13",
+                            "SPARK_LOCAL_IP",
+                            "127.0.0.1"));
+            final Process process = builder.start();
+            final boolean hasEnded;
+            try {
+                hasEnded = process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES);
+            } finally {
+                process.destroy(); // so that it ends its executors
+            }
+            process.waitFor();
+            if (!hasEnded || process.exitValue() != 0) {
+                throw new IOException(variant + ": "
+                        + (hasEnded
+                                ? Launcher.cause(Files.readString(log))
+                                : "not done after " + LONGEST_MINUTES + " minutes"));
+            }
+            return Files.readAllLines(output);
+        } finally {
+            Files.delete(output);
+            Files.delete(log);
+        }
+    }
+
+    private ParameterException wrong(String message) {
+        if (spec == null) {
+            throw new IllegalStateException("not called by its command line");
+        }
+        return new ParameterException(spec.commandLine(), message);
+    }
+}

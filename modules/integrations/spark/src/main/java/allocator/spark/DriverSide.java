@@ -1,0 +1,96 @@
+package allocator.spark;
+
+import allocator.provider.support.NamedProvider;
+import allocator.provider.support.ProviderVersion;
+import allocator.spi.EpFactory;
+import allocator.spi.InvalidOptionException;
+import com.codahale.metrics.Gauge;
+import com.codahale.metrics.MetricRegistry;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.function.ToLongFunction;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.api.plugin.DriverPlugin;
+import org.apache.spark.api.plugin.PluginContext;
+import org.jspecify.annotations.Nullable;
+
+/** The plug-in on the driver: checks the settings, hands them to the executors, and gathers their reports. */
+final class DriverSide implements DriverPlugin {
+    private static final System.Logger LOG = System.getLogger("allocator.spark");
+
+    /** Of the Spark context of this process, or of the last one that it had. */
+    private static volatile @Nullable DriverSide current;
+
+    private final ExecutorReports reports = new ExecutorReports();
+
+    DriverSide() {}
+
+    static List<ExecutorReport> reports() {
+        final DriverSide side = current;
+        return side == null ? List.of() : side.reports.all();
+    }
+
+    /**
+     * Returns the settings for the executors.
+     *
+     * @throws InvalidOptionException if a setting is wrong
+     * @throws IllegalArgumentException if there is no such provider
+     */
+    @Override
+    public Map<String, String> init(SparkContext context, PluginContext plugin) {
+        final SparkConf conf = plugin.conf();
+        final PluginSettings settings = PluginSettings.of(conf);
+        requireProvider(settings);
+        final long overhead = PluginSettings.overhead(conf);
+        if (settings.nativeMemory() > overhead) {
+            LOG.log(
+                    Level.WARNING,
+                    "{0} is {1} bytes, but an executor has {2} beyond its heap: a container may be killed;"
+                            + " set spark.executor.memoryOverhead",
+                    PluginSettings.NATIVE_MEMORY,
+                    settings.nativeMemory(),
+                    overhead);
+        }
+        context.addSparkListener(reports.listener());
+        current = this;
+        final Map<String, String> message = settings.toMessage();
+        message.put(ExecutorSide.VERSION, ProviderVersion.of(AllocatorPlugin.class));
+        return message;
+    }
+
+    /** Checks the provider of host memory and its options. That of GPUs may be on executors only. */
+    private static void requireProvider(PluginSettings settings) {
+        final EpFactory provider = NamedProvider.find(
+                ServiceLoader.load(EpFactory.class, DriverSide.class.getClassLoader()), settings.provider());
+        try (provider) {
+            settings.options().requireValid(provider.optionKeys());
+        }
+    }
+
+    /** Registers what all executors together have. */
+    @Override
+    public void registerMetrics(String applicationId, PluginContext plugin) {
+        final MetricRegistry registry = plugin.metricRegistry();
+        registry.register("executors", (Gauge<Integer>) () -> reports.all().size());
+        registerSum(registry, "held", ExecutorReport::held);
+        registerSum(registry, "inUse", ExecutorReport::inUse);
+        registerSum(registry, "failures", ExecutorReport::failures);
+    }
+
+    private void registerSum(MetricRegistry registry, String name, ToLongFunction<ExecutorReport> number) {
+        registry.register(name, (Gauge<Long>)
+                () -> reports.all().stream().mapToLong(number).sum());
+    }
+
+    /** Stores a report. The executor waits for no reply. */
+    @Override
+    public @Nullable Object receive(Object message) {
+        if (message instanceof Map<?, ?> report) {
+            reports.add(ExecutorReport.of(report));
+        }
+        return null;
+    }
+}

@@ -1,0 +1,172 @@
+package allocator.spark;
+
+import allocator.provider.support.Failures;
+import allocator.provider.support.NamedProvider;
+import allocator.resource.budget.Budget;
+import java.lang.System.Logger.Level;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.TaskContext;
+import org.apache.spark.resource.ResourceInformation;
+import org.apache.spark.util.TaskCompletionListener;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The native memory of an executor: host memory, the memory of each of its GPUs, and the memories of its running tasks,
+ * which take from these. Safe for use by any thread.
+ */
+final class ExecutorMemory implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger("allocator.spark");
+
+    private final PluginSettings settings;
+    private final LimitedMemory host;
+    private final Map<Integer, LimitedMemory> gpus;
+    private final Map<Long, TaskMemory> tasks = new ConcurrentHashMap<>();
+
+    /** Made by the first inference, since ONNX Runtime is optional. Guarded by this. */
+    private @Nullable InferenceSessions sessions;
+
+    private ExecutorMemory(PluginSettings settings, LimitedMemory host, Map<Integer, LimitedMemory> gpus) {
+        this.settings = settings;
+        this.host = host;
+        this.gpus = gpus;
+    }
+
+    /**
+     * Opens the memory.
+     *
+     * @param name the executor's name, for messages
+     * @param resources what Spark assigned to it
+     * @throws IllegalStateException if memory of GPUs is wanted and there is no GPU, or its address is no ordinal; or
+     *     if a provider has no native access
+     * @throws IllegalArgumentException if there is no such provider, or it has no such memory
+     * @throws allocator.spi.InvalidOptionException if an option is unknown or its value not accepted
+     */
+    static ExecutorMemory open(String name, PluginSettings settings, Map<String, ResourceInformation> resources) {
+        final LimitedMemory host = LimitedMemory.open(
+                name + " of " + PluginSettings.NATIVE_MEMORY,
+                settings.provider(),
+                settings.options(),
+                NamedProvider::cpuMemory,
+                settings.nativeMemory());
+        final Map<Integer, LimitedMemory> gpus = new TreeMap<>();
+        try {
+            if (settings.gpuMemory() > 0) {
+                final List<Integer> assigned = Gpus.assigned(resources);
+                if (assigned.isEmpty()) {
+                    throw new IllegalStateException(PluginSettings.GPU_MEMORY
+                            + " is set, but Spark assigned no gpu; set" + " spark.executor.resource.gpu.amount");
+                }
+                assigned.forEach(ordinal -> gpus.put(ordinal, openGpu(name, settings, ordinal)));
+            }
+            return new ExecutorMemory(settings, host, gpus);
+        } catch (Throwable e) {
+            final Failures failures = new Failures();
+            failures.add(e);
+            gpus.values().forEach(gpu -> failures.run(gpu::close));
+            failures.run(host::close);
+            throw e;
+        }
+    }
+
+    private static LimitedMemory openGpu(String name, PluginSettings settings, int ordinal) {
+        return LimitedMemory.open(
+                name + " gpu:" + ordinal + " of " + PluginSettings.GPU_MEMORY,
+                settings.gpuProvider(),
+                settings.gpuOptions(),
+                provider -> Gpus.memory(provider, ordinal),
+                settings.gpuMemory());
+    }
+
+    LimitedMemory host() {
+        return host;
+    }
+
+    /** Returns the memories of GPUs by their ordinals. */
+    Map<Integer, LimitedMemory> gpus() {
+        return gpus;
+    }
+
+    /** Returns the requests of all memories that were rejected. */
+    long failures() {
+        return host.failures()
+                + gpus.values().stream().mapToLong(LimitedMemory::failures).sum();
+    }
+
+    /** Returns the number of tasks whose memory is open. */
+    long tasks() {
+        return tasks.size();
+    }
+
+    /** Begins the memory of a task, which ends with it. */
+    void begin(TaskContext task) {
+        final TaskMemory memory = new TaskMemory(this, task, settings.taskMemory());
+        tasks.put(task.taskAttemptId(), memory);
+        task.addTaskCompletionListener((TaskCompletionListener) ended -> end(ended, memory));
+    }
+
+    /**
+     * Returns the memory of a running task.
+     *
+     * @throws IllegalStateException if it has ended
+     */
+    TaskMemory of(TaskContext task) {
+        final TaskMemory memory = tasks.get(task.taskAttemptId());
+        if (memory == null) {
+            throw new IllegalStateException("the memory of task " + task.taskAttemptId() + " has ended with it");
+        }
+        return memory;
+    }
+
+    private void end(TaskContext task, TaskMemory memory) {
+        tasks.remove(task.taskAttemptId());
+        try {
+            final long bytes = memory.close();
+            if (bytes > 0) {
+                final boolean isExpected = task.isFailed() || task.isInterrupted();
+                LOG.log(
+                        isExpected ? Level.DEBUG : Level.WARNING,
+                        "{0} ended with {1} bytes of native memory in use; they are freed",
+                        memory,
+                        bytes);
+            }
+        } catch (RuntimeException e) {
+            // What the task has done is done; a failure here would make Spark run it again.
+            LOG.log(Level.WARNING, "native memory of " + memory + " could not be freed", e);
+        }
+    }
+
+    /** Returns the budget of what the calling thread allocates in a run of a session: its task's, or the executor's. */
+    Budget ofCaller() {
+        final TaskContext task = TaskContext.get();
+        final TaskMemory memory = task == null ? null : tasks.get(task.taskAttemptId());
+        return memory == null ? host.budget() : memory.budget();
+    }
+
+    synchronized InferenceSessions sessions() {
+        InferenceSessions made = sessions;
+        if (made == null) {
+            made = new InferenceSessions(this);
+            sessions = made;
+        }
+        return made;
+    }
+
+    /**
+     * Closes sessions and memories. All are tried; what fails first is thrown.
+     *
+     * @throws RuntimeException if tasks still use them
+     */
+    @Override
+    public synchronized void close() {
+        final Failures failures = new Failures();
+        if (sessions != null) {
+            failures.run(sessions::close);
+        }
+        gpus.values().forEach(gpu -> failures.run(gpu::close));
+        failures.run(host::close);
+        failures.throwIfAny();
+    }
+}
