@@ -1,6 +1,7 @@
 package allocator.runtime;
 
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.RegisteredProvider.Candidate;
 import allocator.runtime.SessionPlanner.Plan;
 import allocator.runtime.discovery.LoadedFactory;
@@ -10,6 +11,7 @@ import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.inspection.FailureSnapshots;
 import allocator.runtime.inspection.ManagementBeans;
 import allocator.runtime.inspection.Observers;
+import allocator.runtime.inspection.RecentEvents;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.Cleanup;
 import allocator.runtime.metrics.AllocatorListener;
@@ -70,6 +72,9 @@ public final class Environment implements AutoCloseable {
     private final FailureSnapshots failureSnapshots;
     private final AtomicLong lastSession = new AtomicLong();
     private final Observers observers = new Observers(this::uses);
+    /** Whether recent events are remembered for this environment. */
+    private boolean remembers;
+
     private boolean isClosed;
 
     /** Whether an operation that changes the environment is under way. */
@@ -86,6 +91,12 @@ public final class Environment implements AutoCloseable {
         final String jmx = settings.getOrDefault(EnvironmentBuilder.JMX, "0");
         if (RuntimeKeys.JMX.parse(jmx, OptionPlace.ENVIRONMENT.origin())) {
             final Observation ignored = observers.add(ManagementBeans.create());
+        }
+        final int history = RuntimeKeys.HISTORY.parse(
+                settings.getOrDefault(EnvironmentBuilder.HISTORY, "0"), OptionPlace.ENVIRONMENT.origin());
+        remembers = history > 0;
+        if (remembers) {
+            AllocatorEvents.remember(history);
         }
     }
 
@@ -171,7 +182,8 @@ public final class Environment implements AutoCloseable {
                 failure,
                 devices.stream().map(ProviderDevice::describe).toList(),
                 described.stream().map(Session::describeState).toList(),
-                AllocatorUse.describe(uses().filter(which)));
+                AllocatorUse.describe(uses().filter(which)),
+                RecentEvents.list());
     }
 
     private Stream<AllocatorUse> uses() {
@@ -522,10 +534,19 @@ public final class Environment implements AutoCloseable {
             }
             instances.returnAll(cleanup);
             registry.closeAll(cleanup);
-            observers.end();
+            endObservations();
             cleanup.throwIfAny();
             return null;
         });
+    }
+
+    /** Ends what others may see of this environment. */
+    void endObservations() {
+        observers.end();
+        if (remembers) {
+            remembers = false;
+            AllocatorEvents.forget();
+        }
     }
 
     private void requireOpen() {

@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.discovery.ProviderSearch;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
@@ -40,13 +41,21 @@ public final class EnvironmentBuilder {
      */
     public static final String JMX = RuntimeKeys.JMX.name();
 
+    /**
+     * The key of the option that makes snapshots list recent events: allocations, frees, growth, shrinks and failures
+     * of this process, at most as many as its value says, up to {@value AllocatorEvents#MOST_RECENT}. The default is
+     * {@code 0}, none. They are remembered while an environment with the option is open; the first one decides how
+     * many.
+     */
+    public static final String HISTORY = RuntimeKeys.HISTORY.name();
+
     private final ProviderSearch search = new ProviderSearch();
 
     EnvironmentBuilder() {}
 
     /**
-     * Sets an option: {@link #PROVIDER_ORDER}, {@link #SNAPSHOT_ON_FAILURE}, {@link #JMX}, or one of a provider:
-     * {@code ep_factory.<provider name>.<key of the provider>}, with the name in its exact case, such as
+     * Sets an option: {@link #PROVIDER_ORDER}, {@link #SNAPSHOT_ON_FAILURE}, {@link #JMX}, {@link #HISTORY}, or one of
+     * a provider: {@code ep_factory.<provider name>.<key of the provider>}, with the name in its exact case, such as
      * {@code ep_factory.cuda-arena.arena.max_mem}. It applies to the provider's shared allocators, and to those of
      * sessions that do not override it.
      *
@@ -62,11 +71,24 @@ public final class EnvironmentBuilder {
             requirePath(value);
         } else if (key.equals(JMX)) {
             final boolean ignored = RuntimeKeys.JMX.parse(value, OptionPlace.ENVIRONMENT.origin());
+        } else if (key.equals(HISTORY)) {
+            requireHistory(value);
         } else if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
             throw OptionPlace.ENVIRONMENT.unknown(key, value);
         }
         settings.put(key, Objects.requireNonNull(value, "value"));
         return this;
+    }
+
+    private static void requireHistory(String value) {
+        final int count = RuntimeKeys.HISTORY.parse(value, OptionPlace.ENVIRONMENT.origin());
+        if (count > AllocatorEvents.MOST_RECENT) {
+            throw new InvalidOptionException(
+                    HISTORY,
+                    value,
+                    "a number from 0 to " + AllocatorEvents.MOST_RECENT,
+                    OptionPlace.ENVIRONMENT.origin());
+        }
     }
 
     private static void requirePath(String value) {
@@ -144,7 +166,15 @@ public final class EnvironmentBuilder {
      */
     public Environment build() {
         final Environment environment = new Environment(settings);
-        environment.registerFound(search.find());
+        boolean isBuilt = false;
+        try {
+            environment.registerFound(search.find());
+            isBuilt = true;
+        } finally {
+            if (!isBuilt) {
+                environment.endObservations();
+            }
+        }
         return environment;
     }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.Event;
+import allocator.runtime.snapshot.Snapshot.Event.Kind;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.runtime.snapshot.Snapshot.User;
@@ -65,6 +67,39 @@ class SnapshotTest {
             return files.sorted().toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    @Nested
+    class History {
+        @Test
+        void whatHappenedBeforeIsListed() {
+            try (Environment environment = open(Map.of(EnvironmentBuilder.HISTORY, "100"));
+                    Session session = limited(environment, "bert")) {
+                final long block = session.allocator().alloc(1000);
+                session.allocator().free(block);
+                exhaust(session);
+                assertThat(session.snapshot().history())
+                        .extracting(Event::kind)
+                        .containsExactly(Kind.GROWTH, Kind.ALLOCATION, Kind.FREE, Kind.FAILURE);
+                assertThat(environment.snapshot().history().get(1)).satisfies(event -> {
+                    assertThat(event.owner()).isEqualTo("bert");
+                    assertThat(event.memory()).isEqualTo("Cpu");
+                    assertThat(event.address()).isEqualTo(block);
+                    assertThat(event.byteSize()).isEqualTo(1000);
+                });
+            }
+            try (Environment environment = open(Map.of())) {
+                assertThat(environment.snapshot().history()).isEmpty();
+            }
+        }
+
+        @ParameterizedTest
+        @ValueSource(strings = {"-1", "x", "99999999"})
+        void otherNumbersAreRejected(String value) {
+            assertThatExceptionOfType(InvalidOptionException.class)
+                    .isThrownBy(() -> Environment.builder().option(EnvironmentBuilder.HISTORY, value))
+                    .withMessageContaining(EnvironmentBuilder.HISTORY);
         }
     }
 
@@ -307,6 +342,7 @@ class SnapshotTest {
                     null,
                     List.of(),
                     List.of(new SessionState("\ud83d\ude00", true, 0)),
+                    List.of(),
                     List.of());
             final StringWriter text = new StringWriter();
             SnapshotJson.write(snapshot, text);

@@ -35,8 +35,11 @@ public final class Profiler {
     /** How many moments a profile has, with the peak. */
     private static final int MOMENTS = 12;
 
-    /** The most chunks that one profile visits: with many live blocks fewer points list them. */
-    private static final long MOST_VISITED = 40_000_000;
+    /** The chunks that the points of one profile list, about: with many live blocks there are fewer points. */
+    private static final long MOST_VISITED = 6_000_000;
+
+    /** The points of a profile, if the trace has as many events, however many blocks are live. */
+    private static final int LEAST_POINTS = 50;
 
     /** The most chunks of all moments but the peak. */
     private static final long MOST_KEPT = 60_000;
@@ -49,7 +52,6 @@ public final class Profiler {
     private final List<Point> points = new ArrayList<>();
     private final List<Moment> moments = new ArrayList<>();
     private long requested;
-    private long visited;
     private long kept;
     private int failures;
     private boolean isListed;
@@ -120,7 +122,7 @@ public final class Profiler {
         final ManagedAllocator allocator = run.allocator();
         final SyncStream[] streams = streams(run, allocator);
         final int events = trace.eventCount();
-        final int count = Math.min(MOST_POINTS, events);
+        final int count = Math.min(points(trace), events);
         final Spans spans = Spans.of(trace, count);
         int event = 0;
         for (int span = 0; span < count; span++) {
@@ -134,6 +136,18 @@ public final class Profiler {
         while (event < events) {
             play(event++, allocator, streams);
         }
+    }
+
+    /** Returns into how many points a trace is divided: each lists the blocks that are live. */
+    private static int points(Trace trace) {
+        long live = 0;
+        double sum = 0;
+        for (int event = 0; event < trace.eventCount(); event++) {
+            live += trace.isAllocation(event) ? 1 : -1;
+            sum += live;
+        }
+        final double average = sum / Math.max(1, trace.eventCount());
+        return Math.clamp((long) (MOST_VISITED / Math.max(1, average)), LEAST_POINTS, MOST_POINTS);
     }
 
     private SyncStream[] streams(Run run, ManagedAllocator allocator) {
@@ -168,9 +182,6 @@ public final class Profiler {
     private void observe(ManagedAllocator allocator, Spans spans, int span, int count) {
         final boolean isPeak = span == spans.peak();
         final boolean isMoment = isPeak || span * (MOMENTS - 1L) / count != (span + 1) * (MOMENTS - 1L) / count;
-        if (visited > MOST_VISITED && !isMoment) {
-            return;
-        }
         final Optional<AllocatorSnapshot> memory = allocator.inspect();
         if (memory.isEmpty()) {
             final AllocatorStats stats = allocator.stats();
@@ -180,7 +191,6 @@ public final class Profiler {
         isListed = true;
         final Breakdown sums = Breakdown.of(memory.get());
         final int chunks = memory.get().chunkCount();
-        visited += chunks;
         final long largest =
                 Math.max(sums.largest(State.FREE), Math.max(sums.largest(State.WAITING), sums.largest(State.CACHED)));
         add(spans, span, sums.bytes(State.LIVE), sums.heldBytes(), sums.reusableBytes(), largest);

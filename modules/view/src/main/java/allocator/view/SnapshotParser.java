@@ -3,6 +3,7 @@ package allocator.view;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Device;
+import allocator.runtime.snapshot.Snapshot.Event;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.runtime.snapshot.Snapshot.Site;
@@ -24,16 +25,23 @@ import java.io.IOException;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Parses a snapshot token by token, so that one of a million chunks takes little more than its chunks. */
 final class SnapshotParser {
     private final String file;
     private final JsonParser json;
+
+    /** The bytes of all chunks, so that no sum of some of them can overflow. */
+    private long totalBytes;
+
+    private long totalRequested;
 
     /** Reads the value of a field; the parser is at its first token. */
     @FunctionalInterface
@@ -70,6 +78,7 @@ final class SnapshotParser {
                 case "devices" -> elements(() -> parts.devices.add(device()));
                 case "sessions" -> elements(() -> parts.sessions.add(session()));
                 case "allocators" -> elements(() -> parts.allocators.add(allocator()));
+                case "history" -> elements(() -> event().ifPresent(parts.history::add));
                 default -> json.skipChildren();
             }
         });
@@ -82,7 +91,14 @@ final class SnapshotParser {
         if (json.nextToken() != null) {
             throw error("is not a snapshot: something follows the object");
         }
-        return new Snapshot(parts.takenAt, parts.scope, parts.failure, parts.devices, parts.sessions, parts.allocators);
+        return new Snapshot(
+                parts.takenAt,
+                parts.scope,
+                parts.failure,
+                parts.devices,
+                parts.sessions,
+                parts.allocators,
+                parts.history);
     }
 
     private static final class Parts {
@@ -94,6 +110,7 @@ final class SnapshotParser {
         private final List<Device> devices = new ArrayList<>();
         private final List<SessionState> sessions = new ArrayList<>();
         private final List<AllocatorState> allocators = new ArrayList<>();
+        private final List<Event> history = new ArrayList<>();
     }
 
     private SnapshotException error(String reason) {
@@ -145,89 +162,73 @@ final class SnapshotParser {
     }
 
     private Failure failure() throws IOException {
-        final Map<String, Long> numbers = new HashMap<>();
-        final Map<String, String> texts = new HashMap<>();
+        final Scalars values = new Scalars();
         final List<String> stack = new ArrayList<>();
         final MemoryInfo[] memory = new MemoryInfo[1];
         fields(name -> {
             switch (name) {
                 case "memory" -> memory[0] = memory();
                 case "stack" -> elements(() -> stack.add(json.getText()));
-                default -> scalar(name, numbers, texts);
+                default -> scalar(name, values);
             }
         });
         if (memory[0] == null) {
             throw error("has a failure without memory");
         }
         return new Failure(
-                text(texts, "reason"),
-                text(texts, "owner"),
-                text(texts, "thread"),
+                values.text("reason"),
+                values.text("owner"),
+                values.text("thread"),
                 memory[0],
-                known(numbers, "requested"),
-                known(numbers, "rounded"),
-                known(numbers, "limit"),
-                known(numbers, "in_use"),
-                known(numbers, "held"),
-                known(numbers, "largest_free"),
-                known(numbers, "device_free"),
+                values.number("requested", Failure.UNKNOWN),
+                values.number("rounded", Failure.UNKNOWN),
+                values.number("limit", Failure.UNKNOWN),
+                values.number("in_use", Failure.UNKNOWN),
+                values.number("held", Failure.UNKNOWN),
+                values.number("largest_free", Failure.UNKNOWN),
+                values.number("device_free", Failure.UNKNOWN),
                 stack);
     }
 
-    private static long known(Map<String, Long> numbers, String name) {
-        return numbers.getOrDefault(name, Failure.UNKNOWN);
-    }
-
-    private static String text(Map<String, String> texts, String name) {
-        return texts.getOrDefault(name, "");
-    }
-
-    private static long number(Map<String, Long> numbers, String name) {
-        return numbers.getOrDefault(name, 0L);
-    }
-
-    /** Reads a number or a text into one of the maps; anything else is skipped. */
-    private void scalar(String name, Map<String, Long> numbers, Map<String, String> texts) throws IOException {
+    /** Reads a number or a text; anything else is skipped. */
+    private void scalar(String name, Scalars values) throws IOException {
         switch (json.currentToken()) {
-            case VALUE_NUMBER_INT -> numbers.put(name, json.getLongValue());
-            case VALUE_STRING -> texts.put(name, json.getText());
-            case VALUE_TRUE -> numbers.put(name, 1L);
-            case VALUE_FALSE -> numbers.put(name, 0L);
+            case VALUE_NUMBER_INT -> values.put(name, json.getLongValue());
+            case VALUE_STRING -> values.put(name, json.getText());
+            case VALUE_TRUE -> values.put(name, 1L);
+            case VALUE_FALSE -> values.put(name, 0L);
             default -> json.skipChildren();
         }
     }
 
     private Device device() throws IOException {
-        final Map<String, Long> numbers = new HashMap<>();
-        final Map<String, String> texts = new HashMap<>();
-        fields(name -> scalar(name, numbers, texts));
+        final Scalars values = new Scalars();
+        fields(name -> scalar(name, values));
         return new Device(
-                text(texts, "provider"),
-                text(texts, "type"),
-                Math.toIntExact(number(numbers, "ordinal")),
-                text(texts, "name"));
+                values.text("provider"),
+                values.text("type"),
+                Math.toIntExact(values.number("ordinal", 0)),
+                values.text("name"));
     }
 
     private SessionState session() throws IOException {
-        final Map<String, Long> numbers = new HashMap<>();
-        final Map<String, String> texts = new HashMap<>();
-        fields(name -> scalar(name, numbers, texts));
-        return new SessionState(text(texts, "name"), number(numbers, "closed") != 0, number(numbers, "live_blocks"));
+        final Scalars values = new Scalars();
+        fields(name -> scalar(name, values));
+        return new SessionState(values.text("name"), values.number("closed", 0) != 0, values.number("live_blocks", 0));
     }
 
     private MemoryInfo memory() throws IOException {
-        final Map<String, Long> numbers = new HashMap<>();
-        final Map<String, String> texts = new HashMap<>();
-        fields(name -> scalar(name, numbers, texts));
+        final Scalars values = new Scalars();
+        fields(name -> scalar(name, values));
         return new MemoryInfo(
-                text(texts, "name"),
+                values.text("name"),
                 new MemoryLocation(
-                        constant(DeviceType.class, text(texts, "device")),
-                        Math.toIntExact(number(numbers, "vendor")),
-                        Math.toIntExact(number(numbers, "ordinal")),
-                        constant(MemoryType.class, text(texts, "type"))),
-                number(numbers, "alignment"),
-                constant(AllocatorType.class, text(texts, "role")));
+                        constant(DeviceType.class, values.text("device")),
+                        Math.toIntExact(values.number("vendor", 0)),
+                        Math.toIntExact(values.number("ordinal", 0)),
+                        constant(MemoryType.class, values.text("type"))),
+                values.number("alignment", 0),
+                constant(AllocatorType.class, values.text("role")));
     }
 
     private static <E extends Enum<E>> E constant(Class<E> type, String name) {
@@ -235,8 +236,7 @@ final class SnapshotParser {
     }
 
     private AllocatorState allocator() throws IOException {
-        final Map<String, Long> numbers = new HashMap<>();
-        final Map<String, String> texts = new HashMap<>();
+        final Scalars values = new Scalars();
         final Map<String, String> options = new HashMap<>();
         final MemoryInfo[] memory = new MemoryInfo[1];
         final AllocatorStats[] stats = {AllocatorStats.NONE};
@@ -253,50 +253,70 @@ final class SnapshotParser {
                 case "regions" -> elements(() -> regions.add(region()));
                 case "blocks" -> elements(() -> blocks.add(block()));
                 case "sites" -> elements(() -> site(sites));
-                default -> scalar(name, numbers, texts);
+                default -> scalar(name, values);
             }
         });
         if (memory[0] == null) {
             throw error("has an allocator without memory");
         }
         return new AllocatorState(
-                text(texts, "provider"),
+                values.text("provider"),
                 memory[0],
                 options,
                 stats[0],
                 users,
                 new AllocatorSnapshot(regions, blocks),
-                text(texts, "missing"),
+                values.text("missing"),
                 sites);
     }
 
+    /** Reads an event; empty if it is of a kind that a later writer may have added. */
+    private Optional<Event> event() throws IOException {
+        final Scalars values = new Scalars();
+        fields(name -> scalar(name, values));
+        final String kind = values.text("kind");
+        return Arrays.stream(Event.Kind.values())
+                .filter(known -> known.name().toLowerCase(Locale.ROOT).equals(kind))
+                .findFirst()
+                .map(known -> new Event(
+                        known,
+                        values.number("micros_ago", 0),
+                        values.text("owner"),
+                        values.text("memory"),
+                        Math.toIntExact(values.number("device", 0)),
+                        Long.parseUnsignedLong(values.text("address"), 16),
+                        Math.max(0, values.number("bytes", 0)),
+                        Math.max(0, values.number("stream", 0))));
+    }
+
     private AllocatorStats stats() throws IOException {
-        final Map<String, Long> numbers = new HashMap<>();
-        fields(name -> scalar(name, numbers, new HashMap<>()));
+        final Scalars values = new Scalars();
+        fields(name -> scalar(name, values));
         return new AllocatorStats.Builder()
-                .limit(numbers.getOrDefault("limit", AllocatorStats.UNLIMITED))
-                .inUse(number(numbers, "in_use"), number(numbers, "requested_in_use"), number(numbers, "peak_in_use"))
-                .held(number(numbers, "held"), number(numbers, "peak_held"))
-                .free(number(numbers, "free"), number(numbers, "largest_free"))
+                .limit(values.number("limit", AllocatorStats.UNLIMITED))
+                .inUse(
+                        values.number("in_use", 0),
+                        values.number("requested_in_use", 0),
+                        values.number("peak_in_use", 0))
+                .held(values.number("held", 0), values.number("peak_held", 0))
+                .free(values.number("free", 0), values.number("largest_free", 0))
                 .calls(
-                        number(numbers, "allocations"),
-                        number(numbers, "reserves"),
-                        number(numbers, "failed_allocations"),
-                        number(numbers, "largest_block"))
-                .regions(number(numbers, "regions_held"), number(numbers, "regions_returned"))
+                        values.number("allocations", 0),
+                        values.number("reserves", 0),
+                        values.number("failed_allocations", 0),
+                        values.number("largest_block", 0))
+                .regions(values.number("regions_held", 0), values.number("regions_returned", 0))
                 .build();
     }
 
     private User user() throws IOException {
-        final Map<String, Long> numbers = new HashMap<>();
-        final Map<String, String> texts = new HashMap<>();
-        fields(name -> scalar(name, numbers, texts));
-        return new User(text(texts, "owner"), number(numbers, "live_blocks"));
+        final Scalars values = new Scalars();
+        fields(name -> scalar(name, values));
+        return new User(values.text("owner"), values.number("live_blocks", 0));
     }
 
     private Region region() throws IOException {
-        final Map<String, Long> numbers = new HashMap<>();
-        final Map<String, String> texts = new HashMap<>();
+        final Scalars values = new Scalars();
         final List<Chunk> relative = new ArrayList<>();
         final long[] offset = {0};
         fields(name -> {
@@ -308,13 +328,17 @@ final class SnapshotParser {
                     offset[0] = Math.addExact(offset[0], chunk.byteSize());
                 });
             } else {
-                scalar(name, numbers, texts);
+                scalar(name, values);
             }
         });
-        final long address = Long.parseUnsignedLong(text(texts, "address"), 16);
-        final long byteSize = number(numbers, "bytes");
+        final long address = Long.parseUnsignedLong(values.text("address"), 16);
+        final long byteSize = values.number("bytes", 0);
         if (offset[0] != byteSize) {
             throw error("has a region of " + byteSize + " bytes whose chunks have " + offset[0]);
+        }
+        if (Long.compareUnsigned(address + byteSize, address) < 0) {
+            throw error("has a region of " + byteSize + " bytes at " + Long.toHexString(address)
+                    + ", behind the last address");
         }
         final List<Chunk> chunks = relative.stream()
                 .map(chunk -> new Chunk(
@@ -324,7 +348,7 @@ final class SnapshotParser {
                         chunk.state(),
                         chunk.streamId()))
                 .toList();
-        return new Region(Math.toIntExact(number(numbers, "lane")), address, byteSize, chunks);
+        return new Region(Math.toIntExact(values.number("lane", 0)), address, byteSize, chunks);
     }
 
     private Chunk block() throws IOException {
@@ -335,21 +359,26 @@ final class SnapshotParser {
 
     /** Reads the rest of an array: size, requested size, state and stream. */
     private Chunk chunk(long address) throws IOException {
-        json.nextToken();
-        final long byteSize = json.getLongValue();
-        json.nextToken();
-        final long requested = json.getLongValue();
+        final long byteSize = wholeNumber();
+        final long requested = wholeNumber();
         json.nextToken();
         final State state = constant(State.class, json.getText());
-        json.nextToken();
-        final long streamId = json.getLongValue();
+        final long streamId = wholeNumber();
         if (byteSize <= 0 || requested < 0 || streamId < 0) {
             throw error("has a chunk of " + byteSize + " bytes, " + requested + " requested, on stream " + streamId);
         }
+        totalBytes = Math.addExact(totalBytes, byteSize);
+        totalRequested = Math.addExact(totalRequested, requested);
         while (json.nextToken() != JsonToken.END_ARRAY) {
             json.skipChildren();
         }
         return new Chunk(address, byteSize, requested, state, streamId);
+    }
+
+    private long wholeNumber() throws IOException {
+        json.nextToken();
+        require(JsonToken.VALUE_NUMBER_INT);
+        return json.getLongValue();
     }
 
     private void site(Map<Long, Site> sites) throws IOException {
@@ -360,8 +389,7 @@ final class SnapshotParser {
         final String owner = json.getText();
         json.nextToken();
         final String frame = json.getText();
-        json.nextToken();
-        final long age = json.getLongValue();
+        final long age = wholeNumber();
         while (json.nextToken() != JsonToken.END_ARRAY) {
             json.skipChildren();
         }

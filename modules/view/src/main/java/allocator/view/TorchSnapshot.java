@@ -15,7 +15,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -50,6 +51,12 @@ public final class TorchSnapshot {
         this.snapshot = snapshot;
     }
 
+    /** Writes an event. */
+    @FunctionalInterface
+    private interface Content {
+        void write() throws IOException;
+    }
+
     /** Memory side by side, to be shown as a segment. */
     private record Segment(AllocatorState allocator, long address, List<Chunk> chunks) {
         long bytes(State... states) {
@@ -80,26 +87,28 @@ public final class TorchSnapshot {
 
     private void write() throws IOException {
         final List<Segment> segments = segments();
-        final Map<Integer, List<Failure>> failures = new TreeMap<>();
-        segments.forEach(segment -> failures.put(device(segment.allocator()), List.of()));
+        final Map<Integer, List<TorchHistory.Entry>> history = TorchHistory.of(snapshot);
+        final Set<Integer> devices = new TreeSet<>(history.keySet());
+        segments.forEach(segment -> devices.add(device(segment.allocator())));
         final Failure failure = snapshot.failure();
         if (failure != null) {
-            failures.put(failure.memory().deviceOrdinal(), List.of(failure));
+            devices.add(failure.memory().deviceOrdinal());
         }
-        final int devices = failures.keySet().stream()
-                .mapToInt(ordinal -> ordinal + 1)
-                .max()
-                .orElse(0);
-        final int traced = Math.clamp(devices, 0, MOST_DEVICES);
-        final List<List<Failure>> byDevice = new ArrayList<>();
-        for (int device = 0; device < traced; device++) {
-            byDevice.add(failures.getOrDefault(device, List.of()));
+        final int most = devices.stream().mapToInt(ordinal -> ordinal + 1).max().orElse(0);
+        final List<List<Content>> byDevice = new ArrayList<>();
+        for (int device = 0; device < Math.clamp(most, 0, MOST_DEVICES); device++) {
+            final List<Content> events = new ArrayList<>();
+            history.getOrDefault(device, List.of()).forEach(entry -> events.add(() -> write(entry)));
+            if (failure != null && failure.memory().deviceOrdinal() == device) {
+                events.add(() -> write(failure));
+            }
+            byDevice.add(events);
         }
         out.dictionary(() -> {
             out.text("segments");
             out.list(segments, this::write);
             out.text("device_traces");
-            out.list(byDevice, events -> out.list(events, this::write));
+            out.list(byDevice, events -> out.list(events, Content::write));
             out.text("allocator_settings");
             out.dictionary(() -> {});
         });
@@ -193,13 +202,32 @@ public final class TorchSnapshot {
         return frames;
     }
 
+    private void write(TorchHistory.Entry entry) throws IOException {
+        out.dictionary(() -> {
+            text("action", entry.action());
+            number("addr", entry.address() & ADDRESS_MASK);
+            number("size", entry.byteSize());
+            number("stream", entry.stream());
+            number("time_us", Math.max(0, takenAt() - entry.event().microsAgo()));
+            frames(
+                    entry.event().owner().isEmpty()
+                            ? List.of()
+                            : List.of("session " + entry.event().owner()));
+        });
+    }
+
+    /** Returns when the snapshot was taken, in microseconds since 1970. */
+    private long takenAt() {
+        return Math.clamp(snapshot.takenAt().getEpochSecond(), 0, LATEST_SECOND) * 1_000_000;
+    }
+
     private void write(Failure failure) throws IOException {
         out.dictionary(() -> {
             text("action", "oom");
             number("addr", 0);
             number("size", failure.requested());
             number("stream", 0);
-            number("time_us", Math.clamp(snapshot.takenAt().getEpochSecond(), 0, LATEST_SECOND) * 1_000_000);
+            number("time_us", takenAt());
             number("device_free", Math.max(0, failure.deviceFree()));
             frames(failure.stack());
         });

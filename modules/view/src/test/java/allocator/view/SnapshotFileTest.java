@@ -96,6 +96,8 @@ class SnapshotFileTest {
                     "device":"gpu"        | "device":"quantum"     | has an impossible value
                     [512,511,"live",5]    | [512,511,"lively",5]   | has an impossible value
                     [512,511,"live",5]    | [-512,511,"live",5]    | has a chunk of -512 bytes
+                    [512,511,"live",5]    | [512.0,511,"live",5]   | VALUE_NUMBER_INT is missing
+                    [512,511,"live",5]    | [9223372036854775807,511,"live",5] | has an impossible value
                     [512,511,"live",5]    | [256,255,"live",5]     | has a region of 2048 bytes whose chunks have 1792
                     2026-11-25T12:00:00Z  | yesterday              | has an impossible time
                     """)

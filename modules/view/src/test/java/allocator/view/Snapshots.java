@@ -3,6 +3,7 @@ package allocator.view;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Device;
+import allocator.runtime.snapshot.Snapshot.Event;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.runtime.snapshot.Snapshot.Site;
@@ -68,7 +69,17 @@ final class Snapshots {
                         List.of(new User(HOSTILE, 3)),
                         memory,
                         "",
-                        sites)));
+                        sites)),
+                List.of(
+                        event(Event.Kind.GROWTH, 9_000_000, "", 4096, 1000),
+                        event(Event.Kind.ALLOCATION, 3_000, HOSTILE, 4096, 100),
+                        event(Event.Kind.FREE, 2_000, HOSTILE, 4096, 0),
+                        event(Event.Kind.FREE, 1_000, HOSTILE, 8192, 0),
+                        event(Event.Kind.FAILURE, 0, HOSTILE, 0, 5000)));
+    }
+
+    private static Event event(Event.Kind kind, long microsAgo, String owner, long address, long byteSize) {
+        return new Event(kind, microsAgo, owner, GPU.name(), GPU.deviceOrdinal(), address, byteSize, 0);
     }
 
     static Failure failure(long requested, long limit, long inUse, long held, long largestFree) {

@@ -76,7 +76,7 @@ class TorchSnapshotTest {
         final Map<?, ?> torch =
                 read(Snapshots.of(Snapshots.failure(5000, 4096, 0, 0, 0), AllocatorSnapshot.EMPTY, Map.of()));
         assertThat(maps(((List<?>) torch.get("device_traces")).getFirst()))
-                .singleElement()
+                .last()
                 .satisfies(event -> {
                     assertThat(event.get("action")).isEqualTo("oom");
                     assertThat(event.get("size")).isEqualTo(5000L);
@@ -84,6 +84,22 @@ class TorchSnapshotTest {
                             .containsExactly(
                                     Map.of("filename", "Model.java", "line", 42L, "name", "com.example.Model.load"));
                 });
+    }
+
+    @Test
+    void recentEventsAreTheTraceOfTheirDevice() {
+        final Map<?, ?> torch = read(Snapshots.of(null, AllocatorSnapshot.EMPTY, Map.of()));
+        final List<Map<?, ?>> events = maps(((List<?>) torch.get("device_traces")).getFirst());
+        assertThat(events)
+                .extracting(event -> (Object) event.get("action"))
+                .as("the free of a block from before is left out")
+                .containsExactly("segment_alloc", "alloc", "free_requested", "free_completed");
+        assertThat(events)
+                .extracting(event -> (Object) event.get("size"))
+                .as("a free has the size of its block")
+                .containsExactly(1000L, 100L, 100L, 100L);
+        assertThat((Long) events.get(1).get("time_us"))
+                .isEqualTo((Long) events.getFirst().get("time_us") + 9_000_000 - 3_000);
     }
 
     /** Items are added in batches, and texts are written once. */

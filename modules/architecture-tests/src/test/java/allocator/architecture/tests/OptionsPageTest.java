@@ -38,6 +38,7 @@ class OptionsPageTest {
         expected.put(EnvironmentBuilder.PROVIDER_ORDER, Set.of(""));
         expected.put(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, Set.of(""));
         expected.put(EnvironmentBuilder.JMX, Set.of("0"));
+        expected.put(EnvironmentBuilder.HISTORY, Set.of("0"));
         assertThat(rows()).containsExactlyInAnyOrderEntriesOf(expected);
     }
 

@@ -5,18 +5,22 @@ import allocator.cli.output.Terminal;
 import allocator.cli.output.TextTable;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.Event;
 import allocator.runtime.snapshot.Snapshot.Failure;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.view.Breakdown;
 import allocator.view.Diagnosis;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Prints a snapshot for people to read: why a request failed, and who has most. */
 public final class SnapshotText {
+    private static final int MOST_EVENTS = 12;
+
     private final Terminal terminal;
     private final PrintWriter out;
 
@@ -39,6 +43,28 @@ public final class SnapshotText {
         terminal.printHeading("snapshot of " + snapshot.scope(), ", taken " + snapshot.takenAt());
         Diagnosis.of(snapshot).ifPresent(diagnosis -> print(diagnosis, snapshot.failure()));
         snapshot.allocators().forEach(this::print);
+        printHistory(snapshot.history());
+    }
+
+    private void printHistory(List<Event> history) {
+        if (history.isEmpty()) {
+            return;
+        }
+        out.println();
+        terminal.printHeading(
+                "recent events",
+                ", " + Sizes.exact(history.size()) + " over "
+                        + Sizes.time(1_000.0 * history.getFirst().microsAgo()));
+        final TextTable table = new TextTable("  ", "rlrll").row("before", "event", "bytes", "memory", "owner");
+        for (final Event event : history.subList(Math.max(0, history.size() - MOST_EVENTS), history.size())) {
+            table.row(
+                    Sizes.time(1_000.0 * event.microsAgo()),
+                    event.kind().name().toLowerCase(Locale.ROOT),
+                    event.byteSize() == 0 ? "-" : Sizes.human(event.byteSize()),
+                    event.memory(),
+                    event.owner());
+        }
+        terminal.printTable(table);
     }
 
     private void print(Diagnosis diagnosis, @Nullable Failure failure) {

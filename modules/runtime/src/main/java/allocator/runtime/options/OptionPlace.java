@@ -17,7 +17,11 @@ public enum OptionPlace {
             "environment",
             "Environment.builder().option",
             "ep_factory.",
-            List.of(ProviderOrder.KEY, RuntimeKeys.SNAPSHOT_ON_FAILURE, RuntimeKeys.JMX.name())) {
+            List.of(
+                    ProviderOrder.KEY,
+                    RuntimeKeys.SNAPSHOT_ON_FAILURE,
+                    RuntimeKeys.JMX.name(),
+                    RuntimeKeys.HISTORY.name())) {
         @Override
         public String prefix(String provider) {
             return "ep_factory." + provider + ".";

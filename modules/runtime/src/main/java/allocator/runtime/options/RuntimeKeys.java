@@ -23,6 +23,10 @@ public final class RuntimeKeys {
     /** See {@code RunOptions.SHRINK_KEY}. */
     public static final String SHRINK = "memory.enable_memory_arena_shrinkage";
 
+    /** See {@code EnvironmentBuilder.HISTORY}. */
+    public static final OptionKey<Integer> HISTORY =
+            OptionKey.count("memory.history", 0, "how many recent events a snapshot lists; 0: none");
+
     /** See {@code EnvironmentBuilder.JMX}. */
     public static final OptionKey<Boolean> JMX =
             OptionKey.flag("environment.jmx", false, "1: show each allocator as a bean of JMX");

@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param devices the devices: those of the environment, or of the sessions if it was taken for a failure
  * @param sessions the sessions that are not over, the youngest first
  * @param allocators the allocators, each instance once
+ * @param history the recent events of the process, the oldest first; empty unless they are remembered
  */
 public record Snapshot(
         Instant takenAt,
@@ -31,7 +32,8 @@ public record Snapshot(
         @Nullable Failure failure,
         List<Device> devices,
         List<SessionState> sessions,
-        List<AllocatorState> allocators) {
+        List<AllocatorState> allocators,
+        List<Event> history) {
 
     /** Copies the lists. */
     public Snapshot {
@@ -40,6 +42,43 @@ public record Snapshot(
         devices = List.copyOf(devices);
         sessions = List.copyOf(sessions);
         allocators = List.copyOf(allocators);
+        history = List.copyOf(history);
+    }
+
+    /**
+     * An event that preceded the snapshot.
+     *
+     * @param kind what happened
+     * @param microsAgo how long before the snapshot, in microseconds, approximately
+     * @param owner who made the request; empty for growth and shrink
+     * @param memory the name of the memory
+     * @param device the number of its device among those of its kind
+     * @param address the address; {@code 0} for a failure
+     * @param byteSize the bytes requested, taken or returned; {@code 0} for a free
+     * @param streamId the id of the stream of an allocation, {@code 0} for none
+     */
+    public record Event(
+            Kind kind,
+            long microsAgo,
+            String owner,
+            String memory,
+            int device,
+            long address,
+            long byteSize,
+            long streamId) {
+        /** What happened. */
+        public enum Kind {
+            /** A block was allocated. */
+            ALLOCATION,
+            /** A block was about to be freed. */
+            FREE,
+            /** An arena took memory from its device. */
+            GROWTH,
+            /** An arena returned memory to its device. */
+            SHRINK,
+            /** A request failed. */
+            FAILURE
+        }
     }
 
     /**

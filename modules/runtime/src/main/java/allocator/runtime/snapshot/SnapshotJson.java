@@ -77,6 +77,26 @@ public final class SnapshotJson {
             write(allocator);
         }
         json.endArray();
+        if (!snapshot.history().isEmpty()) {
+            json.name("history").startArray();
+            for (final Snapshot.Event event : snapshot.history()) {
+                write(event);
+            }
+            json.endArray();
+        }
+        json.endObject();
+    }
+
+    private void write(Snapshot.Event event) throws IOException {
+        json.startObject();
+        json.name("kind").value(event.kind().name().toLowerCase(Locale.ROOT));
+        json.name("micros_ago").value(event.microsAgo());
+        json.name("owner").value(event.owner());
+        json.name("memory").value(event.memory());
+        json.name("device").value(event.device());
+        json.name("address").value(Long.toHexString(event.address()));
+        json.name("bytes").value(event.byteSize());
+        json.name("stream").value(event.streamId());
         json.endObject();
     }
 

@@ -1,19 +1,30 @@
 package allocator.provider.support.event;
 
+import allocator.provider.support.event.RecentEvent.Kind;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
+import java.util.List;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records events in the JDK Flight Recorder.
+ * Records events in the JDK Flight Recorder, and on request remembers the latest ones.
  *
  * <p>No method throws or blocks, and none allocates unless a recording has its event enabled. An event for which there
  * is no room on the Java heap or the stack is lost. All are safe for use by several threads.
  */
 public final class AllocatorEvents {
+    /** The most events that are remembered: they take some 60 bytes each. */
+    public static final int MOST_RECENT = 1 << 22;
+
     /** {@code null} if the runtime image has no flight recorder. */
     private static final @Nullable FlightEvents FLIGHT = load();
+
+    /** The recent events, while somebody wants them. */
+    private static volatile @Nullable EventRing ring;
+
+    /** How many want them. Guarded by the class. */
+    private static int ringUsers;
 
     private AllocatorEvents() {}
 
@@ -33,7 +44,7 @@ public final class AllocatorEvents {
      */
     public static boolean recordsAllocations() {
         final FlightEvents flight = FLIGHT;
-        return flight != null && flight.recordsAllocations();
+        return ring != null || (flight != null && flight.recordsAllocations());
     }
 
     /**
@@ -43,7 +54,7 @@ public final class AllocatorEvents {
      */
     public static boolean recordsFrees() {
         final FlightEvents flight = FLIGHT;
-        return flight != null && flight.recordsFrees();
+        return ring != null || (flight != null && flight.recordsFrees());
     }
 
     /**
@@ -58,6 +69,10 @@ public final class AllocatorEvents {
      */
     public static void allocated(
             String owner, MemoryInfo memory, long address, long byteSize, long stream, boolean isReserve) {
+        final EventRing recent = ring;
+        if (recent != null) {
+            recent.add(Kind.ALLOCATION, owner, memory, address, byteSize, stream);
+        }
         final FlightEvents flight = FLIGHT;
         if (flight != null) {
             flight.allocated(owner, memory, address, byteSize, stream, isReserve);
@@ -72,6 +87,10 @@ public final class AllocatorEvents {
      * @param address the block's address
      */
     public static void freeing(String owner, MemoryInfo memory, long address) {
+        final EventRing recent = ring;
+        if (recent != null) {
+            recent.add(Kind.FREE, owner, memory, address, 0, 0);
+        }
         final FlightEvents flight = FLIGHT;
         if (flight != null) {
             flight.freeing(owner, memory, address);
@@ -88,7 +107,8 @@ public final class AllocatorEvents {
      */
     public static DeviceCall growing(MemoryInfo memory, DevicePart part, long byteSize) {
         final FlightEvents flight = FLIGHT;
-        return flight == null ? DeviceCall.NOT_RECORDED : flight.growing(memory, part, byteSize);
+        final DeviceCall call = flight == null ? DeviceCall.NOT_RECORDED : flight.growing(memory, part, byteSize);
+        return remembered(call, Kind.GROWTH, memory, byteSize);
     }
 
     /**
@@ -101,7 +121,17 @@ public final class AllocatorEvents {
      */
     public static DeviceCall shrinking(MemoryInfo memory, DevicePart part, long byteSize) {
         final FlightEvents flight = FLIGHT;
-        return flight == null ? DeviceCall.NOT_RECORDED : flight.shrinking(memory, part, byteSize);
+        final DeviceCall call = flight == null ? DeviceCall.NOT_RECORDED : flight.shrinking(memory, part, byteSize);
+        return remembered(call, Kind.SHRINK, memory, byteSize);
+    }
+
+    private static DeviceCall remembered(DeviceCall call, Kind kind, MemoryInfo memory, long byteSize) {
+        final EventRing recent = ring;
+        try {
+            return recent == null ? call : new RememberedCall(call, recent, kind, memory, byteSize);
+        } catch (OutOfMemoryError e) {
+            return call; // the event is not among the recent ones
+        }
     }
 
     /**
@@ -126,6 +156,10 @@ public final class AllocatorEvents {
      * @param detail more text, such as a dump; may be empty
      */
     public static void failed(String owner, long byteSize, Throwable failure, String detail) {
+        final EventRing recent = ring;
+        if (recent != null && failure instanceof OutOfMemoryException exhausted) {
+            recent.add(Kind.FAILURE, owner, exhausted.shortage().memory(), 0, byteSize, 0);
+        }
         final FlightEvents flight = FLIGHT;
         if (flight != null) {
             flight.failed(owner, byteSize, failure, detail);
@@ -155,5 +189,39 @@ public final class AllocatorEvents {
         if (flight != null) {
             flight.sessionClosed(session, liveBlocks);
         }
+    }
+
+    /**
+     * Begins to remember the latest events of this process, all but mappings and sessions. A pair of an allocation and
+     * a free then takes some ten nanoseconds more. Each call is to be followed by one of {@link #forget}.
+     *
+     * @param count how many; rounded up to a power of two. If events are remembered already, their number stays
+     * @throws IllegalArgumentException if the count is below 1 or above {@value #MOST_RECENT}
+     */
+    public static synchronized void remember(int count) {
+        if (count < 1 || count > MOST_RECENT) {
+            throw new IllegalArgumentException(count + " events to remember: it must be from 1 to " + MOST_RECENT);
+        }
+        if (ring == null) {
+            ring = new EventRing(Math.max(1, Integer.highestOneBit(count - 1) << 1));
+        }
+        ringUsers++;
+    }
+
+    /** Ends what a call of {@link #remember} has begun; the last one forgets the events. */
+    public static synchronized void forget() {
+        if (ringUsers > 0 && --ringUsers == 0) {
+            ring = null;
+        }
+    }
+
+    /**
+     * Returns the latest events of this process.
+     *
+     * @return the events, the oldest first; empty unless they are {@linkplain #remember remembered}
+     */
+    public static List<RecentEvent> recent() {
+        final EventRing recent = ring;
+        return recent == null ? List.of() : recent.copy();
     }
 }
