@@ -59,6 +59,21 @@ final class OutputFile {
         }
     }
 
+    /**
+     * Checks that this is not a file that the command reads.
+     *
+     * @throws UsageException if it is
+     */
+    void requireNot(Path input) {
+        try {
+            if (Files.exists(target) && Files.exists(input) && Files.isSameFile(target, input)) {
+                throw new UsageException(message("is the file that is read"));
+            }
+        } catch (IOException e) {
+            throw new UsageException(message(WholeFile.reason(e)), e);
+        }
+    }
+
     private void checkFile() {
         try {
             WholeFile.check(target);

@@ -70,6 +70,7 @@ final class PlanCommand extends ResultCommand {
         }
         final OutputFile json = jsonOutput();
         final OutputFile file = outputFile("--output", output);
+        requireNoOutput(trace);
         final PlanInput input = PlanInput.read(trace);
         final PlanResult result = plan(input);
         show(() -> result.print(terminal()), result::json, json);

@@ -88,6 +88,7 @@ final class ReplayCommand extends DeviceCommand {
         if (page != null && traces.size() > 1) {
             throw new UsageException("--html shows one trace, and " + traces.size() + " are given");
         }
+        traces.forEach(this::requireNoOutput);
         final List<String> named = policies == null ? List.of() : PolicyOption.parse(policies, settings());
         final List<Trace> loaded = load();
         final List<String> pages = new ArrayList<>();

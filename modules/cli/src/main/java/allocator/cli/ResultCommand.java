@@ -2,6 +2,7 @@ package allocator.cli;
 
 import allocator.cli.output.Terminal;
 import java.io.PrintWriter;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,6 +70,22 @@ abstract class ResultCommand implements Callable<Integer> {
         outputs.forEach(file::requireOther);
         outputs.add(file);
         return file;
+    }
+
+    /**
+     * Checks that no file to be written is one that is read. To be called with each input, after the outputs.
+     *
+     * @param input a file, or the name of something that is none
+     * @throws UsageException if it is one of them
+     */
+    final void requireNoOutput(String input) {
+        final Path file;
+        try {
+            file = Path.of(input);
+        } catch (InvalidPathException e) {
+            return; // the reader says so
+        }
+        outputs.forEach(output -> output.requireNot(file));
     }
 
     /**

@@ -66,6 +66,7 @@ final class ShowCommand extends DeviceCommand {
         final OutputFile json = jsonOutput();
         final OutputFile page = outputFile("--html", html);
         final OutputFile torch = outputFile("--pickle", pickle);
+        requireNoOutput(file);
         if (isSnapshot()) {
             showSnapshot(json, page, torch);
         } else if (torch == null && Recording.looksLikeOne(Path.of(file))) {

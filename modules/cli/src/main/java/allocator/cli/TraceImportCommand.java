@@ -61,7 +61,9 @@ final class TraceImportCommand extends ResultCommand {
     public Integer call() {
         final OutputFile json = jsonOutput();
         final Path file = existing(log);
-        final OutputFile target = output == null ? beside(file) : new OutputFile("--output", output);
+        final OutputFile given = outputFile("--output", output);
+        requireNoOutput(log);
+        final OutputFile target = given == null ? beside(file) : given;
         final Imported result =
                 Recording.looksLikeOne(file) ? importRecording(file, target.path()) : importLog(file, target.path());
         show(() -> print(file, target.path(), result), () -> json(target.path(), result), json);

@@ -32,6 +32,7 @@ final class TraceInfoCommand extends ResultCommand {
     @Override
     public Integer call() {
         final OutputFile json = jsonOutput();
+        requireNoOutput(trace);
         final TraceSummary summary = TraceSummary.of(NamedTrace.read(trace));
         show(() -> new TraceText(terminal()).print(summary), () -> TraceJson.of(summary), json);
         return 0;

@@ -160,6 +160,26 @@ class ShowCommandTest {
     }
 
     @Test
+    void whatIsReadIsNotReplaced() throws IOException {
+        final Path snapshot = failedSnapshot();
+        final byte[] before = Files.readAllBytes(snapshot);
+        for (final String option : List.of("--html", "--json", "--pickle")) {
+            final Outcome outcome = Outcome.of("show", snapshot.toString(), option, snapshot.toString());
+            assertThat(outcome.exitCode()).isEqualTo(2);
+            assertThat(outcome.err()).contains(option + " " + snapshot + ": is the file that is read");
+        }
+        assertThat(snapshot).hasBinaryContent(before);
+        final String trace = trace().toString();
+        for (final List<String> command : List.of(
+                List.of("trace", "info", trace, "--json", trace),
+                List.of("plan", trace, "-o", trace),
+                List.of("replay", trace, "--json", trace),
+                List.of("trace", "import", trace, "-o", trace))) {
+            assertThat(Outcome.of(command.toArray(String[]::new)).err()).contains("is the file that is read");
+        }
+    }
+
+    @Test
     void aRecordingThatIsCutIsOneLine() throws IOException {
         final byte[] whole = Files.readAllBytes(recording());
         final Path cut = Files.write(folder.resolve("cut.jfr"), Arrays.copyOf(whole, whole.length - 1));

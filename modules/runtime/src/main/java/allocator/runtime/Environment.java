@@ -8,8 +8,8 @@ import allocator.runtime.discovery.LoadedFactory;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.inspection.Beans;
 import allocator.runtime.inspection.FailureSnapshots;
-import allocator.runtime.inspection.ManagementBeans;
 import allocator.runtime.inspection.Observers;
 import allocator.runtime.inspection.RecentEvents;
 import allocator.runtime.lifetime.AllocatorInstances;
@@ -72,6 +72,7 @@ public final class Environment implements AutoCloseable {
     private final FailureSnapshots failureSnapshots;
     private final AtomicLong lastSession = new AtomicLong();
     private final Observers observers = new Observers(this::uses);
+
     /** Whether recent events are remembered for this environment. */
     private boolean remembers;
 
@@ -83,6 +84,7 @@ public final class Environment implements AutoCloseable {
     Environment(Map<String, String> settings) {
         Objects.requireNonNull(SessionOptions.DEFAULT); // initialized now: where the stack has ended no class can be
         Objects.requireNonNull(RunOptions.DEFAULT);
+        AllocatorEvents.prepare();
         failureSnapshots =
                 new FailureSnapshots(settings.get(EnvironmentBuilder.SNAPSHOT_ON_FAILURE), this::snapshotAfter);
         shared = new SharedAllocators(instances, failureSnapshots);
@@ -90,7 +92,7 @@ public final class Environment implements AutoCloseable {
         planner = new SessionPlanner(registry, shared);
         final String jmx = settings.getOrDefault(EnvironmentBuilder.JMX, "0");
         if (RuntimeKeys.JMX.parse(jmx, OptionPlace.ENVIRONMENT.origin())) {
-            final Observation ignored = observers.add(ManagementBeans.create());
+            final Observation ignored = observers.add(Beans.create());
         }
         final int history = RuntimeKeys.HISTORY.parse(
                 settings.getOrDefault(EnvironmentBuilder.HISTORY, "0"), OptionPlace.ENVIRONMENT.origin());

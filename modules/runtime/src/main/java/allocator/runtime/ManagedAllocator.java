@@ -118,7 +118,7 @@ public final class ManagedAllocator implements Allocator {
         }
         try {
             record(address, byteSize, 0, false);
-        } catch (StackOverflowError e) {
+        } catch (Throwable e) {
             // Without an event: the caller has to learn the address.
         }
         return address;
@@ -193,7 +193,7 @@ public final class ManagedAllocator implements Allocator {
         }
         try {
             record(address, byteSize, 0, true);
-        } catch (StackOverflowError e) {
+        } catch (Throwable e) {
             // Without an event, as in alloc.
         }
         return address;
@@ -208,9 +208,7 @@ public final class ManagedAllocator implements Allocator {
         if (used.isReleased()) {
             throw closedException();
         }
-        if (AllocatorEvents.recordsFrees()) {
-            AllocatorEvents.freeing(owner, info, address);
-        }
+        recordFree(address);
         try {
             target.free(address);
         } catch (DeviceException e) {
@@ -247,6 +245,16 @@ public final class ManagedAllocator implements Allocator {
     private void record(long address, long byteSize, long stream, boolean isReserve) {
         if (AllocatorEvents.recordsAllocations()) {
             AllocatorEvents.allocated(owner, info, address, byteSize, stream, isReserve);
+        }
+    }
+
+    private void recordFree(long address) {
+        try {
+            if (AllocatorEvents.recordsFrees()) {
+                AllocatorEvents.freeing(owner, info, address);
+            }
+        } catch (Throwable e) {
+            // Without an event: the block is freed all the same.
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.arena.upstream;
 
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorException;
 import allocator.spi.AllocatorType;
@@ -52,6 +53,7 @@ public final class Rehearsal {
         }
         isRunning = true;
         try {
+            AllocatorEvents.prepare();
             calls.accept(new WithoutMemory());
             isDone = true;
         } finally {

@@ -12,10 +12,12 @@ import allocator.view.recording.RecordedSession;
 import allocator.view.recording.Recording;
 import java.io.PrintWriter;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** Prints a recording of the flight recorder for people to read. */
 public final class RecordingText {
     private static final int MOST_ROWS = 8;
+    private static final Pattern LINE_BREAK = Pattern.compile("\\R");
 
     private final Terminal terminal;
     private final PrintWriter out;
@@ -56,6 +58,11 @@ public final class RecordingText {
         recording.liveAtEnd().forEach(state -> printLive("live at the end", state));
     }
 
+    /** A name from a recording begins no line of its own. */
+    private static String oneLine(String text) {
+        return LINE_BREAK.matcher(text).replaceAll(" ");
+    }
+
     private void printCalls(List<RecordedCalls> calls) {
         if (calls.isEmpty()) {
             return;
@@ -80,8 +87,9 @@ public final class RecordingText {
         for (final RecordedFailure failure :
                 failures.subList(Math.max(0, failures.size() - MOST_ROWS), failures.size())) {
             out.println();
-            out.println(failure.at() + ": " + failure.owner() + " asked for " + Sizes.human(failure.requested())
-                    + " of " + failure.memory() + ": " + failure.reason());
+            out.println(failure.at() + ": " + oneLine(failure.owner()) + " asked for "
+                    + Sizes.human(failure.requested()) + " of " + oneLine(failure.memory()) + ": "
+                    + oneLine(failure.reason()));
             failure.stack().forEach(frame -> out.println("    at " + frame));
         }
         if (failures.size() > MOST_ROWS) {

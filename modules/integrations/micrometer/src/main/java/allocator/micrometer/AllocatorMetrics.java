@@ -14,10 +14,8 @@ import io.micrometer.core.instrument.binder.BaseUnits;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.ToDoubleFunction;
 
 /**
@@ -34,7 +32,8 @@ import java.util.function.ToDoubleFunction;
  *
  * <p>Each has the tags {@code jvm.memory.type}, the kind of the device such as {@code gpu}, and
  * {@code jvm.memory.pool.name}: provider, memory and user, such as {@code cuda-arena Cuda (gpu:0) bert}, with a number
- * if there are several of one name. An instance with several users has the name of its first.
+ * if the registry has another one of that name, also one of another environment or binder. An instance with several
+ * users has the name of its first.
  *
  * <p>Prometheus wants the same tags of all meters of one name. Micrometer's own {@code JvmMemoryMetrics} has these with
  * its convention for OpenTelemetry; beside its older convention use another {@linkplain #AllocatorMetrics(Environment,
@@ -45,6 +44,8 @@ import java.util.function.ToDoubleFunction;
 public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
     /** The prefix of OpenTelemetry's names. */
     public static final String OPEN_TELEMETRY = "jvm.memory";
+
+    private static final String POOL_NAME = "jvm.memory.pool.name";
 
     private final Environment environment;
     private final String prefix;
@@ -103,10 +104,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
     /** The meters in one registry. The environment makes one call at a time. */
     private final class Meters implements AllocatorListener {
         private final MeterRegistry registry;
-        private final Map<ObservedAllocator, Registered> registered = new HashMap<>();
-        private final Set<String> poolNames = new HashSet<>();
-
-        private record Registered(String poolName, List<Meter> meters) {}
+        private final Map<ObservedAllocator, List<Meter>> registered = new HashMap<>();
 
         Meters(MeterRegistry registry) {
             this.registry = registry;
@@ -114,12 +112,16 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
 
         @Override
         public void added(ObservedAllocator allocator) {
-            final String poolName = poolName(allocator);
+            synchronized (registry) { // other environments have their pools in it as well
+                register(allocator);
+            }
+        }
+
+        private void register(ObservedAllocator allocator) {
             final List<Meter> meters = new ArrayList<>();
-            registered.put(allocator, new Registered(poolName, meters));
-            poolNames.add(poolName);
+            registered.put(allocator, meters);
             final Tags tags =
-                    Tags.of("jvm.memory.type", allocator.memory().deviceType().id(), "jvm.memory.pool.name", poolName);
+                    Tags.of("jvm.memory.type", allocator.memory().deviceType().id(), POOL_NAME, poolName(allocator));
             meters.add(gauge("used", "Bytes of live blocks", tags, allocator, AllocatorStats::bytesInUse));
             meters.add(gauge("committed", "Bytes taken from the device", tags, allocator, AllocatorStats::bytesHeld));
             if (allocator.stats().limit() != AllocatorStats.UNLIMITED) {
@@ -140,24 +142,27 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
                     .register(registry);
         }
 
-        /** Returns a name that no other pool of the registry has, as far as it is ours. */
+        /** Returns a name that no other pool of the registry has. */
         private String poolName(ObservedAllocator allocator) {
             final String user =
                     allocator.users().stream().findFirst().map(User::owner).orElse("");
             final String name = (allocator.provider() + " " + allocator.memory() + " " + user).strip();
             String unique = name;
-            for (int i = 2; poolNames.contains(unique); i++) {
+            for (int i = 2; isTaken(unique); i++) {
                 unique = name + " (" + i + ")";
             }
             return unique;
         }
 
+        private boolean isTaken(String poolName) {
+            return registry.find(prefix + ".used").tag(POOL_NAME, poolName).meter() != null;
+        }
+
         @Override
         public void removed(ObservedAllocator allocator) {
-            final Registered gone = registered.remove(allocator);
+            final List<Meter> gone = registered.remove(allocator);
             if (gone != null) {
-                poolNames.remove(gone.poolName());
-                gone.meters().forEach(registry::remove);
+                gone.forEach(registry::remove);
             }
         }
     }

@@ -84,6 +84,32 @@ class AllocatorMetricsTest {
     }
 
     @Test
+    void poolsOfTwoEnvironmentsInOneRegistryDiffer() {
+        final String pool = "cpu-reference Cpu (cpu:0) environment";
+        try (Environment other = Environment.builder().build();
+                AllocatorMetrics metrics = new AllocatorMetrics(environment);
+                AllocatorMetrics ofOther = new AllocatorMetrics(other)) {
+            metrics.bindTo(registry);
+            ofOther.bindTo(registry);
+            assertThat(registry.scrape()).contains(labels(pool), labels(pool + " (2)"));
+            metrics.close();
+            assertThat(registry.scrape()).contains(labels(pool + " (2)")).doesNotContain(labels(pool));
+        }
+    }
+
+    @Test
+    void twoBindersOfOneRegistryEndOneByOne() {
+        final AllocatorMetrics first = new AllocatorMetrics(environment);
+        first.bindTo(registry);
+        final int meters = registry.getMeters().size();
+        final AllocatorMetrics second = new AllocatorMetrics(environment);
+        second.bindTo(registry);
+        second.close();
+        assertThat(registry.getMeters()).hasSize(meters);
+        first.close();
+    }
+
+    @Test
     void hostileNamesAreEscaped() {
         try (AllocatorMetrics metrics = new AllocatorMetrics(environment);
                 Session session = open("a\"} 1\njvm_memory_used_bytes{b=\"", MIB)) {

@@ -313,9 +313,7 @@ final class ExportedAllocator {
                 isDead = true;
                 isReleased = true;
             } else {
-                if (AllocatorEvents.recordsFrees()) {
-                    AllocatorEvents.freeing(session, target.info(), address);
-                }
+                recordFree(address);
                 target.free(address);
                 isDead = true;
                 budget.release(byteSize);
@@ -348,6 +346,16 @@ final class ExportedAllocator {
             }
         }
         return failure;
+    }
+
+    private void recordFree(long address) {
+        try {
+            if (AllocatorEvents.recordsFrees()) {
+                AllocatorEvents.freeing(session, target.info(), address);
+            }
+        } catch (Throwable e) {
+            // Without an event: the block is freed all the same.
+        }
     }
 
     /**

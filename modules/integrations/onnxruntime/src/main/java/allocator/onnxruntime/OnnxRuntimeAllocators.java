@@ -88,6 +88,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     private OnnxRuntimeAllocators(
             OrtEnvironment environment, NativeEnvironment registry, List<InstalledMemory> memories) {
+        AllocatorEvents.prepare();
         this.environment = environment;
         this.registry = registry;
         this.memories = memories;

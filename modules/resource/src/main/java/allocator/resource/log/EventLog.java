@@ -20,6 +20,7 @@ public final class EventLog implements ResourceLog {
      * @param memory the memory of the resource that is logged
      */
     public EventLog(String owner, MemoryInfo memory) {
+        AllocatorEvents.prepare();
         this.owner = owner;
         this.memory = memory;
     }

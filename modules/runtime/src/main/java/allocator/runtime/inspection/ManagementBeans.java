@@ -4,10 +4,7 @@ import allocator.runtime.discovery.Log;
 import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.AllocatorMXBean;
 import allocator.runtime.metrics.ObservedAllocator;
-import allocator.runtime.options.OptionPlace;
-import allocator.runtime.options.RuntimeKeys;
 import allocator.runtime.snapshot.Snapshot.User;
-import allocator.spi.InvalidOptionException;
 import java.lang.management.ManagementFactory;
 import java.util.HashMap;
 import java.util.Map;
@@ -24,7 +21,7 @@ import javax.management.StandardMBean;
  * Names from outside are quoted. The number of the environment is chosen so that no other has it, of another class
  * loader either.
  */
-public final class ManagementBeans implements AllocatorListener {
+final class ManagementBeans implements AllocatorListener {
     private static final AtomicLong LAST_ENVIRONMENT = new AtomicLong();
     private static final int MOST_ATTEMPTS = 1_000;
 
@@ -32,25 +29,7 @@ public final class ManagementBeans implements AllocatorListener {
     private final Map<Long, ObjectName> names = new HashMap<>();
     private long environment = LAST_ENVIRONMENT.incrementAndGet();
 
-    private ManagementBeans() {}
-
-    /**
-     * Creates a listener without beans yet.
-     *
-     * @return the listener
-     * @throws InvalidOptionException if the runtime image has no beans
-     */
-    public static AllocatorListener create() {
-        try {
-            return new ManagementBeans();
-        } catch (LinkageError e) {
-            throw new InvalidOptionException(
-                    RuntimeKeys.JMX.name(),
-                    "1",
-                    "0, unless java is started with --add-modules java.management and has that module",
-                    OptionPlace.ENVIRONMENT.origin());
-        }
-    }
+    ManagementBeans() {}
 
     @Override
     public void added(ObservedAllocator allocator) {

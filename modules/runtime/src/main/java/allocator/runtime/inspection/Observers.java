@@ -50,7 +50,7 @@ public final class Observers {
             update();
             listeners.add(listener);
             isObserved = true;
-            known.values().forEach(each -> call(listener::added, each));
+            List.copyOf(known.values()).forEach(each -> added(listener, each));
         }
         return () -> remove(listener);
     }
@@ -117,17 +117,24 @@ public final class Observers {
         known = after;
         for (final Observed gone : before.values()) {
             gone.release();
-            listeners.forEach(listener -> call(listener::removed, gone));
+            List.copyOf(listeners).forEach(listener -> call(listener::removed, gone));
         }
         for (final Observed each : added) {
-            listeners.forEach(listener -> call(listener::added, each));
+            List.copyOf(listeners).forEach(listener -> added(listener, each));
+        }
+    }
+
+    /** Reports an instance to a listener, unless it has ended its observation meanwhile. */
+    private void added(AllocatorListener listener, Observed observed) {
+        if (listeners.contains(listener)) {
+            call(listener::added, observed);
         }
     }
 
     private static void call(Consumer<ObservedAllocator> method, Observed observed) {
         try {
             method.accept(observed);
-        } catch (RuntimeException e) {
+        } catch (Throwable e) {
             Log.failed("a listener of", observed.memory(), e);
         }
     }

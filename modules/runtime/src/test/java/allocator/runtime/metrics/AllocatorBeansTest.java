@@ -147,6 +147,55 @@ class AllocatorBeansTest {
         }
 
         @Test
+        void ofAListenerThatFailsCostsOthersNothing() {
+            final AllocatorListener failing = new AllocatorListener() {
+                @Override
+                public void added(ObservedAllocator allocator) {
+                    throw new AssertionError("added");
+                }
+
+                @Override
+                public void removed(ObservedAllocator allocator) {
+                    throw new AssertionError("removed");
+                }
+            };
+            try (Environment environment = open("0")) {
+                environment.register(FakeFactory.cpu("plain"));
+                environment.observe(failing);
+                environment.observe(listener);
+                final int before = seen.size();
+                environment.openSession(session("later").build()).close();
+                assertThat(calls).hasSizeGreaterThanOrEqualTo(before);
+                environment.register(FakeFactory.cpu("second"));
+                environment.openSession(session("both").build()).close();
+            }
+            assertThat(calls.stream().filter(call -> call.startsWith("removed")))
+                    .hasSameSizeAs(seen);
+        }
+
+        @Test
+        void mayEndItselfWhileItIsCalled() {
+            final List<Observation> own = new ArrayList<>();
+            try (Environment environment = open("0")) {
+                own.add(environment.observe(new AllocatorListener() {
+                    @Override
+                    public void added(ObservedAllocator allocator) {
+                        own.forEach(Observation::close);
+                    }
+
+                    @Override
+                    public void removed(ObservedAllocator allocator) {}
+                }));
+                environment.observe(listener);
+                environment.register(FakeFactory.cpu("plain"));
+                environment.openSession(session("later").build()).close();
+                assertThat(seen).isNotEmpty();
+            }
+            assertThat(calls.stream().filter(call -> call.startsWith("removed")))
+                    .hasSameSizeAs(seen);
+        }
+
+        @Test
         void endsWithTheEnvironment() {
             final Environment environment = open("0");
             environment.register(FakeFactory.cpu("plain"));

@@ -82,6 +82,12 @@ public final class Recording {
             throw new RecordingException(file.toString(), "is truncated", e);
         } catch (IOException e) {
             throw new RecordingException(file.toString(), "cannot be read: " + e.getMessage(), e);
+        } catch (OutOfMemoryError e) {
+            throw new RecordingException(
+                    file.toString(),
+                    "needs more Java heap than the " + (Runtime.getRuntime().maxMemory() >> 20)
+                            + " MiB that there are: start java with a larger -Xmx",
+                    e);
         } catch (RuntimeException | Error e) {
             // What the JDK's reader throws where bytes are wrong: it trusts them.
             throw new RecordingException(file.toString(), "is damaged: " + e, e);

@@ -43,6 +43,7 @@ final class PoolSource {
     private final PoolBlocks.Return giveBackWithinLimit;
 
     PoolSource(CudaDevice device, PoolHandles handles, Limit limit, PoolBlocks blocks) {
+        AllocatorEvents.prepare();
         this.device = device;
         pool = handles.pool();
         ownStream = handles.stream();

@@ -1,5 +1,6 @@
 package allocator.provider.support.event;
 
+import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.RecentEvent.Kind;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
@@ -17,8 +18,12 @@ public final class AllocatorEvents {
     /** The most events that are remembered: they take some 60 bytes each. */
     public static final int MOST_RECENT = 1 << 22;
 
-    /** {@code null} if the runtime image has no flight recorder. */
-    private static final @Nullable FlightEvents FLIGHT = load();
+    /* The class has no static initializer: one that fails where the stack ends would never be run again. */
+
+    /** {@code null} until {@link #prepare}, and if the runtime image has no flight recorder. */
+    private static @Nullable FlightEvents flight;
+
+    private static boolean isWithoutRecorder;
 
     /** The recent events, while somebody wants them. */
     private static volatile @Nullable EventRing ring;
@@ -28,11 +33,51 @@ public final class AllocatorEvents {
 
     private AllocatorEvents() {}
 
-    private static @Nullable FlightEvents load() {
+    /**
+     * Loads the events, if that has not been done: before, no event reaches the flight recorder. To be called by the
+     * constructor of whatever records events. Without room to load them, another call tries again.
+     *
+     * @throws StackOverflowError if the stack ends here; nothing has happened
+     */
+    public static void prepare() {
+        if (flight == null && !isWithoutRecorder) {
+            StackReserve.touch();
+            load();
+        }
+    }
+
+    /** Loads the events on a thread of its own, which has enough stack: the recorder's classes need much of it. */
+    private static synchronized void load() {
+        if (flight != null || isWithoutRecorder) {
+            return;
+        }
         try {
-            return new FlightEvents();
-        } catch (LinkageError | VirtualMachineError e) {
-            return null; // jdk.jfr is not in the runtime image, or there was no room to load the events
+            final Thread loader = new Thread(AllocatorEvents::loadHere, "allocator-events");
+            loader.setDaemon(true);
+            loader.start();
+            boolean isInterrupted = false;
+            while (loader.isAlive()) {
+                try {
+                    loader.join();
+                } catch (InterruptedException e) {
+                    isInterrupted = true;
+                }
+            }
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+        } catch (OutOfMemoryError e) {
+            // There is no room for a thread.
+        }
+    }
+
+    private static void loadHere() {
+        try {
+            flight = new FlightEvents();
+        } catch (LinkageError e) {
+            isWithoutRecorder = true; // jdk.jfr is not in the runtime image
+        } catch (VirtualMachineError e) {
+            // There is no room; another call tries again.
         }
     }
 
@@ -43,8 +88,8 @@ public final class AllocatorEvents {
      * @return whether a recording has {@code allocator.Allocation} enabled
      */
     public static boolean recordsAllocations() {
-        final FlightEvents flight = FLIGHT;
-        return ring != null || (flight != null && flight.recordsAllocations());
+        final FlightEvents events = flight;
+        return ring != null || (events != null && events.recordsAllocations());
     }
 
     /**
@@ -53,8 +98,8 @@ public final class AllocatorEvents {
      * @return whether a recording has {@code allocator.Free} enabled
      */
     public static boolean recordsFrees() {
-        final FlightEvents flight = FLIGHT;
-        return ring != null || (flight != null && flight.recordsFrees());
+        final FlightEvents events = flight;
+        return ring != null || (events != null && events.recordsFrees());
     }
 
     /**
@@ -73,9 +118,9 @@ public final class AllocatorEvents {
         if (recent != null) {
             recent.add(Kind.ALLOCATION, owner, memory, address, byteSize, stream);
         }
-        final FlightEvents flight = FLIGHT;
-        if (flight != null) {
-            flight.allocated(owner, memory, address, byteSize, stream, isReserve);
+        final FlightEvents events = flight;
+        if (events != null) {
+            events.allocated(owner, memory, address, byteSize, stream, isReserve);
         }
     }
 
@@ -91,9 +136,9 @@ public final class AllocatorEvents {
         if (recent != null) {
             recent.add(Kind.FREE, owner, memory, address, 0, 0);
         }
-        final FlightEvents flight = FLIGHT;
-        if (flight != null) {
-            flight.freeing(owner, memory, address);
+        final FlightEvents events = flight;
+        if (events != null) {
+            events.freeing(owner, memory, address);
         }
     }
 
@@ -106,8 +151,8 @@ public final class AllocatorEvents {
      * @return the call, to be ended when it has returned
      */
     public static DeviceCall growing(MemoryInfo memory, DevicePart part, long byteSize) {
-        final FlightEvents flight = FLIGHT;
-        final DeviceCall call = flight == null ? DeviceCall.NOT_RECORDED : flight.growing(memory, part, byteSize);
+        final FlightEvents events = flight;
+        final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.growing(memory, part, byteSize);
         return remembered(call, Kind.GROWTH, memory, byteSize);
     }
 
@@ -120,8 +165,8 @@ public final class AllocatorEvents {
      * @return the call, to be ended when it has returned
      */
     public static DeviceCall shrinking(MemoryInfo memory, DevicePart part, long byteSize) {
-        final FlightEvents flight = FLIGHT;
-        final DeviceCall call = flight == null ? DeviceCall.NOT_RECORDED : flight.shrinking(memory, part, byteSize);
+        final FlightEvents events = flight;
+        final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.shrinking(memory, part, byteSize);
         return remembered(call, Kind.SHRINK, memory, byteSize);
     }
 
@@ -143,8 +188,8 @@ public final class AllocatorEvents {
      * @return the call, to be ended when it has returned
      */
     public static DeviceCall mapping(MemoryInfo memory, long byteSize, boolean isMap) {
-        final FlightEvents flight = FLIGHT;
-        return flight == null ? DeviceCall.NOT_RECORDED : flight.mapping(memory, byteSize, isMap);
+        final FlightEvents events = flight;
+        return events == null ? DeviceCall.NOT_RECORDED : events.mapping(memory, byteSize, isMap);
     }
 
     /**
@@ -160,9 +205,9 @@ public final class AllocatorEvents {
         if (recent != null && failure instanceof OutOfMemoryException exhausted) {
             recent.add(Kind.FAILURE, owner, exhausted.shortage().memory(), 0, byteSize, 0);
         }
-        final FlightEvents flight = FLIGHT;
-        if (flight != null) {
-            flight.failed(owner, byteSize, failure, detail);
+        final FlightEvents events = flight;
+        if (events != null) {
+            events.failed(owner, byteSize, failure, detail);
         }
     }
 
@@ -172,9 +217,9 @@ public final class AllocatorEvents {
      * @param session the session's name
      */
     public static void sessionOpened(String session) {
-        final FlightEvents flight = FLIGHT;
-        if (flight != null) {
-            flight.sessionOpened(session);
+        final FlightEvents events = flight;
+        if (events != null) {
+            events.sessionOpened(session);
         }
     }
 
@@ -185,9 +230,9 @@ public final class AllocatorEvents {
      * @param liveBlocks counts the live blocks of the session; called if the event is enabled
      */
     public static void sessionClosed(String session, LongSupplier liveBlocks) {
-        final FlightEvents flight = FLIGHT;
-        if (flight != null) {
-            flight.sessionClosed(session, liveBlocks);
+        final FlightEvents events = flight;
+        if (events != null) {
+            events.sessionClosed(session, liveBlocks);
         }
     }
 

@@ -11,8 +11,10 @@ import allocator.spi.MemoryType;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.Reader;
+import java.lang.classfile.ClassFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -44,6 +46,7 @@ class AllocatorEventsTest {
     }
 
     private static void emitAll(String owner) {
+        AllocatorEvents.prepare();
         AllocatorEvents.sessionOpened(owner);
         AllocatorEvents.allocated(owner, MEMORY, 0x1000, 100, 7, true);
         AllocatorEvents.growing(MEMORY, DevicePart.REGION, 1 << 20).end(true, 0x1000);
@@ -55,6 +58,18 @@ class AllocatorEventsTest {
         AllocatorEvents.failed(
                 owner, 5000, new OutOfMemoryException("none left", Shortage.ofDevice(MEMORY, 5000, 12)), "a dump");
         AllocatorEvents.sessionClosed(owner, () -> 2);
+    }
+
+    /** One that fails, as at the end of a stack, would make every later call fail. */
+    @Test
+    void theDoorHasNoStaticInitializer() throws IOException {
+        try (InputStream in =
+                Objects.requireNonNull(AllocatorEvents.class.getResourceAsStream("AllocatorEvents.class"))) {
+            assertThat(ClassFile.of().parse(in.readAllBytes()).methods())
+                    .extracting(method -> method.methodName().stringValue())
+                    .contains("prepare")
+                    .doesNotContain("<clinit>");
+        }
     }
 
     private List<RecordedEvent> record(Map<String, String> settings, String owner) throws IOException {

@@ -12,6 +12,7 @@ public final class WithoutRecorder {
 
     /** Prints a line if nothing fails. */
     public static void main(String[] args) {
+        AllocatorEvents.prepare();
         if (ModuleLayer.boot().findModule("jdk.jfr").isPresent() || AllocatorEvents.recordsAllocations()) {
             throw new IllegalStateException("there is a recorder");
         }

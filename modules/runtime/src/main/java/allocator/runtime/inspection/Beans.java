@@ -1,0 +1,29 @@
+package allocator.runtime.inspection;
+
+import allocator.runtime.metrics.AllocatorListener;
+import allocator.runtime.options.OptionPlace;
+import allocator.runtime.options.RuntimeKeys;
+import allocator.spi.InvalidOptionException;
+
+/** Makes {@link ManagementBeans}, a class that cannot be linked where the runtime image has no beans. */
+public final class Beans {
+    private Beans() {}
+
+    /**
+     * Creates a listener without beans yet.
+     *
+     * @return the listener
+     * @throws InvalidOptionException if the runtime image has no beans
+     */
+    public static AllocatorListener create() {
+        try {
+            return new ManagementBeans();
+        } catch (LinkageError e) {
+            throw new InvalidOptionException(
+                    RuntimeKeys.JMX.name(),
+                    "1",
+                    "0, unless java is started with --add-modules java.management and has that module",
+                    OptionPlace.ENVIRONMENT.origin());
+        }
+    }
+}
