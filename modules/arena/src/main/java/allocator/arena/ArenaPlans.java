@@ -11,6 +11,7 @@ import allocator.spi.InvalidOptionException;
 import allocator.spi.OptionKey;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -112,7 +113,7 @@ public final class ArenaPlans {
         final List<PlanFile> files = new ArrayList<>();
         try {
             for (final String name : names) {
-                files.add(PlanFile.read(Path.of(name)));
+                files.add(PlanFile.read(regularFile(name)));
             }
             return within(options, of(names, files));
         } catch (PlanFileException | IllegalArgumentException e) {
@@ -135,6 +136,15 @@ public final class ArenaPlans {
                 ArenaOptions.MAX_MEM.name(),
                 Long.toString(limit));
         return NONE;
+    }
+
+    /** Nothing else: a pipe may block for any time, and a device may never end. */
+    private static Path regularFile(String name) {
+        final Path file = Path.of(name);
+        if (Files.exists(file) && !Files.isRegularFile(file)) {
+            throw new IllegalArgumentException(name + ": is not a regular file");
+        }
+        return file;
     }
 
     private static InvalidOptionException invalid(AllocatorOptions options, @Nullable String reason) {

@@ -35,18 +35,19 @@ final class PressureRelief {
                 }
             }
         }
+        OutOfMemoryException latest = failure;
         if (returnsPlan(byteSize, failure)) {
             try {
                 return own.allocateUnplanned(byteSize, stream, requester);
             } catch (OutOfMemoryException e) {
-                failure.addSuppressed(e);
+                latest = later(e, failure);
             }
         }
-        shrink(byteSize, failure, lanes.count() > 1);
+        shrink(byteSize, latest, lanes.count() > 1);
         try {
             return own.allocateUnplanned(byteSize, stream, requester);
         } catch (AllocatorException e) {
-            throw failed(e, byteSize, failure);
+            throw failed(e, byteSize, latest);
         }
     }
 
@@ -55,19 +56,26 @@ final class PressureRelief {
      * lane do not, as in ONNX Runtime.
      */
     long reserve(long byteSize, OutOfMemoryException failure) {
+        OutOfMemoryException latest = failure;
         if (returnsPlan(byteSize, failure)) {
             try {
                 return lanes.main.reserve(byteSize);
             } catch (OutOfMemoryException e) {
-                failure.addSuppressed(e);
+                latest = later(e, failure);
             }
         }
-        shrink(byteSize, failure, lanes.count() > 1 || lanes.pages != null);
+        shrink(byteSize, latest, lanes.count() > 1 || lanes.pages != null);
         try {
             return lanes.main.reserve(byteSize);
         } catch (AllocatorException e) {
-            throw failed(e, byteSize, failure);
+            throw failed(e, byteSize, latest);
         }
+    }
+
+    /** Returns a failure whose figures are those after memory was returned. */
+    private static OutOfMemoryException later(OutOfMemoryException latest, OutOfMemoryException earlier) {
+        latest.addSuppressed(earlier);
+        return latest;
     }
 
     /** Returns the memory of the plans if nothing in it is live, and whether it did. */

@@ -101,6 +101,8 @@ public final class PlanFile {
             throw new PlanFileException(name, 0, "this is not UTF-8 text", e);
         } catch (IOException e) {
             throw new PlanFileException(name, 0, "cannot be read: " + e.getMessage(), e);
+        } catch (OutOfMemoryError e) {
+            throw new PlanFileException(name, 0, "is too large for the Java heap", e);
         }
     }
 

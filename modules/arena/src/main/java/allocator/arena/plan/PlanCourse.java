@@ -62,12 +62,17 @@ final class PlanCourse {
      * @return the block, {@link #NONE} if the call is not planned
      */
     int next(long rounded, long level) {
-        return cursor < end && table.byteSizes[cursor] == rounded ? cursor : decide(rounded, level);
+        return cursor < end && table.byteSizes[cursor] == rounded && !(isAtBeginning && beginsAnew(rounded, level))
+                ? cursor
+                : decide(rounded, level);
     }
 
     private int decide(long rounded, long level) {
         if (!isFollowing) {
             return mayBegin(level) ? begin(rounded, level) : NONE;
+        }
+        if (isAtBeginning && beginsAnew(rounded, level)) {
+            return begin(rounded, level);
         }
         final boolean isOver = isAtBeginning || level <= levelAtBeginning;
         final int calls = cursor - table.first(plan);
@@ -85,6 +90,14 @@ final class PlanCourse {
         mismatched(plan, calls, rounded);
         leave(level);
         return NONE;
+    }
+
+    /** Returns whether a call after the end of a stream's run begins a run, with nothing left of the one before. */
+    private boolean beginsAnew(long rounded, long level) {
+        return isFollowing
+                && cursor > table.first(plan)
+                && level <= levelAtBeginning
+                && table.planWith(plan, 0, rounded) != PlanTable.NONE;
     }
 
     private boolean mayBegin(long level) {

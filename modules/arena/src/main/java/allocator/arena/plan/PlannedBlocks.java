@@ -40,6 +40,12 @@ final class PlannedBlocks {
     private static final int TERM = 6;
     private static final int STAMP = 7;
 
+    /** How many predecessors a call visits at most. One that was left out is replaced by its own predecessors. */
+    private static final int MOST_VISITED = 256;
+
+    /** How many of them may have been left out one over the other. */
+    private static final int MOST_LEFT_OUT = 16;
+
     /** In a state, beside the run: the slot, and whether the block is live. */
     private static final int RUN_SHIFT = 8;
 
@@ -62,6 +68,9 @@ final class PlannedBlocks {
 
     private int runFirst;
     private int runEnd;
+
+    /** The predecessors that {@link #isClear} has visited. */
+    private int visited;
 
     private int live;
     private long inUse;
@@ -155,13 +164,29 @@ final class PlannedBlocks {
      * @param stream the requester, {@code null} for no stream
      */
     boolean isClear(int block, int requester, @Nullable SyncStream stream) {
-        final long links = word(block, PREDECESSORS);
         if ((strangerCount > 0 || streams.areUsed()) && !isClearOfEarlierRuns(block, requester, stream)) {
             return false;
         }
+        visited = 0;
+        return arePredecessorsFree(block, requester, stream, 0);
+    }
+
+    /**
+     * Returns whether what had a block's bytes last in this run is free for a requester; {@code false} also if that
+     * would take long to find out.
+     *
+     * @param leftOut how many blocks above were left out of this run: it has nothing of its own in their bytes, and
+     *     their predecessors had them last
+     */
+    private boolean arePredecessorsFree(int block, int requester, @Nullable SyncStream stream, int leftOut) {
         final long freed = run << RUN_SHIFT | (long) requester << SLOT_SHIFT;
+        final long links = word(block, PREDECESSORS);
         final int from = (int) links;
         final int end = from + high(links);
+        visited += end - from;
+        if (visited > MOST_VISITED && leftOut > 0) {
+            return false;
+        }
         for (int i = from; i < end; i++) {
             final int before = predecessors[i];
             if (word(before, STATE) == freed) {
@@ -171,8 +196,9 @@ final class PlannedBlocks {
                 if (!isFree(before, requester, stream)) {
                     return false;
                 }
-            } else if (before >= runFirst) {
-                return isClearOfRun(block, requester, stream); // a call that was not served left it out
+            } else if (before >= runFirst
+                    && (leftOut == MOST_LEFT_OUT || !arePredecessorsFree(before, requester, stream, leftOut + 1))) {
+                return false;
             }
         }
         return true;
@@ -187,15 +213,6 @@ final class PlannedBlocks {
         final int band = (int) word(block, PLACE_AND_BAND);
         bands.enter(band, run);
         return bands.mayUse(band, requester, stream);
-    }
-
-    private boolean isClearOfRun(int block, int requester, @Nullable SyncStream stream) {
-        for (int other = runFirst; other < block; other++) {
-            if (runOf(other) == run && table.overlap(block, other) && !isFree(other, requester, stream)) {
-                return false;
-            }
-        }
-        return true;
     }
 
     private boolean isFree(int block, int requester, @Nullable SyncStream stream) {
@@ -216,11 +233,12 @@ final class PlannedBlocks {
         requested += byteSize;
     }
 
-    /** Undoes {@link #place}: the caller did not learn the address. */
+    /** Undoes {@link #place}: the caller did not learn the address. The block was left out of this run then. */
     void undo(int block) {
         if (isLive(block)) {
             leave(block);
         }
+        records[block * WORDS + STATE] = 0;
     }
 
     /** Frees a live block. */

@@ -18,6 +18,9 @@ public final class PlannedMemory {
     /** The calls of one run that may find their block's bytes in use; then the run leaves the plan. */
     private static final int MOST_BUSY = 64;
 
+    /** How many runs without memory pass at most until it is asked for again. */
+    private static final int MOST_RUNS_WAITED = 1023;
+
     private final PlanTable table;
     private final PlannedBlocks blocks;
     private final PlanCourse course;
@@ -28,6 +31,11 @@ public final class PlannedMemory {
     private int taken = PlannedBlocks.NONE;
 
     private long allocs;
+    /** How many runs are to pass until memory is asked for again, and how many passed the last time. */
+    private int runsToWait;
+
+    private int runsWaited;
+
     private long busyCalls;
     private long runOfBusyCalls;
     private int busyCallsOfRun;
@@ -78,7 +86,12 @@ public final class PlannedMemory {
             return NO_ADDRESS;
         }
         if (base == NO_ADDRESS) {
-            wantsMemory = true;
+            if (runsToWait > 0) {
+                runsToWait--;
+                course.giveUp();
+            } else {
+                wantsMemory = true;
+            }
             return NO_ADDRESS;
         }
         final int requester = stream == null ? PlanStreams.NONE : blocks.streams.slotOf(stream);
@@ -116,11 +129,15 @@ public final class PlannedMemory {
     public void attach(long address) {
         base = address;
         wantsMemory = false;
+        runsToWait = 0;
+        runsWaited = 0;
     }
 
-    /** Records that there is no memory: the run is for others to serve. */
+    /** Records that there is no memory: this run and more and more of the next ones are for others to serve. */
     public void unavailable() {
         wantsMemory = false;
+        runsWaited = Math.min(2 * runsWaited + 1, MOST_RUNS_WAITED);
+        runsToWait = runsWaited;
         course.giveUp();
     }
 
@@ -141,6 +158,7 @@ public final class PlannedMemory {
 
     /** Lets the next call begin a run: there may be memory by now. */
     public void restart() {
+        runsToWait = 0;
         course.restart();
     }
 
