@@ -29,19 +29,19 @@ import java.util.regex.Pattern;
  * @param requestedBytesInUse the sizes of live blocks, as requested; key {@code RequestedInUse}
  * @param bytesHeld taken from the device and not returned, reserves included; key {@code TotalAllocated}
  * @param freeBytes held but not in use; an allocator that is no arena may leave it at {@code 0}; key {@code FreeBytes}
- * @param largestFreeChunk the largest block that could be allocated for any requester without taking memory from the
- *     device; key {@code LargestFreeChunk}
+ * @param largestFreeChunk the size of the largest free chunk for any requester: a request that is no larger, as the
+ *     allocator rounds it, takes no memory from the device; key {@code LargestFreeChunk}
  * @param peakBytesInUse the peak of {@code bytesInUse}, or an upper bound of it if threads are counted separately; key
  *     {@code MaxInUse}
  * @param peakBytesHeld the peak of {@code bytesHeld}; key {@code MaxTotalAllocated}
- * @param maxAllocSize the size of the largest block so far, padding included; key {@code MaxAllocSize}
+ * @param maxAllocSize the size of the largest block so far, reserves and padding included; key {@code MaxAllocSize}
  * @param numAllocs successful allocations so far, reserves included; key {@code NumAllocs}
  * @param numReserves successful reserves so far; key {@code NumReserves}
  * @param numFailedAllocs allocations and reserves that failed with {@link OutOfMemoryException}; key
  *     {@code NumFailedAllocs}
  * @param numArenaExtensions device allocations that the arena holds now: extensions minus regions returned, as ONNX
  *     Runtime counts. An allocator that counts them is an arena by the contract; key {@code NumArenaExtensions}
- * @param numArenaShrinkages regions returned to the device so far; key {@code NumArenaShrinkages}
+ * @param numArenaShrinkages regions returned to the device so far, reserves excluded; key {@code NumArenaShrinkages}
  * @param counters the counters of the allocator's own, each under its name, in any order; empty if it has none
  */
 public record AllocatorStats(

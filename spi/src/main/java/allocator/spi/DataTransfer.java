@@ -17,8 +17,9 @@ public interface DataTransfer {
     /**
      * Copies bytes.
      *
-     * <p>With a stream, the copy is ordered on it, and both ranges must stay valid until it is complete (D-02). Without
-     * one, the copy is complete when this method returns.
+     * <p>With a stream, the copy is ordered on it: it reads its source, memory of the host included, when the work
+     * before it is done. Both ranges must stay valid until it is complete (D-02). Without one, the copy is complete
+     * when this method returns.
      *
      * @param source the bytes to copy
      * @param target where to copy them; of the same size, and not overlapping {@code source}

@@ -35,7 +35,7 @@ public final class OutOfMemoryException extends AllocatorException {
      * @param inUse the bytes of live blocks, including what rounding and unsplit chunks add to the requested sizes
      * @param held the bytes taken from the device
      * @param largestFree the largest free chunk that the requester could use
-     * @param deviceFree the bytes free on the device, or fewer if it grants no single block as large
+     * @param deviceFree the bytes free on the device in {@code memory}, or fewer if it grants no single block as large
      */
     public record Shortage(
             MemoryInfo memory,

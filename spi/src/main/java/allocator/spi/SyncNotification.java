@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * part, such as an event; this class does the bookkeeping of {@link SyncStream}.
  *
  * <p>Activate it after submitting the work to wait for, then wait any number of times. Activating it again moves the
- * point. Safe for use by any thread.
+ * point. A stream has any number of open notifications (T-07). Safe for use by any thread, whichever made it (C-01).
  */
 public abstract class SyncNotification implements AutoCloseable {
     private final SyncStream stream;

@@ -251,6 +251,14 @@ public final class Subject {
         return byteSize <= Room.EXPECTED / 2 || ProcessMemory.available() / 3 > byteSize;
     }
 
+    /**
+     * Returns whether a device may be filled so far by blocks that are not touched: pinned memory, where each byte
+     * costs time, up to twice what each memory must have.
+     */
+    public boolean mayFill(long byteSize) {
+        return mayTry(byteSize) || (byteSize <= 2 * Room.EXPECTED && ProcessMemory.available() / 3 > byteSize);
+    }
+
     /** Returns a further factory of the provider, which the caller closes. */
     public EpFactory newFactory() {
         return fixture.newFactory();

@@ -152,18 +152,72 @@ public abstract class CounterRules extends Chapter {
             throw Expect.skip("the allocator does not count the size of the largest block");
         }
         long largest = allocator.stats().maxAllocSize();
-        for (final long byteSize : new long[] {5000, 300, 70_001, 1, 2 * MIB + 1, 70_001}) {
-            final long before = allocator.stats().bytesInUse();
-            final long address = allocator.alloc(byteSize);
-            final AllocatorStats stats = allocator.stats();
-            largest = Math.max(largest, stats.bytesInUse() - before);
-            requireCounter(
-                    "maxAllocSize",
-                    stats.maxAllocSize(),
-                    largest,
-                    "a block of " + byteSize + " bytes that takes " + (stats.bytesInUse() - before));
-            allocator.free(address);
+        long unit = 1;
+        for (final Map.Entry<String, LongUnaryOperator> call :
+                AllocationCalls.of(subject, allocator).entrySet()) {
+            for (final long units : new long[] {5000, 300, 70_001, 1, 2 * MIB + 1, 70_001}) {
+                final long before = allocator.stats().bytesInUse();
+                final long address = call.getValue().applyAsLong(units * unit);
+                final AllocatorStats stats = allocator.stats();
+                largest = Math.max(largest, stats.bytesInUse() - before);
+                requireCounter(
+                        "maxAllocSize",
+                        stats.maxAllocSize(),
+                        largest,
+                        call.getKey() + "(" + units * unit + "), which takes " + (stats.bytesInUse() - before)
+                                + " bytes");
+                allocator.free(address);
+            }
+            unit++; // so that the largest block so far is of this kind
         }
+    }
+
+    /** Only allocations take regions; what a call returns by the way is counted on both sides. */
+    @ConformanceTest
+    void required_S01_eachRegionIsCountedOnceEachWay(Subject subject) {
+        final Allocator allocator = subject.exclusive(subject.manyRegions());
+        subject.requireArena(allocator);
+        final SplittableRandom random = subject.random("S-01 regions");
+        final Map<String, LongUnaryOperator> calls = AllocationCalls.of(subject, allocator);
+        final Deque<Long> live = new ArrayDeque<>();
+        for (int round = 0; round < subject.times(40, 8); round++) {
+            calls.forEach((name, call) -> {
+                final long byteSize = 1 + random.nextLong(1L << random.nextInt(4, 18));
+                final AllocatorStats before = allocator.stats();
+                live.add(call.applyAsLong(byteSize));
+                requireRegions(before, allocator.stats(), !name.equals("reserve"), name + "(" + byteSize + ")");
+                final AllocatorStats then = allocator.stats();
+                failsOnce(allocator, call);
+                requireRegions(then, allocator.stats(), false, "a failed " + name);
+            });
+            while (live.size() > 2 * round) {
+                final AllocatorStats before = allocator.stats();
+                allocator.free(live.remove());
+                requireRegions(before, allocator.stats(), false, "a free");
+            }
+            if (round % 4 == 3) {
+                final AllocatorStats before = allocator.stats();
+                Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink);
+                requireRegions(before, allocator.stats(), false, "a shrink");
+            }
+        }
+        live.forEach(allocator::free);
+    }
+
+    private static void requireRegions(AllocatorStats before, AllocatorStats now, boolean mayTake, String after) {
+        final long more = now.numArenaExtensions() - before.numArenaExtensions();
+        final long taken = more + now.numArenaShrinkages() - before.numArenaShrinkages();
+        final boolean isCounted = now.numArenaShrinkages() != 0;
+        Expect.that(
+                mayTake ? taken >= 0 || !isCounted : taken == 0 || (!isCounted && more < 0),
+                "after %s, numArenaExtensions, the regions held, went from %d to %d, and numArenaShrinkages from %d"
+                        + " to %d: that makes %d regions taken",
+                after,
+                before.numArenaExtensions(),
+                now.numArenaExtensions(),
+                before.numArenaShrinkages(),
+                now.numArenaShrinkages(),
+                taken);
     }
 
     @ConformanceTest
@@ -202,6 +256,8 @@ public abstract class CounterRules extends Chapter {
     void required_S01_theLargestFreeChunkIsServedWithoutTheDevice(Subject subject) {
         final Allocator allocator = subject.exclusive(subject.manyRegions());
         subject.stats(allocator);
+        final Allocator rounding = subject.exclusive(Map.of());
+        rounding.free(rounding.alloc(4 * MIB));
         final SplittableRandom random = subject.random("S-01 largest");
         final List<Long> live = new ArrayList<>();
         for (int round = 0; round < subject.times(40, 10); round++) {
@@ -217,19 +273,32 @@ public abstract class CounterRules extends Chapter {
                     "largestFreeChunk is %d, freeBytes %d",
                     before.largestFreeChunk(),
                     before.freeBytes());
-            if (before.largestFreeChunk() > 0) {
-                final long address = allocator.alloc(before.largestFreeChunk());
+            final long byteSize = fitting(subject, rounding, before.largestFreeChunk());
+            if (byteSize > 0) {
+                final long address = allocator.alloc(byteSize);
                 final AllocatorStats after = allocator.stats();
                 Expect.that(
                         after.bytesHeld() <= before.bytesHeld(),
-                        "largestFreeChunk was %d; a request of that size raised bytesHeld from %d to %d",
+                        "largestFreeChunk was %d; a request of %d bytes raised bytesHeld from %d to %d",
                         before.largestFreeChunk(),
+                        byteSize,
                         before.bytesHeld(),
                         after.bytesHeld());
                 allocator.free(address);
             }
         }
         live.forEach(allocator::free);
+    }
+
+    /** Returns a size that takes no more than a chunk, as an allocator rounds it. */
+    private static long fitting(Subject subject, Allocator rounding, long chunk) {
+        if (chunk == 0) {
+            return 0;
+        }
+        final long byteSize = chunk - Math.min(chunk, subject.paddingOf(rounding, rounding::alloc, chunk));
+        return byteSize + subject.paddingOf(rounding, rounding::alloc, byteSize) <= chunk
+                ? byteSize
+                : chunk / 2; // as sizes may be rounded up to a power of two
     }
 
     @ConformanceTest

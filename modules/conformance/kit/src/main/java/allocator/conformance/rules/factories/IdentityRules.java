@@ -198,7 +198,7 @@ public abstract class IdentityRules extends Chapter {
         }
         final String expected = key.format(key.defaultValue());
         Expect.that(
-                OptionRules.isRounded(value, expected),
+                OptionRules.isEffective(key, value, expected),
                 "%s was not set and has the default %s; effectiveOptions returns %s",
                 key.name(),
                 expected,

@@ -221,13 +221,18 @@ public abstract class OptionRules extends Chapter {
         return reports;
     }
 
-    /** Returns whether a value is the expected one, or a number rounded up from it. */
-    static boolean isRounded(String value, String expected) {
+    /** Returns whether a value is the expected one, a number rounded up from it, or another word for it. */
+    static boolean isEffective(OptionKey<?> key, String value, String expected) {
         try {
             return value.equals(expected) || Long.parseLong(value) > Long.parseLong(expected);
         } catch (NumberFormatException noNumbers) {
-            return false;
+            return accepts(key, value) && formatted(key, value).equals(expected);
         }
+    }
+
+    /** Returns the text of the value that a text means. */
+    static <T> String formatted(OptionKey<T> key, String text) {
+        return key.format(key.parse(text, ORIGIN));
     }
 
     private static <T> boolean reportsEffective(Subject subject, OptionKey<T> key, String requested) {
@@ -240,7 +245,7 @@ public abstract class OptionRules extends Chapter {
         }
         final String expected = key.format(key.parse(requested, ORIGIN));
         Expect.that(
-                isRounded(value, expected),
+                isEffective(key, value, expected),
                 "a new allocator was requested with %s=%s, which is parsed as %s; effectiveOptions returns %s",
                 key.name(),
                 requested,

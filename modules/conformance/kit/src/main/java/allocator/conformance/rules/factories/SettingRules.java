@@ -26,7 +26,6 @@ import java.util.Set;
 
 /** Chapter O: each setting in company: of other settings, of other origins, of work, and of limits to the byte. */
 public abstract class SettingRules extends Chapter {
-    private static final String ORIGIN = "conformance kit";
     private static final long MIB = 1 << 20;
     private static final List<String> NUMBERS =
             List.of("0", "1", "2", "255", "256", "4096", "10000", "65536", "1000001", "16777216");
@@ -107,9 +106,9 @@ public abstract class SettingRules extends Chapter {
                     final AllocatorOptions effective = allocator.effectiveOptions();
                     subject.factory().releaseAllocator(allocator);
                     final String now = effective.value(key.name());
-                    final String expected = parsed(key, value);
+                    final String expected = OptionRules.formatted(key, value);
                     Expect.that(
-                            now == null || OptionRules.isRounded(now, expected),
+                            now == null || OptionRules.isEffective(key, now, expected),
                             "%s=%s from '%s' is effective as %s",
                             key.name(),
                             value,
@@ -124,10 +123,6 @@ public abstract class SettingRules extends Chapter {
                 }
             }
         }
-    }
-
-    private static <T> String parsed(OptionKey<T> key, String value) {
-        return key.format(key.parse(value, ORIGIN));
     }
 
     @ConformanceTest

@@ -27,6 +27,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongPredicate;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -57,7 +58,7 @@ public abstract class DeviceRules extends Chapter {
     }
 
     /** Fills a device with large blocks; empty if it has too much for that, or is slow. */
-    private static Optional<Full> fill(Subject subject, Allocator allocator, long byteSize) {
+    private static Optional<Full> fill(Subject subject, Allocator allocator, long byteSize, LongPredicate mayHold) {
         final Map<Long, Long> live = new LinkedHashMap<>();
         final Blocks blocks = new Blocks();
         @Nullable OutOfMemoryException failure = null;
@@ -65,7 +66,7 @@ public abstract class DeviceRules extends Chapter {
         try {
             while (System.nanoTime() < end
                     && live.size() * byteSize < MOST_BLOCKS * BLOCK
-                    && (live.size() * byteSize < 2 * BLOCK || subject.mayTry(live.size() * byteSize))) {
+                    && (live.size() * byteSize < 2 * BLOCK || mayHold.test(live.size() * byteSize))) {
                 final long address = allocator.alloc(byteSize);
                 blocks.add(address, byteSize);
                 live.put(address, byteSize);
@@ -81,7 +82,11 @@ public abstract class DeviceRules extends Chapter {
     }
 
     private static Full requireFull(Subject subject, Allocator allocator, long byteSize) {
-        return fill(subject, allocator, byteSize)
+        return requireFull(subject, allocator, byteSize, subject::mayTry);
+    }
+
+    private static Full requireFull(Subject subject, Allocator allocator, long byteSize, LongPredicate mayHold) {
+        return fill(subject, allocator, byteSize, mayHold)
                 .orElseThrow(() -> Expect.skip("the device has more than the kit exhausts, or is slow"));
     }
 
@@ -89,7 +94,7 @@ public abstract class DeviceRules extends Chapter {
     void required_A05_aFullDeviceSaysSo(Subject subject) {
         final Allocator allocator = subject.exclusive(Map.of());
         for (final long byteSize : new long[] {BLOCK, 24 * MIB + 4096}) {
-            final Full full = requireFull(subject, allocator, byteSize);
+            final Full full = requireFull(subject, allocator, byteSize, subject::mayFill);
             final long free = full.failure().shortage().deviceFree();
             Expect.that(
                     free < byteSize,

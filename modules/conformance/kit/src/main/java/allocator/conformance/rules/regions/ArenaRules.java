@@ -1,6 +1,7 @@
 package allocator.conformance.rules.regions;
 
 import allocator.conformance.DeviceProbe;
+import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
@@ -15,11 +16,16 @@ import allocator.spi.MemoryType;
 import allocator.spi.OptionKey;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkableAllocator;
+import allocator.spi.SpiLevel;
+import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.LongUnaryOperator;
 
 /** Rule O-07: options named after ONNX Runtime's size and split the regions of an arena as they do there. */
 public abstract class ArenaRules extends Chapter {
@@ -35,6 +41,10 @@ public abstract class ArenaRules extends Chapter {
 
     private static final long KIB = 1024;
     private static final long MIB = 1024 * KIB;
+
+    /** Growth that shows by the size of the next region where it restarted. */
+    private static final Map<String, ?> GROWTH =
+            Map.of(STRATEGY, 0, INITIAL, 64 * KIB, AFTER_SHRINK, 192 * KIB, LARGEST, 64 * MIB, Subject.LIMIT, 16 * MIB);
 
     protected ArenaRules(ProviderFixture fixture) {
         super(fixture);
@@ -96,8 +106,13 @@ public abstract class ArenaRules extends Chapter {
 
     /** Allocates; fails unless that took exactly one region of the given size, or none if the size is 0. */
     private static long expectRegion(Allocator arena, long byteSize, long region, String why) {
+        return expectRegion(arena, arena::alloc, byteSize, region, why);
+    }
+
+    /** Allocates by a call; fails unless that took exactly one region of the given size, or none if the size is 0. */
+    private static long expectRegion(Allocator arena, LongUnaryOperator call, long byteSize, long region, String why) {
         final AllocatorStats before = arena.stats();
-        final long address = arena.alloc(byteSize);
+        final long address = call.applyAsLong(byteSize);
         final AllocatorStats after = arena.stats();
         Expect.that(
                 after.bytesHeld() - before.bytesHeld() == region
@@ -119,10 +134,11 @@ public abstract class ArenaRules extends Chapter {
             final Allocator arena = arena(subject, Map.of(INITIAL, initial));
             final String why = "with " + INITIAL + "=" + initial;
             final long first = expectRegion(arena, 1, initial, why);
-            final long rest = expectRegion(arena, initial - 256, 0, why + ", of which 256 bytes are in use");
+            final long rest =
+                    expectRegion(arena, fitting(subject, initial - 256), 0, why + ", of which 256 bytes are in use");
             arena.free(first);
             arena.free(rest);
-            final long whole = expectRegion(arena, initial, 0, why + ", all of which is free again");
+            final long whole = expectRegion(arena, fitting(subject, initial), 0, why + ", all of which is free again");
             arena.free(whole);
             subject.release(arena);
         }
@@ -147,7 +163,7 @@ public abstract class ArenaRules extends Chapter {
         for (final long region : regions) {
             live.add(expectRegion(arena, 32 * KIB, region, "with " + settings));
             if (region > 32 * KIB) {
-                live.add(expectRegion(arena, region - 32 * KIB, 0, "with " + settings));
+                live.add(expectRegion(arena, fitting(subject, region - 32 * KIB), 0, "with " + settings));
             }
         }
         live.forEach(arena::free);
@@ -186,14 +202,19 @@ public abstract class ArenaRules extends Chapter {
 
     /** Returns what a block takes of a region that has room for many: its size, as the allocator rounds it. */
     private static long rounded(Subject subject, long byteSize) {
-        final Allocator arena = arena(subject, Map.of());
+        final Allocator arena = subject.exclusive(Map.of());
         arena.free(arena.alloc(16 * MIB));
         final long before = arena.stats().bytesInUse();
         final long address = arena.alloc(byteSize);
         final long taken = arena.stats().bytesInUse() - before;
         arena.free(address);
         subject.release(arena);
-        return taken - byteSize < GRANULE ? taken : (byteSize + GRANULE - 1) / GRANULE * GRANULE;
+        return taken - byteSize < Math.max(GRANULE, byteSize) ? taken : (byteSize + GRANULE - 1) / GRANULE * GRANULE;
+    }
+
+    /** Returns a size that fits so many bytes, as the allocator rounds it, and leaves less than half of them. */
+    private static long fitting(Subject subject, long bytes) {
+        return rounded(subject, bytes) == bytes ? bytes : Long.highestOneBit(bytes);
     }
 
     @ConformanceTest
@@ -228,6 +249,60 @@ public abstract class ArenaRules extends Chapter {
         live.forEach(arena::free);
     }
 
+    /** What an arena returns by itself is no shrink. */
+    @ConformanceTest
+    void required_O07_onlyAShrinkRestartsGrowth(Subject subject) {
+        final Allocator first = arena(subject, GROWTH);
+        requireGrowthGoesOn(first, first::alloc, _ -> fail(first), "requests beyond the limit");
+        subject.release(first);
+        final Allocator second = arena(subject, GROWTH);
+        requireGrowthGoesOn(
+                second, second::alloc, live -> press(second, live), "one that fits once regions are returned");
+    }
+
+    @ConformanceTest
+    void required_O07_theEndOfARunDoesNotRestartGrowth(Subject subject) {
+        final StreamAwareAllocator arena = subject.streamAware(arena(subject, GROWTH));
+        final SyncStream stream = subject.stream();
+        final LongUnaryOperator call = byteSize -> arena.allocOnStream(byteSize, stream);
+        requireGrowthGoesOn(arena, call, _ -> stream.onSessionRunEnd(), "the end of a run");
+    }
+
+    private static void fail(Allocator arena) {
+        AllocationCalls.withoutStreams(arena)
+                .forEach((name, call) -> Expect.rejection(
+                        OutOfMemoryException.class, name + " with " + GROWTH, () -> call.applyAsLong(17 * MIB)));
+    }
+
+    /** Requests what the limit has room for beside a reserve, but not beside the regions; it may fail. */
+    private static void press(Allocator arena, List<Long> live) {
+        final long reserved = arena.spiLevel() < SpiLevel.RESERVE ? 0 : arena.reserve(16 * MIB - 900 * KIB);
+        try {
+            live.add(arena.alloc(512 * KIB));
+        } catch (OutOfMemoryException fragmented) {
+            Expect.that(reserved != 0, "%s", fragmented.getMessage());
+        }
+        arena.free(reserved);
+    }
+
+    /** Takes three regions and frees all; fails unless growth goes on there after an event, which may take the next. */
+    private static void requireGrowthGoesOn(
+            Allocator arena, LongUnaryOperator call, Consumer<List<Long>> event, String after) {
+        final List<Long> live = new ArrayList<>();
+        for (final long region : new long[] {64 * KIB, 128 * KIB, 256 * KIB}) {
+            live.add(expectRegion(arena, call, region, region, "with " + GROWTH));
+        }
+        live.forEach(arena::free);
+        live.clear();
+        final String why = "with " + GROWTH + ", after regions of 64, 128 and 256 KiB and " + after + ", no shrink";
+        event.accept(live);
+        if (live.isEmpty()) {
+            live.add(expectRegion(arena, call, 512 * KIB, 512 * KIB, why));
+        }
+        live.add(expectRegion(arena, call, 512 * KIB, 1024 * KIB, why + ", and a region of 512"));
+        live.forEach(arena::free);
+    }
+
     @ConformanceTest
     void required_O07_aRegionIsWhatTheLimitLeaves(Subject subject) {
         final Map<String, ?> settings = Map.of(STRATEGY, 0, INITIAL, 256 * KIB, Subject.LIMIT, 300 * KIB);
@@ -235,7 +310,7 @@ public abstract class ArenaRules extends Chapter {
         final List<Long> live = new ArrayList<>();
         live.add(expectRegion(arena, 256 * KIB, 256 * KIB, "with " + settings));
         live.add(expectRegion(arena, 1, 44 * KIB, "with " + settings));
-        live.add(expectRegion(arena, 44 * KIB - 256, 0, "with " + settings));
+        live.add(expectRegion(arena, 32 * KIB, 0, "with " + settings));
         Expect.rejection(OutOfMemoryException.class, "alloc(1) with the limit filled", () -> arena.alloc(1));
         live.forEach(arena::free);
     }

@@ -1,5 +1,6 @@
 package allocator.conformance.rules.streams;
 
+import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.ConformanceTest.Scope;
@@ -23,6 +24,8 @@ import allocator.spi.SyncStream;
 import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.Map;
+import java.util.function.LongUnaryOperator;
 
 /** Chapters D and H: copies, and host access to memory. */
 public abstract class CopyRules extends Chapter {
@@ -103,6 +106,96 @@ public abstract class CopyRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_D01_eachKindOfBlockIsCopied(Subject subject) {
+        final DataTransfer transfer = requireTransfer(subject);
+        final Allocator allocator = subject.allocator();
+        AllocationCalls.withoutStreams(allocator).forEach((name, call) -> {
+            try (Arena lifetime = Arena.ofConfined()) {
+                final MemorySegment source = lifetime.allocate(100_001, 64);
+                final MemorySegment target = lifetime.allocate(100_001, 64);
+                Contents.write(source, 61);
+                final MemoryRange block = new MemoryRange(subject.memory(), call.applyAsLong(100_001), 100_001);
+                transfer.copy(host(source), block, null);
+                transfer.copy(block, host(target), null);
+                Contents.difference(target, 61)
+                        .ifPresent(fault -> Expect.that(false, "copied to a block of %s and back: %s", name, fault));
+                allocator.free(block.address());
+            }
+        });
+    }
+
+    /** A copy reads and writes when it is its turn, not when it is queued: also memory of the host. */
+    @ConformanceTest
+    void required_D02_eachCopyReadsWhatTheOneBeforeItWrote(Subject subject) {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        final DataTransfer transfer = requireTransfer(subject);
+        subject.probe().ifPresent(probe -> probe.lag(true));
+        for (final long byteSize : SIZES) {
+            try (Arena lifetime = Arena.ofConfined()) {
+                final MemorySegment between = lifetime.allocate(byteSize, 64);
+                requireOrder(subject, transfer, allocator, host(between));
+                Contents.difference(between, 3)
+                        .ifPresent(fault -> Expect.that(
+                                false,
+                                "a buffer of the host was the target of a copy on a stream, its source, and"
+                                        + " again its target: %s",
+                                fault));
+            }
+        }
+        for (final MemoryInfo info : subject.othersWithRoom()) {
+            if (subject.isSameDevice(info, subject.memory())
+                    && transfer.canCopy(info, subject.memory())
+                    && transfer.canCopy(subject.memory(), info)) {
+                final Allocator other = subject.create(info, Map.of());
+                final MemoryRange between = new MemoryRange(info, other.alloc(100_001), 100_001);
+                requireOrder(subject, transfer, allocator, between);
+                other.free(between.address());
+            }
+        }
+    }
+
+    /** Copies behind other work through a range, which is written again at last. */
+    private static void requireOrder(
+            Subject subject, DataTransfer transfer, StreamAwareAllocator allocator, MemoryRange between) {
+        final SyncStream stream = subject.stream();
+        final long byteSize = between.byteSize();
+        final long ahead = 4L << 20;
+        try (Arena lifetime = Arena.ofConfined()) {
+            final MemoryRange large = new MemoryRange(subject.memory(), allocator.allocOnStream(ahead, stream), ahead);
+            final MemorySegment bytes = lifetime.allocate(ahead, 64);
+            final MemoryRange[] blocks = new MemoryRange[3];
+            for (int i = 0; i < blocks.length; i++) {
+                blocks[i] = new MemoryRange(subject.memory(), allocator.allocOnStream(byteSize, stream), byteSize);
+                final MemorySegment source = lifetime.allocate(byteSize, 64);
+                Contents.write(source, 1L + i);
+                transfer.copy(host(source), blocks[i], stream);
+            }
+            final MemorySegment target = lifetime.allocate(byteSize, 64);
+            for (int i = 0; i < 3; i++) {
+                transfer.copy(host(bytes), large, stream);
+            }
+            transfer.copy(blocks[0], between, stream);
+            transfer.copy(between, blocks[1], stream);
+            transfer.copy(blocks[2], between, stream);
+            transfer.copy(blocks[1], host(target), stream);
+            stream.flush();
+            Contents.difference(target, 1)
+                    .ifPresent(fault -> Expect.that(
+                            false,
+                            "%d bytes were copied on one stream to %s, and from there to a block; the second copy read"
+                                    + " them before the first had written them: %s",
+                            byteSize,
+                            between.memory(),
+                            fault));
+            for (final MemoryRange block : blocks) {
+                allocator.free(block.address());
+            }
+            allocator.free(large.address());
+        }
+        stream.close();
+    }
+
+    @ConformanceTest
     void required_D03_rangesOfDifferentSizeAreRefused(Subject subject) {
         final DataTransfer transfer = requireTransfer(subject);
         final Allocator allocator = subject.allocator();
@@ -178,14 +271,24 @@ public abstract class CopyRules extends Chapter {
         if (!(subject.allocator() instanceof HostAccessibleAllocator allocator)) {
             throw Expect.skip("the allocator is not a HostAccessibleAllocator");
         }
-        final long address = allocator.alloc(1000);
+        AllocationCalls.of(subject, allocator).forEach((name, call) -> requireSegments(allocator, name, call));
+        Expect.that(allocator.segment(0, 0).byteSize() == 0, "the empty allocation's segment is not empty");
+        Expect.rejection(
+                InvalidSizeException.class,
+                "a segment of one byte of the empty allocation",
+                () -> allocator.segment(0, 1));
+    }
+
+    private static void requireSegments(HostAccessibleAllocator allocator, String name, LongUnaryOperator call) {
+        final long address = call.applyAsLong(1000);
         for (final long byteSize : new long[] {0, 1, 999, 1000}) {
             final MemorySegment segment = allocator.segment(address, byteSize);
             Expect.that(
                     segment.byteSize() == byteSize && segment.address() == address && !segment.isReadOnly(),
-                    "segment(%s, %d) has %d bytes at %s",
+                    "segment(%s, %d) of a block of %s has %d bytes at %s",
                     Expect.hex(address),
                     byteSize,
+                    name,
                     segment.byteSize(),
                     Expect.hex(segment.address()));
         }
@@ -193,12 +296,7 @@ public abstract class CopyRules extends Chapter {
         Contents.difference(allocator.segment(address, 1000), 1)
                 .ifPresent(
                         fault -> Expect.that(false, "two segments of the allocation show different bytes: %s", fault));
-        Expect.that(allocator.segment(0, 0).byteSize() == 0, "the empty allocation's segment is not empty");
         Expect.rejection(InvalidSizeException.class, "a segment of -1 bytes", () -> allocator.segment(address, -1));
-        Expect.rejection(
-                InvalidSizeException.class,
-                "a segment of one byte of the empty allocation",
-                () -> allocator.segment(0, 1));
         allocator.free(address);
     }
 }

@@ -6,6 +6,7 @@ import allocator.conformance.subject.Contents;
 import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
+import allocator.spi.AllocatorException;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryRange;
@@ -14,6 +15,8 @@ import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -88,6 +91,42 @@ public abstract class StreamWaitRules extends Chapter {
         allocator.free(address);
         other.ifPresent(SyncStream::close);
         stream.close();
+    }
+
+    @ConformanceTest
+    void required_T07_notificationsHaveNoBound(Subject subject) {
+        subject.streamAware(subject.allocator());
+        final SyncStream stream = subject.stream();
+        final Optional<SyncStream> other = subject.furtherStream(subject.memory());
+        final List<SyncNotification> open = new ArrayList<>();
+        try {
+            for (int i = 0; i < subject.times(5_000, 1_100) && subject.hasTime(); i++) {
+                open.add(activated(stream, i));
+                if (i % 50 == 0) {
+                    other.ifPresent(open.getLast()::waitOnDevice);
+                }
+            }
+            open.getFirst().waitOnHost();
+            open.getLast().waitOnHost();
+            other.ifPresent(open.get(open.size() / 2)::waitOnDevice);
+            other.ifPresent(SyncStream::flush);
+        } finally {
+            open.forEach(SyncNotification::close);
+        }
+        activated(stream, 0).close();
+    }
+
+    private static SyncNotification activated(SyncStream stream, int open) {
+        try {
+            final SyncNotification notification = stream.createNotification();
+            notification.activate();
+            return notification;
+        } catch (AllocatorException e) {
+            throw Expect.failure(
+                    open + " notifications of a stream are open; a further one failed, though they have no bound: "
+                            + Expect.describe(e),
+                    e);
+        }
     }
 
     /** Queues a copy to the host, calls what waits for it, and looks whether the bytes are there. */

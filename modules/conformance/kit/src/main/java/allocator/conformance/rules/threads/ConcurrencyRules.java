@@ -1,28 +1,41 @@
 package allocator.conformance.rules.threads;
 
+import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.rules.StreamReuse;
 import allocator.conformance.subject.Blocks;
 import allocator.conformance.subject.Contents;
+import allocator.conformance.subject.Expect;
 import allocator.conformance.subject.ProviderFixture;
 import allocator.conformance.subject.Subject;
 import allocator.conformance.subject.Workers;
 import allocator.spi.Allocator;
+import allocator.spi.DataTransfer;
+import allocator.spi.EpFactory;
+import allocator.spi.HostAccessibleAllocator;
+import allocator.spi.MemoryRange;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
+import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongUnaryOperator;
+import java.util.function.Supplier;
 
 /** Chapter C: concurrent calls of platform and virtual threads. */
 public abstract class ConcurrencyRules extends Chapter {
@@ -32,6 +45,125 @@ public abstract class ConcurrencyRules extends Chapter {
 
     private static Thread.Builder platform() {
         return Thread.ofPlatform().daemon();
+    }
+
+    /** Calls in a new thread, which then ends, and returns the result. */
+    private static <T> T elsewhere(Thread.Builder builder, String call, Supplier<T> work) throws Throwable {
+        final AtomicReference<T> result = new AtomicReference<>();
+        try {
+            Workers.run(builder, 1, _ -> result.set(work.get()));
+        } catch (RuntimeException e) {
+            throw Expect.failure(call + " failed in a thread that did not make what it uses: " + Expect.describe(e), e);
+        }
+        return Objects.requireNonNull(result.get());
+    }
+
+    private static void elsewhere(Thread.Builder builder, String call, Runnable work) throws Throwable {
+        elsewhere(builder, call, () -> {
+            work.run();
+            return true;
+        });
+    }
+
+    @ConformanceTest
+    void required_C01_anyThreadUsesAnAllocator(Subject subject) throws Throwable {
+        for (final Thread.Builder thread : List.of(platform(), Thread.ofVirtual())) {
+            final EpFactory factory = subject.factory();
+            final Allocator here = subject.allocator();
+            use(thread, here, subject);
+            final Allocator made = elsewhere(thread, "createAllocator", () -> subject.allocator());
+            made.free(made.alloc(1000));
+            use(thread, made, subject);
+            elsewhere(thread, "discoverDevices", () -> {
+                factory.discoverDevices();
+            });
+            elsewhere(thread, "releaseAllocator", () -> subject.release(here));
+            subject.release(made);
+        }
+    }
+
+    /** Calls each method of an allocator in threads of their own. */
+    private static void use(Thread.Builder thread, Allocator allocator, Subject subject) throws Throwable {
+        final List<Long> live = new ArrayList<>();
+        for (final Map.Entry<String, LongUnaryOperator> call :
+                AllocationCalls.withoutStreams(allocator).entrySet()) {
+            live.add(elsewhere(thread, call.getKey(), () -> call.getValue().applyAsLong(5000)));
+        }
+        live.add(allocator.alloc(5000));
+        if (allocator instanceof HostAccessibleAllocator host) {
+            for (final long address : live) {
+                final MemorySegment segment = host.segment(address, 5000);
+                elsewhere(thread, "access to a segment", () -> Contents.write(segment, address));
+                elsewhere(thread, "segment", () -> Contents.write(host.segment(address, 5000), address));
+            }
+        }
+        final Optional<DataTransfer> transfer = Contents.transfer(subject, subject.memory());
+        if (transfer.isPresent()) {
+            try (Arena lifetime = Arena.ofShared()) {
+                final MemorySegment bytes = lifetime.allocate(5000, 64);
+                final MemoryRange buffer = new MemoryRange(Contents.HOST, bytes.address(), 5000);
+                final MemoryRange block = new MemoryRange(subject.memory(), live.getFirst(), 5000);
+                elsewhere(thread, "copy", () -> transfer.get().copy(buffer, block, null));
+                elsewhere(thread, "copy", () -> transfer.get().copy(block, buffer, null));
+            }
+        }
+        if (allocator.spiLevel() >= SpiLevel.STATISTICS) {
+            elsewhere(thread, "stats", allocator::stats);
+        }
+        final Optional<ShrinkableAllocator> shrinkable = Subject.ifShrinkable(allocator);
+        if (shrinkable.isPresent()) {
+            elsewhere(thread, "shrink", shrinkable.get()::shrink);
+        }
+        for (final long address : live) {
+            elsewhere(thread, "free", () -> allocator.free(address));
+        }
+    }
+
+    @ConformanceTest
+    void required_C01_anyThreadUsesAStream(Subject subject) throws Throwable {
+        final StreamAwareAllocator allocator = subject.streamAware(subject.allocator());
+        for (final Thread.Builder thread : List.of(platform(), Thread.ofVirtual())) {
+            final SyncStream here = subject.stream();
+            use(thread, allocator, here, subject);
+            final SyncStream made = elsewhere(thread, "createSyncStream", () -> subject.stream());
+            use(thread, allocator, made, subject);
+            made.close();
+            elsewhere(thread, "close of a stream", here::close);
+        }
+    }
+
+    /** Calls each method of a stream and its notification in threads of their own. */
+    private static void use(Thread.Builder thread, StreamAwareAllocator allocator, SyncStream stream, Subject subject)
+            throws Throwable {
+        final SyncNotification here = stream.createNotification();
+        final SyncNotification made = elsewhere(thread, "createNotification", stream::createNotification);
+        final Optional<SyncStream> other = subject.furtherStream(subject.memory());
+        final long address = elsewhere(thread, "allocOnStream", () -> allocator.allocOnStream(5000, stream));
+        final Optional<DataTransfer> transfer = Contents.transfer(subject, subject.memory());
+        if (transfer.isPresent()) {
+            try (Arena lifetime = Arena.ofShared()) {
+                final MemorySegment bytes = lifetime.allocate(5000, 64);
+                final MemoryRange buffer = new MemoryRange(Contents.HOST, bytes.address(), 5000);
+                final MemoryRange block = new MemoryRange(subject.memory(), address, 5000);
+                elsewhere(thread, "copy on a stream", () -> transfer.get().copy(buffer, block, stream));
+                stream.flush();
+            }
+        }
+        for (final SyncNotification notification : List.of(here, made)) {
+            elsewhere(thread, "activate", notification::activate);
+            elsewhere(thread, "waitOnHost", notification::waitOnHost);
+            if (other.isPresent()) {
+                elsewhere(thread, "waitOnDevice", () -> notification.waitOnDevice(other.get()));
+            }
+            notification.activate();
+            notification.waitOnHost();
+        }
+        elsewhere(thread, "free", () -> allocator.free(address));
+        elsewhere(thread, "flush", stream::flush);
+        elsewhere(thread, "onSessionRunEnd", stream::onSessionRunEnd);
+        elsewhere(thread, "close of a notification", here::close);
+        made.close();
+        other.ifPresent(SyncStream::close);
     }
 
     @ConformanceTest
