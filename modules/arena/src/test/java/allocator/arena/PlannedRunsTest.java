@@ -51,10 +51,17 @@ class PlannedRunsTest {
         assertThatExceptionOfType(OutOfMemoryException.class)
                 .isThrownBy(() -> arena.alloc(2 * MIB))
                 .satisfies(e -> assertThat(e.shortage().held()).isZero());
+        assertThat(arena.stats().bytesHeld()).isZero();
+    }
+
+    @Test
+    void aReserveThatFailsHasTheFiguresAfterThePlansMemoryWasReturned() {
+        final BfcArena arena = arena(MIB, plan("half", call(2048, 0)));
         arena.free(arena.alloc(2048 * GRANULE));
         assertThatExceptionOfType(OutOfMemoryException.class)
                 .isThrownBy(() -> arena.reserve(2 * MIB))
                 .satisfies(e -> assertThat(e.shortage().held()).isZero());
+        assertThat(arena.stats().bytesHeld()).isZero();
     }
 
     /** The second run is the plan from its beginning, and not the rest of the first. */
