@@ -87,8 +87,8 @@ class AllocatorMetricsTest {
     void poolsOfTwoEnvironmentsInOneRegistryDiffer() {
         final String pool = "cpu-reference Cpu (cpu:0) environment";
         try (Environment other = Environment.builder().build();
-                AllocatorMetrics metrics = new AllocatorMetrics(environment);
                 AllocatorMetrics ofOther = new AllocatorMetrics(other)) {
+            final AllocatorMetrics metrics = new AllocatorMetrics(environment);
             metrics.bindTo(registry);
             ofOther.bindTo(registry);
             assertThat(registry.scrape()).contains(labels(pool), labels(pool + " (2)"));
