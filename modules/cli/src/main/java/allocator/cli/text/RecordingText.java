@@ -88,7 +88,8 @@ public final class RecordingText {
                 failures.subList(Math.max(0, failures.size() - MOST_ROWS), failures.size())) {
             out.println();
             out.println(failure.at() + ": " + oneLine(failure.owner()) + " asked for "
-                    + Sizes.human(failure.requested()) + " of " + oneLine(failure.memory().toString()) + ": "
+                    + Sizes.human(failure.requested()) + " of "
+                    + oneLine(failure.memory().toString()) + ": "
                     + oneLine(failure.reason()));
             failure.stack().forEach(frame -> out.println("    at " + frame));
         }
