@@ -94,16 +94,14 @@ public final class PlanReplay implements Callable<Integer> {
         print("- commit: " + commit);
         print("- date: " + LocalDate.now(ZoneOffset.UTC));
         print("- load average: " + Machine.load() + " before\n");
-        print(
-                "Nanoseconds an event, an allocation or a free on a `BfcArena` without memory behind it, in a warmed JVM: the "
-                        + "median of\nreplays in turn with best fit alone and with the plan, and the fastest. All calls are made by one "
-                        + "thread without streams.\n");
-        print(
-                "| trace | events | best fit, ns | plan, ns | fastest, ns | ratio | held, best fit | held, plan | plan / live peak "
-                        + "| device calls, warm | not planned |");
+        print("Nanoseconds an event, an allocation or a free on a `BfcArena` without memory behind it, in a warmed JVM:"
+                + " the median of\nreplays in turn with best fit alone and with the plan, and the fastest. All"
+                + " calls are made by one thread without streams.\n");
+        print("| trace | events | best fit, ns | plan, ns | fastest, ns | ratio | held, best fit | held, plan"
+                + " | plan / live peak | device calls, warm | not planned |");
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
         for (final String name : names.isEmpty() ? Trace.bundledNames() : names) {
-            measure(Trace.bundled(name));
+            measure(name, Trace.bundled(name));
         }
         print("\nLoad average: " + Machine.load() + " after.");
         if (kept != null) {
@@ -113,7 +111,7 @@ public final class PlanReplay implements Callable<Integer> {
         return 0;
     }
 
-    private void measure(Trace trace) throws IOException {
+    private void measure(String name, Trace trace) throws IOException {
         final ArenaPlans plans = plan(trace);
         final Side planned = new Side(trace, ArenaConfig.DEFAULT.withPlans(plans));
         final Side unplanned = new Side(trace, ArenaConfig.DEFAULT);
@@ -131,7 +129,7 @@ public final class PlanReplay implements Callable<Integer> {
         print(String.format(
                 Locale.ROOT,
                 "| %s | %,d | %.1f | %.1f | %.1f | %.2f | %,d | %,d | %.3f | %d | %d |",
-                trace.name(),
+                name,
                 trace.eventCount(),
                 unplanned.median(),
                 planned.median(),

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
 /** An arena that follows plans. */
+// One class, since its groups share the plan and the device.
 class PlannedArenaTest {
     private static final long GRANULE = 256;
     private static final long MIB = 1 << 20;
