@@ -7,5 +7,5 @@ package allocator.arena.plan;
  * @param byteSizes the size of each call: above zero, a multiple of the granule
  * @param offsets where each call's block begins, a multiple of the granule
  */
-@SuppressWarnings("ArrayRecordComponent") // compared by nobody
+@SuppressWarnings("ArrayRecordComponent") // records are not compared
 public record PlannedCalls(String name, long[] byteSizes, long[] offsets) {}

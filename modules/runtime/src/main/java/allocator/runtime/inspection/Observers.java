@@ -41,7 +41,7 @@ public final class Observers {
         this.uses = uses;
     }
 
-    /** Tells a listener what is in use, from now on. */
+    /** Reports to a listener what is in use, from now on. */
     public Observation add(AllocatorListener listener) {
         synchronized (lock) {
             if (isEnded) {
@@ -124,7 +124,7 @@ public final class Observers {
         }
     }
 
-    /** Reports an instance to a listener, unless it has ended its observation meanwhile. */
+    /** Reports an instance to a listener, unless it has ended its observation. */
     private void added(AllocatorListener listener, Observed observed) {
         if (listeners.contains(listener)) {
             call(listener::added, observed);
@@ -187,7 +187,7 @@ public final class Observers {
                         return use.stats().get();
                     }
                 } catch (RuntimeException e) {
-                    // It was released meanwhile, or the provider fails: another user may still have it.
+                    // It was released, or the provider fails: another user may still have it.
                 }
             }
             return AllocatorStats.NONE;

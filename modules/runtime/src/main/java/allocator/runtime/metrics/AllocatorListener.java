@@ -14,7 +14,7 @@ public interface AllocatorListener {
     void added(ObservedAllocator allocator);
 
     /**
-     * Called when nobody uses an instance any more, and at the end of the observation for each that is in use. An
+     * Called when an instance has no user any more, and at the end of the observation for each that is in use. An
      * instance that is released between other changes is reported at the next.
      *
      * @param allocator the same object as at {@link #added}

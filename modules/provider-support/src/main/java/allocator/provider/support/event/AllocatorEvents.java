@@ -25,10 +25,10 @@ public final class AllocatorEvents {
 
     private static boolean isWithoutRecorder;
 
-    /** The recent events, while somebody wants them. */
+    /** The recent events, while they are remembered. */
     private static volatile @Nullable EventRing ring;
 
-    /** How many want them. Guarded by the class. */
+    /** The calls of {@link #remember} without one of {@link #forget}. Guarded by the class. */
     private static int ringUsers;
 
     private AllocatorEvents() {}

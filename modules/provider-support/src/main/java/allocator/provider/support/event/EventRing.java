@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The latest events, in tables of a fixed length. An event takes the next number, and the place of that number modulo
- * the length; it allocates nothing and waits for nobody.
+ * the length; it allocates nothing and never waits.
  *
  * <pre>
  *   numbers | [0] the number plus 1, 0 while it is being written | [1] nanos | [2] address | [3] bytes | [4] stream
