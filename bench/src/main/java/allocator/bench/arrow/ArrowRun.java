@@ -1,11 +1,11 @@
 package allocator.bench.arrow;
 
-import allocator.bench.pairs.Launcher;
+import allocator.bench.page.KeptPage;
 import allocator.bench.pairs.Machine;
+import allocator.bench.pairs.MeasuringProcess;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
@@ -13,14 +13,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Measures buffers of Arrow through each manager, one JVM after the other, in several rounds. */
 @Command(
@@ -33,9 +29,6 @@ import picocli.CommandLine.Spec;
 public final class ArrowRun implements Callable<Integer> {
     private static final int LONGEST_MINUTES = 5;
 
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Option(names = "--managers", split = ",", paramLabel = "NAME", description = "Which managers (default: all).")
     private List<String> names =
             Arrays.stream(Manager.values()).map(Manager::toString).toList();
@@ -46,14 +39,8 @@ public final class ArrowRun implements Callable<Integer> {
     @Option(names = "--sample", hidden = true, paramLabel = "MILLISECONDS", description = "How long a sample takes.")
     private int sampleMillis = 100;
 
-    @Option(names = "--keep", paramLabel = "NAME", description = "Write bench/results/NAME.md.")
-    private @Nullable String kept;
-
-    @Option(names = "--results", hidden = true, description = "The folder for --keep.")
-    private Path folder = Path.of("bench/results");
-
-    @Option(names = "--commit", hidden = true, description = "What is measured.")
-    private String commit = "unknown";
+    @Mixin
+    private final KeptPage kept = new KeptPage();
 
     private final PrintStream out;
 
@@ -81,11 +68,9 @@ public final class ArrowRun implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         final List<Manager> managers = names.stream().map(this::parse).toList();
         if (rounds < 1 || sampleMillis < 1) {
-            throw wrong("--rounds and --sample take numbers from 1");
+            throw kept.failure("--rounds and --sample take numbers from 1");
         }
-        if (kept != null && !kept.matches("[A-Za-z0-9][A-Za-z0-9._-]*")) {
-            throw wrong("--keep takes letters, digits, '.', '_' and '-': " + kept);
-        }
+        kept.requireName();
         final String load = Machine.load();
         final ArrowTable table = new ArrowTable(managers);
         for (int round = 0; round < rounds; round++) {
@@ -108,17 +93,14 @@ public final class ArrowRun implements Callable<Integer> {
                         Machine.description(),
                         Machine.jdk(),
                         org.apache.arrow.memory.ArrowBuf.class.getPackage().getImplementationVersion(),
-                        commit,
+                        kept.commit(),
                         LocalDate.now(ZoneOffset.UTC),
                         load,
                         Machine.load(),
                         rounds,
                         table.toMarkdown());
         out.print(page);
-        if (kept != null) {
-            Files.createDirectories(folder);
-            Files.writeString(folder.resolve(kept + ".md"), page);
-        }
+        kept.write(page);
         return 0;
     }
 
@@ -126,7 +108,7 @@ public final class ArrowRun implements Callable<Integer> {
         try {
             return Manager.of(text);
         } catch (IllegalArgumentException e) {
-            throw wrong(e.getMessage());
+            throw kept.failure(String.valueOf(e.getMessage()));
         }
     }
 
@@ -140,37 +122,6 @@ public final class ArrowRun implements Callable<Integer> {
         command.addAll(manager.jvmOptions());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ArrowMeasurement.class.getName()));
         command.addAll(List.of(manager.toString(), String.valueOf(sampleMillis)));
-        final Path output = Files.createTempFile("arrow", ".txt");
-        final Path log = Files.createTempFile("arrow", ".log");
-        try {
-            final Process process = new ProcessBuilder(command)
-                    .redirectOutput(output.toFile())
-                    .redirectError(log.toFile())
-                    .start();
-            final boolean hasEnded;
-            try {
-                hasEnded = process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES);
-            } finally {
-                process.destroyForcibly();
-            }
-            process.waitFor();
-            if (!hasEnded || process.exitValue() != 0) {
-                throw new IOException(manager + ": "
-                        + (hasEnded
-                                ? Launcher.cause(Files.readString(log))
-                                : "not done after " + LONGEST_MINUTES + " minutes"));
-            }
-            return Files.readAllLines(output);
-        } finally {
-            Files.delete(output);
-            Files.delete(log);
-        }
-    }
-
-    private ParameterException wrong(@Nullable String message) {
-        if (spec == null) {
-            throw new IllegalStateException("not called by its command line");
-        }
-        return new ParameterException(spec.commandLine(), String.valueOf(message));
+        return MeasuringProcess.run(new ProcessBuilder(command), manager.toString(), LONGEST_MINUTES);
     }
 }

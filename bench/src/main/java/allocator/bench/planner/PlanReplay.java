@@ -4,6 +4,7 @@ import allocator.arena.ArenaConfig;
 import allocator.arena.ArenaPlans;
 import allocator.arena.BfcArena;
 import allocator.bench.AddressSource;
+import allocator.bench.page.KeptPage;
 import allocator.bench.pairs.Machine;
 import allocator.plan.Instance;
 import allocator.plan.Lifetime;
@@ -26,9 +27,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -56,14 +57,8 @@ public final class PlanReplay implements Callable<Integer> {
             description = "Replay so many events to warm up, and measure as many.")
     private long events = 10_000_000;
 
-    @Option(names = "--keep", paramLabel = "NAME", description = "Write bench/results/NAME.md.")
-    private @Nullable String kept;
-
-    @Option(names = "--results", hidden = true, description = "The folder for --keep.")
-    private Path folder = Path.of("bench/results");
-
-    @Option(names = "--commit", hidden = true, description = "What is measured.")
-    private String commit = "unknown";
+    @Mixin
+    private final KeptPage kept = new KeptPage();
 
     private final StringBuilder report = new StringBuilder();
     private final PrintStream out;
@@ -88,10 +83,11 @@ public final class PlanReplay implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
+        kept.requireName();
         print("# Replays of planned traces\n");
         print("- machine: " + Machine.description());
         print("- JDK: " + Machine.jdk());
-        print("- commit: " + commit);
+        print("- commit: " + kept.commit());
         print("- date: " + LocalDate.now(ZoneOffset.UTC));
         print("- load average: " + Machine.load() + " before\n");
         print("Nanoseconds an event, an allocation or a free on a `BfcArena` without memory behind it, in a warmed JVM:"
@@ -104,10 +100,7 @@ public final class PlanReplay implements Callable<Integer> {
             measure(name, Trace.bundled(name));
         }
         print("\nLoad average: " + Machine.load() + " after.");
-        if (kept != null) {
-            Files.createDirectories(folder);
-            Files.writeString(folder.resolve(kept + ".md"), report);
-        }
+        kept.write(report);
         return 0;
     }
 

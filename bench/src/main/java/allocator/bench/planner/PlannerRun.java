@@ -1,5 +1,6 @@
 package allocator.bench.planner;
 
+import allocator.bench.page.KeptPage;
 import allocator.bench.pairs.Machine;
 import allocator.plan.Instance;
 import allocator.plan.Plan;
@@ -17,16 +18,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Measures how long it takes to fit MiniMalloc's inputs into their capacity, beside MiniMalloc. */
 @Command(
@@ -37,9 +35,6 @@ import picocli.CommandLine.Spec;
         exitCodeOnExecutionException = 2,
         description = "Measures how long it takes to fit MiniMalloc's inputs into their capacity.")
 public final class PlannerRun implements Callable<Integer> {
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Option(names = "--minimalloc", paramLabel = "BINARY", description = "MiniMalloc, to be measured beside ours.")
     private @Nullable Path minimalloc;
 
@@ -58,14 +53,8 @@ public final class PlannerRun implements Callable<Integer> {
     @Option(names = "--limit", paramLabel = "SECONDS", description = "The most for one plan of ours (default: 60).")
     private int limitSeconds = 60;
 
-    @Option(names = "--keep", paramLabel = "NAME", description = "Write bench/results/NAME.md.")
-    private @Nullable String kept;
-
-    @Option(names = "--results", hidden = true, description = "The folder for --keep.")
-    private Path folder = Path.of("bench/results");
-
-    @Option(names = "--commit", hidden = true, description = "What is measured.")
-    private String commit = "unknown";
+    @Mixin
+    private final KeptPage kept = new KeptPage();
 
     private final StringBuilder report = new StringBuilder();
     private final PrintStream out;
@@ -107,10 +96,9 @@ public final class PlannerRun implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        if (rounds < 1 || (kept != null && !kept.matches("[A-Za-z0-9][A-Za-z0-9._-]*"))) {
-            throw new ParameterException(
-                    Objects.requireNonNull(spec).commandLine(),
-                    "--rounds takes numbers from 1, --keep letters, digits, '.', '_' and '-'");
+        kept.requireName();
+        if (rounds < 1) {
+            throw kept.failure("--rounds takes numbers from 1");
         }
         final List<Input> all = new ArrayList<>();
         try (Stream<Path> files = Files.list(inputs)) {
@@ -127,10 +115,7 @@ public final class PlannerRun implements Callable<Integer> {
             }
         }
         printTable(all);
-        if (kept != null) {
-            Files.createDirectories(folder);
-            Files.writeString(folder.resolve(kept + ".md"), report);
-        }
+        kept.write(report);
         return all.stream().allMatch(input -> input.fits) ? 0 : 1;
     }
 
@@ -138,7 +123,7 @@ public final class PlannerRun implements Callable<Integer> {
         print("# Planning beside MiniMalloc\n");
         print("- machine: " + Machine.description());
         print("- JDK: " + Machine.jdk());
-        print("- commit: " + commit);
+        print("- commit: " + kept.commit());
         print("- date: " + LocalDate.now(ZoneOffset.UTC));
         print("- load average: " + Machine.load() + " before\n");
         print("Processor seconds, the median of " + rounds + " rounds: of the planning thread, in a JVM that "

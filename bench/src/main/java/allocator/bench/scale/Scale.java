@@ -1,26 +1,21 @@
 package allocator.bench.scale;
 
+import allocator.bench.page.KeptPage;
 import allocator.bench.pairs.Machine;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.logging.Level;
 import java.util.logging.Logger;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Shows how costs grow with the number of blocks, streams, sessions and threads, and whether tables shrink again. */
 @Command(
@@ -33,9 +28,6 @@ import picocli.CommandLine.Spec;
 public final class Scale implements Callable<Integer> {
     private static final Logger LOGGER = Logger.getLogger("allocator");
 
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Option(names = "--of", split = ",", paramLabel = "NAME", description = "Beside what (default: everything).")
     private List<String> names =
             Arrays.stream(CrowdType.values()).map(CrowdType::toString).toList();
@@ -46,14 +38,8 @@ public final class Scale implements Callable<Integer> {
     @Option(names = "--warm-up", hidden = true, paramLabel = "SECONDS", description = "Before each crowd.")
     private int warmUpSeconds = 3;
 
-    @Option(names = "--keep", paramLabel = "NAME", description = "Write bench/results/NAME.md.")
-    private @Nullable String kept;
-
-    @Option(names = "--results", hidden = true, description = "The folder for --keep.")
-    private Path folder = Path.of("bench/results");
-
-    @Option(names = "--commit", hidden = true, description = "What is measured.")
-    private String commit = "unknown";
+    @Mixin
+    private final KeptPage kept = new KeptPage();
 
     private final StringBuilder report = new StringBuilder();
     private final PrintStream out;
@@ -81,15 +67,13 @@ public final class Scale implements Callable<Integer> {
     public Integer call() throws IOException {
         final List<CrowdType> types = names.stream().map(this::parse).toList();
         if (divisor < 1) {
-            throw wrong("--divide-by takes numbers from 1");
+            throw kept.failure("--divide-by takes numbers from 1");
         }
-        if (kept != null && !kept.matches("[A-Za-z0-9][A-Za-z0-9._-]*")) {
-            throw wrong("--keep takes letters, digits, '.', '_' and '-': " + kept);
-        }
+        kept.requireName();
         print("# Costs beside many\n");
         print("- machine: " + Machine.description());
         print("- JDK: " + Machine.jdk());
-        print("- commit: " + commit);
+        print("- commit: " + kept.commit());
         print("- date: " + LocalDate.now(ZoneOffset.UTC));
         print("- load average: " + Machine.load() + " before\n");
         print("""
@@ -100,10 +84,7 @@ public final class Scale implements Callable<Integer> {
             print(CrowdMeter.measure(type, Math.max(100, type.most() / divisor), warmUpSeconds));
         }
         print("\nLoad average: " + Machine.load() + " after.");
-        if (kept != null) {
-            Files.createDirectories(folder);
-            Files.writeString(folder.resolve(kept + ".md"), report);
-        }
+        kept.write(report);
         return 0;
     }
 
@@ -111,16 +92,12 @@ public final class Scale implements Callable<Integer> {
         return Arrays.stream(CrowdType.values())
                 .filter(type -> type.toString().equals(text))
                 .findFirst()
-                .orElseThrow(() -> wrong("nothing is called '" + text + "'; there are "
+                .orElseThrow(() -> kept.failure("nothing is called '" + text + "'; there are "
                         + String.join(
                                 ", ",
                                 Arrays.stream(CrowdType.values())
                                         .map(CrowdType::toString)
                                         .toList())));
-    }
-
-    private ParameterException wrong(String message) {
-        return new ParameterException(Objects.requireNonNull(spec).commandLine(), message);
     }
 
     private void print(CrowdMeter.Result result) {

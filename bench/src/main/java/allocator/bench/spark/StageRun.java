@@ -1,26 +1,22 @@
 package allocator.bench.spark;
 
-import allocator.bench.pairs.Launcher;
+import allocator.bench.page.KeptPage;
 import allocator.bench.pairs.Machine;
+import allocator.bench.pairs.MeasuringProcess;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /**
  * Measures stages of Spark with the plug-in and without, each in an application of its own, in turn. The application is
@@ -37,9 +33,6 @@ public final class StageRun implements Callable<Integer> {
     private static final String PROGRAM = "allocator.spark.StageProgram";
     private static final int LONGEST_MINUTES = 5;
 
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Option(names = "--rounds", paramLabel = "N", description = "How often each is measured (default: 7).")
     private int rounds = 7;
 
@@ -49,14 +42,8 @@ public final class StageRun implements Callable<Integer> {
     @Option(names = "--stages", paramLabel = "N", description = "Measured stages of an application (default: 5).")
     private int stages = 5;
 
-    @Option(names = "--keep", paramLabel = "NAME", description = "Write bench/results/NAME.md.")
-    private @Nullable String kept;
-
-    @Option(names = "--results", hidden = true, description = "The folder for --keep.")
-    private Path folder = Path.of("bench/results");
-
-    @Option(names = "--commit", hidden = true, description = "What is measured.")
-    private String commit = "unknown";
+    @Mixin
+    private final KeptPage kept = new KeptPage();
 
     @Option(names = "--spark", hidden = true, description = "The version of Spark.")
     private String spark = "unknown";
@@ -98,11 +85,9 @@ public final class StageRun implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         if (rounds < 1 || rows < 1 || stages < 1) {
-            throw wrong("--rounds, --rows and --stages take numbers from 1");
+            throw kept.failure("--rounds, --rows and --stages take numbers from 1");
         }
-        if (kept != null && !kept.matches("[A-Za-z0-9][A-Za-z0-9._-]*")) {
-            throw wrong("--keep takes letters, digits, '.', '_' and '-': " + kept);
-        }
+        kept.requireName();
         final String load = Machine.load();
         final StageTable table = new StageTable();
         for (int round = 0; round < rounds; round++) {
@@ -130,7 +115,7 @@ public final class StageRun implements Callable<Integer> {
                         Machine.description(),
                         Machine.jdk(),
                         spark,
-                        commit,
+                        kept.commit(),
                         LocalDate.now(ZoneOffset.UTC),
                         load,
                         Machine.load(),
@@ -139,10 +124,7 @@ public final class StageRun implements Callable<Integer> {
                         rows,
                         table.toMarkdown());
         out.print(page);
-        if (kept != null) {
-            Files.createDirectories(folder);
-            Files.writeString(folder.resolve(kept + ".md"), page);
-        }
+        kept.write(page);
         return 0;
     }
 
@@ -152,44 +134,15 @@ public final class StageRun implements Callable<Integer> {
         command.addAll(jvmOptions);
         command.addAll(List.of("-cp", classPath, PROGRAM, variant, model.toString()));
         command.addAll(List.of(String.valueOf(rows), String.valueOf(stages)));
-        final Path output = Files.createTempFile("stage", ".txt");
-        final Path log = Files.createTempFile("stage", ".log");
-        try {
-            final ProcessBuilder builder =
-                    new ProcessBuilder(command).redirectOutput(output.toFile()).redirectError(log.toFile());
-            builder.environment()
-                    .putAll(java.util.Map.of(
-                            "SPARK_HOME",
-                            module.resolve("target/spark-home").toAbsolutePath().toString(),
-                            "SPARK_SCALA_VERSION",
-                            "2.13",
-                            "SPARK_LOCAL_IP",
-                            "127.0.0.1"));
-            final Process process = builder.start();
-            final boolean hasEnded;
-            try {
-                hasEnded = process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES);
-            } finally {
-                process.destroy(); // so that it ends its executors
-            }
-            process.waitFor();
-            if (!hasEnded || process.exitValue() != 0) {
-                throw new IOException(variant + ": "
-                        + (hasEnded
-                                ? Launcher.cause(Files.readString(log))
-                                : "not done after " + LONGEST_MINUTES + " minutes"));
-            }
-            return Files.readAllLines(output);
-        } finally {
-            Files.delete(output);
-            Files.delete(log);
-        }
-    }
-
-    private ParameterException wrong(String message) {
-        if (spec == null) {
-            throw new IllegalStateException("not called by its command line");
-        }
-        return new ParameterException(spec.commandLine(), message);
+        final ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment()
+                .putAll(java.util.Map.of(
+                        "SPARK_HOME",
+                        module.resolve("target/spark-home").toAbsolutePath().toString(),
+                        "SPARK_SCALA_VERSION",
+                        "2.13",
+                        "SPARK_LOCAL_IP",
+                        "127.0.0.1"));
+        return MeasuringProcess.run(builder, variant, LONGEST_MINUTES);
     }
 }

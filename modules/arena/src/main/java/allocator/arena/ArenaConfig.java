@@ -148,6 +148,30 @@ public record ArenaConfig(
      * @return the configuration
      */
     public ArenaConfig withPlacementPolicy(PlacementPolicy policy) {
+        return with(policy, keepFirstRegion, plans);
+    }
+
+    /**
+     * Returns this configuration with {@link #keepFirstRegion} replaced.
+     *
+     * @param keep whether a shrink keeps the first region
+     * @return the configuration
+     */
+    public ArenaConfig withKeepFirstRegion(boolean keep) {
+        return with(placementPolicy, keep, plans);
+    }
+
+    /**
+     * Returns this configuration with other plans.
+     *
+     * @param others the plans
+     * @return the configuration
+     */
+    public ArenaConfig withPlans(ArenaPlans others) {
+        return with(placementPolicy, keepFirstRegion, others);
+    }
+
+    private ArenaConfig with(PlacementPolicy policy, boolean keep, ArenaPlans others) {
         return new ArenaConfig(
                 extendStrategy,
                 initialChunkBytes,
@@ -158,51 +182,7 @@ public record ArenaConfig(
                 policy,
                 maxKeptBytes,
                 maxLanes,
-                keepFirstRegion,
-                compact,
-                plans);
-    }
-
-    /**
-     * Returns this configuration with {@link #keepFirstRegion} replaced.
-     *
-     * @param keep whether a shrink keeps the first region
-     * @return the configuration
-     */
-    public ArenaConfig withKeepFirstRegion(boolean keep) {
-        return new ArenaConfig(
-                extendStrategy,
-                initialChunkBytes,
-                maxDeadBytesPerChunk,
-                initialGrowthChunkBytes,
-                maxPowerOfTwoExtendBytes,
-                maxMem,
-                placementPolicy,
-                maxKeptBytes,
-                maxLanes,
                 keep,
-                compact,
-                plans);
-    }
-
-    /**
-     * Returns this configuration with other plans.
-     *
-     * @param others the plans
-     * @return the configuration
-     */
-    public ArenaConfig withPlans(ArenaPlans others) {
-        return new ArenaConfig(
-                extendStrategy,
-                initialChunkBytes,
-                maxDeadBytesPerChunk,
-                initialGrowthChunkBytes,
-                maxPowerOfTwoExtendBytes,
-                maxMem,
-                placementPolicy,
-                maxKeptBytes,
-                maxLanes,
-                keepFirstRegion,
                 compact,
                 others);
     }

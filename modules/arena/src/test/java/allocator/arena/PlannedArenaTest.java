@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import static allocator.arena.Plans.call;
+import static allocator.arena.Plans.counter;
 import static allocator.arena.Plans.plan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -44,24 +45,7 @@ class PlannedArenaTest {
     private final FakeDevice device = new FakeDevice();
 
     private BfcArena arena(long maxMem, PlannedCalls... plans) {
-        return new BfcArena(
-                device,
-                new ArenaConfig(
-                                ExtendStrategy.POWER_OF_TWO,
-                                MIB,
-                                MIB,
-                                MIB,
-                                MIB,
-                                maxMem,
-                                PlacementPolicy.BEST_FIT,
-                                0,
-                                1,
-                                false)
-                        .withPlans(Plans.of(plans)));
-    }
-
-    private static long counter(BfcArena arena, String name) {
-        return arena.stats().counter(name).orElseThrow().value();
+        return Plans.arena(device, maxMem, plans);
     }
 
     private static List<Long> counters(BfcArena arena) {

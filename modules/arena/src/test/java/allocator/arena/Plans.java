@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import allocator.arena.plan.PlannedCalls;
+import allocator.testkit.FakeDevice;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.Random;
 /** Plans for tests. */
 final class Plans {
     private static final long GRANULE = 256;
+    private static final long MIB = 1 << 20;
 
     private Plans() {}
 
@@ -18,6 +20,28 @@ final class Plans {
                 name,
                 Arrays.stream(calls).mapToLong(call -> call[0] * GRANULE).toArray(),
                 Arrays.stream(calls).mapToLong(call -> call[1] * GRANULE).toArray());
+    }
+
+    /** Returns an arena that takes regions of 1 MiB, twice as large each time, and follows plans. */
+    static BfcArena arena(FakeDevice device, long maxMem, PlannedCalls... plans) {
+        return new BfcArena(
+                device,
+                new ArenaConfig(
+                                ExtendStrategy.POWER_OF_TWO,
+                                MIB,
+                                MIB,
+                                MIB,
+                                MIB,
+                                maxMem,
+                                PlacementPolicy.BEST_FIT,
+                                0,
+                                1,
+                                false)
+                        .withPlans(of(plans)));
+    }
+
+    static long counter(BfcArena arena, String name) {
+        return arena.stats().counter(name).orElseThrow().value();
     }
 
     static long[] call(long granules, long offset) {

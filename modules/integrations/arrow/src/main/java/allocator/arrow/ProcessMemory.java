@@ -100,20 +100,7 @@ public final class ProcessMemory {
         }
 
         ArrowMemory open() {
-            final Thread thread = new Thread(null, this, "allocator-arrow-open", STACK_BYTES);
-            thread.setDaemon(true);
-            thread.start();
-            boolean isInterrupted = false;
-            while (thread.isAlive()) {
-                try {
-                    thread.join();
-                } catch (InterruptedException e) {
-                    isInterrupted = true;
-                }
-            }
-            if (isInterrupted) {
-                Thread.currentThread().interrupt();
-            }
+            StackReserve.runOnOwnStack("allocator-arrow-open", STACK_BYTES, this);
             final ArrowMemory result = opened;
             if (result == null) {
                 final Throwable cause = failure;

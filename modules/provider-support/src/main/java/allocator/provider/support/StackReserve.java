@@ -57,6 +57,35 @@ public final class StackReserve {
     }
 
     /**
+     * Runs work on a thread of its own and waits for it: for work that initializes classes, or needs much stack. A
+     * class whose initializer runs out of stack is unusable for the rest of the process. An interrupt does not end the
+     * wait, and is set again after it.
+     *
+     * @param threadName the name of the thread
+     * @param stackBytes the stack of that thread in bytes, as {@link Thread} takes it
+     * @param work the work, which throws nothing
+     * @throws StackOverflowError if the calling thread has less than 16 KiB of stack left; the work has not begun
+     * @throws OutOfMemoryError if no thread can be started; the work has not begun
+     */
+    public static void runOnOwnStack(String threadName, long stackBytes, Runnable work) {
+        touch();
+        final Thread thread = new Thread(null, work, threadName, stackBytes);
+        thread.setDaemon(true);
+        thread.start();
+        boolean isInterrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                isInterrupted = true;
+            }
+        }
+        if (isInterrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
      * Has a frame of more than 1.5 KiB, compiled or interpreted: room for values that a branch keeps across a call. The
      * branch is hardly ever taken, so that the frame costs little more than its entry. A frame is touched by the entry
      * of the next one, and the last by that of a call that does nothing. The method is too large to be inlined.

@@ -1,9 +1,11 @@
 package allocator.provider.support;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -31,6 +33,22 @@ class StackReserveTest {
     }
 
     private int ends;
+
+    @Test
+    void workOnItsOwnStackIsDoneAndAnInterruptIsSetAgain() {
+        final int[] depth = new int[1];
+        Thread.currentThread().interrupt();
+        StackReserve.runOnOwnStack("deep", 64 << 20, () -> {
+            assertFalse(Thread.currentThread().isInterrupted());
+            depth[0] = descend(100_000);
+        });
+        assertTrue(Thread.interrupted());
+        assertEquals(100_000, depth[0]);
+    }
+
+    private static int descend(int frames) {
+        return frames == 0 ? 0 : 1 + descend(frames - 1);
+    }
 
     @ParameterizedTest
     @EnumSource

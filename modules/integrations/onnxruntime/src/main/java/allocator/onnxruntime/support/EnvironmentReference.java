@@ -3,6 +3,7 @@ package allocator.onnxruntime.support;
 import ai.onnxruntime.OrtEnvironment;
 import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.support.OrtApi.Function;
+import allocator.provider.support.StackReserve;
 import java.lang.foreign.Arena;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -51,20 +52,13 @@ public final class EnvironmentReference {
      */
     private static void onRoomyThread(Runnable work) {
         final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-        final Thread thread = new Thread(null, work, "onnxruntime-environment", STACK_BYTES);
-        thread.setUncaughtExceptionHandler((_, e) -> failure.set(e));
-        thread.start();
-        boolean isInterrupted = false;
-        while (thread.isAlive()) {
+        StackReserve.runOnOwnStack("onnxruntime-environment", STACK_BYTES, () -> {
             try {
-                thread.join();
-            } catch (InterruptedException e) {
-                isInterrupted = true;
+                work.run();
+            } catch (Throwable e) {
+                failure.set(e);
             }
-        }
-        if (isInterrupted) {
-            Thread.currentThread().interrupt();
-        }
+        });
         final Throwable thrown = failure.get();
         if (thrown != null) {
             throw new OnnxRuntimeException(

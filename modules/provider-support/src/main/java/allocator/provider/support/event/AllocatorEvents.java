@@ -11,12 +11,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * Records events in the JDK Flight Recorder, and on request remembers the latest ones.
  *
- * <p>No method throws or blocks, and none allocates unless a recording has its event enabled. An event for which there
- * is no room on the Java heap or the stack is lost. All are safe for use by several threads.
+ * <p>What reports an event neither throws nor blocks, and allocates nothing unless a recording has the event enabled.
+ * An event for which there is no room on the Java heap or the stack is lost. The events are loaded by {@link #prepare}.
+ * All methods are safe for use by several threads.
  */
 public final class AllocatorEvents {
     /** The most events that are remembered: they take some 60 bytes each. */
     public static final int MOST_RECENT = 1 << 22;
+
+    /** Much, as the recorder's classes need. */
+    private static final long STACK_BYTES = 1 << 20;
 
     /* The class has no static initializer: one that fails where the stack ends would never be run again. */
 
@@ -35,37 +39,23 @@ public final class AllocatorEvents {
 
     /**
      * Loads the events, if that has not been done: before, no event reaches the flight recorder. To be called by the
-     * constructor of whatever records events. Without room to load them, another call tries again.
+     * constructor of whatever records events. The first call blocks for some milliseconds. Without room to load them,
+     * another call tries again.
      *
      * @throws StackOverflowError if the stack ends here; nothing has happened
      */
     public static void prepare() {
         if (flight == null && !isWithoutRecorder) {
-            StackReserve.touch();
             load();
         }
     }
 
-    /** Loads the events on a thread of its own, which has enough stack: the recorder's classes need much of it. */
     private static synchronized void load() {
         if (flight != null || isWithoutRecorder) {
             return;
         }
         try {
-            final Thread loader = new Thread(AllocatorEvents::loadHere, "allocator-events");
-            loader.setDaemon(true);
-            loader.start();
-            boolean isInterrupted = false;
-            while (loader.isAlive()) {
-                try {
-                    loader.join();
-                } catch (InterruptedException e) {
-                    isInterrupted = true;
-                }
-            }
-            if (isInterrupted) {
-                Thread.currentThread().interrupt();
-            }
+            StackReserve.runOnOwnStack("allocator-events", STACK_BYTES, AllocatorEvents::loadHere);
         } catch (OutOfMemoryError e) {
             // There is no room for a thread.
         }
