@@ -45,7 +45,10 @@ public record AllocatorSnapshot(List<Region> regions, List<Chunk> blocks) {
         UNMAPPED,
 
         /** Memory that the device failed to take back: held, and not used again. */
-        UNRETURNED
+        UNRETURNED,
+
+        /** Freed, and of use to nobody before the last live block of its region is freed. */
+        PINNED
     }
 
     /**

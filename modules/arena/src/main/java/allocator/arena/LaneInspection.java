@@ -89,10 +89,22 @@ final class LaneInspection implements Placement.ChunkVisitor {
         final long end = address + byteSize;
         for (long from = address; from != end; ) {
             final long to = lane.supply.sameBacking(from, end);
-            final boolean isBacked = lane.supply.isBacked(from);
-            add(from, to - from, 0, isBacked ? state : State.UNMAPPED, isBacked ? streamId : 0);
+            if (!lane.supply.isBacked(from)) {
+                add(from, to - from, 0, State.UNMAPPED, 0);
+            } else if (state == State.WAITING) {
+                add(from, to - from, 0, state, streamId);
+            } else {
+                addFree(from, to - from);
+            }
             from = to;
         }
+    }
+
+    /** Adds memory of a free chunk, for which a stream may have to be waited for all the same. */
+    private void addFree(long address, long byteSize) {
+        final long pending = lane.supply.pending(address);
+        final boolean isPending = pending != LaneSupply.NO_STREAM;
+        add(address, byteSize, 0, isPending ? State.WAITING : State.FREE, isPending ? pending : 0);
     }
 
     private void add(long address, long byteSize, long requestedBytes, State state, long streamId) {

@@ -2,6 +2,7 @@ package allocator.arena;
 
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Repair;
+import allocator.arena.compact.MappedRanges;
 import allocator.provider.support.Failures;
 import allocator.spi.AllocatorStats;
 import allocator.spi.ShrinkReport;
@@ -15,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * pages} that are mapped where chunks are in use.
  */
 interface LaneSupply {
+    /** What {@link #pending} returns if no stream may use the memory. */
+    long NO_STREAM = MappedRanges.NO_STREAM;
+
     /** Takes a chunk that has become free, or else takes memory and a chunk of it. Without the lane's lock. */
     long allocate(long byteSize, @Nullable SyncStream stream);
 
@@ -45,7 +49,14 @@ interface LaneSupply {
     boolean isBacked(long address);
 
     /**
-     * Returns up to where a free range, of which the end is given, is backed as its start is. Under the lane's lock.
+     * Returns the id of the stream that may still use the memory at the start of a free range, which belongs to no
+     * stream and is backed: {@link #NO_STREAM} for none, 0 for several. Under the lane's lock.
+     */
+    long pending(long address);
+
+    /**
+     * Returns up to where a free range, of which the end is given, is backed as its start is, and pending for the same
+     * stream. Under the lane's lock.
      */
     long sameBacking(long address, long end);
 

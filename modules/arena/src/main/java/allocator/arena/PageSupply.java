@@ -154,6 +154,11 @@ final class PageSupply implements LaneSupply {
     }
 
     @Override
+    public long pending(long address) {
+        return mapped.pending(address);
+    }
+
+    @Override
     public long sameBacking(long address, long end) {
         return mapped.sameMapping(address, end);
     }

@@ -75,6 +75,11 @@ final class RegionSupply implements LaneSupply {
     }
 
     @Override
+    public long pending(long address) {
+        return NO_STREAM;
+    }
+
+    @Override
     public long sameBacking(long address, long end) {
         return end;
     }

@@ -33,6 +33,25 @@ class InspectTest {
         return new BfcArena(device, ArenaConfig.from(AllocatorOptions.of(options)));
     }
 
+    /** An arena on pages, each an extent of its own. */
+    private BfcArena pages(long most) {
+        return AllocatedPages.arena(
+                device,
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO,
+                        1,
+                        1,
+                        1,
+                        1,
+                        most * PAGE,
+                        PlacementPolicy.COMPACT,
+                        0,
+                        0,
+                        true,
+                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0),
+                        ArenaPlans.NONE));
+    }
+
     private static Stream<Chunk> chunks(AllocatorSnapshot memory) {
         return Stream.concat(
                 memory.regions().stream().flatMap(region -> region.chunks().stream()), memory.blocks().stream());
@@ -88,21 +107,7 @@ class InspectTest {
 
     @Test
     void pagesWithoutMemoryAreToldFromFreeOnes() {
-        final BfcArena arena = AllocatedPages.arena(
-                device,
-                new ArenaConfig(
-                        ExtendStrategy.POWER_OF_TWO,
-                        1,
-                        1,
-                        1,
-                        1,
-                        0,
-                        PlacementPolicy.COMPACT,
-                        0,
-                        0,
-                        true,
-                        new CompactConfig(0, 0, Integer.MAX_VALUE, 1, 0),
-                        ArenaPlans.NONE));
+        final BfcArena arena = pages(0);
         final long freed = arena.alloc(2 * PAGE);
         arena.alloc(PAGE);
         arena.free(freed);
@@ -114,6 +119,33 @@ class InspectTest {
         assertThat(bytes(memory, State.UNMAPPED)).isPositive();
         assertThat(bytes(memory, State.LIVE, State.FREE))
                 .isEqualTo(arena.stats().bytesHeld());
+    }
+
+    /** Pages that were moved may be used where they were by a stream that is not known to be done. */
+    @Test
+    void movedPagesOfAStreamThatIsNotDoneAreWaiting() {
+        final BfcArena arena = pages(3);
+        final FakeStream later = new FakeStream();
+        final long first = arena.allocOnStream(PAGE, stream);
+        final long between = arena.alloc(PAGE);
+        final long last = arena.allocOnStream(PAGE, stream);
+        arena.free(first);
+        arena.free(last);
+        stream.notifyAndWait(later);
+        final long moved = arena.allocOnStream(2 * PAGE, later);
+        assertThat(moved).as("the first page is behind the last now").isEqualTo(last);
+        arena.free(moved);
+        arena.endRun(later);
+
+        final AllocatorSnapshot memory = arena.inspect();
+
+        assertThat(chunks(memory))
+                .contains(
+                        new Chunk(last, PAGE, 0, State.FREE, 0),
+                        new Chunk(last + PAGE, PAGE, 0, State.WAITING, stream.id()));
+        arena.endRun(stream);
+        assertThat(bytes(arena.inspect(), State.FREE)).isEqualTo(2 * PAGE);
+        arena.free(between);
     }
 
     /** Over random programs: the chunks tile their regions, and add up to the statistics. */

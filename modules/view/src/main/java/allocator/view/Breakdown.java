@@ -46,7 +46,8 @@ public final class Breakdown {
             long run = 0;
             for (final Chunk chunk : region.chunks()) {
                 breakdown.add(chunk);
-                final boolean ends = chunk.state() == State.LIVE || chunk.state() == State.UNMAPPED;
+                final boolean ends =
+                        chunk.state() == State.LIVE || chunk.state() == State.UNMAPPED || chunk.state() == State.PINNED;
                 run = ends ? 0 : run + chunk.byteSize();
                 breakdown.largestNotLive = Math.max(breakdown.largestNotLive, run);
             }
@@ -108,7 +109,7 @@ public final class Breakdown {
      * @return the bytes of all states that have memory
      */
     public long heldBytes() {
-        return bytes(State.LIVE) + reusableBytes() + bytes(State.UNRETURNED);
+        return bytes(State.LIVE) + reusableBytes() + bytes(State.PINNED) + bytes(State.UNRETURNED);
     }
 
     /**

@@ -104,6 +104,9 @@ public record Diagnosis(Cause cause, String headline, List<Fact> facts, List<Str
             facts.add(
                     new Fact("free", sums.bytes(State.FREE), "largest piece " + ByteText.of(sums.largest(State.FREE))));
             facts.add(new Fact("largest span without a live block", sums.largestNotLive(), ""));
+            if (sums.bytes(State.PINNED) > 0) {
+                facts.add(new Fact("pinned", sums.bytes(State.PINNED), "freed, in regions with live blocks"));
+            }
             if (sums.bytes(State.UNRETURNED) > 0) {
                 facts.add(
                         new Fact("not taken back", sums.bytes(State.UNRETURNED), "the device failed to take it back"));

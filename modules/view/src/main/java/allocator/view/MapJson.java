@@ -153,6 +153,7 @@ final class MapJson {
             case FREE -> 3;
             case UNMAPPED -> 4;
             case UNRETURNED -> 5;
+            case PINNED -> 7;
         };
     }
 
@@ -180,7 +181,7 @@ final class MapJson {
             case FREE -> 0;
             case WAITING -> 1;
             case CACHED -> 2;
-            case LIVE, UNMAPPED, UNRETURNED -> -1;
+            case LIVE, UNMAPPED, UNRETURNED, PINNED -> -1;
         };
     }
 

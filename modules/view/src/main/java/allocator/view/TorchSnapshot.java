@@ -185,7 +185,7 @@ public final class TorchSnapshot {
         return switch (state) {
             case LIVE -> "active_allocated";
             case WAITING -> "active_pending_free";
-            case CACHED, FREE, UNMAPPED, UNRETURNED -> "inactive";
+            case CACHED, FREE, UNMAPPED, UNRETURNED, PINNED -> "inactive";
         };
     }
 

@@ -1,10 +1,15 @@
 package allocator.arena.bump;
 
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.Region;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -124,6 +129,31 @@ final class BlockRegion extends BumpRegion {
             count = 0;
         }
         counters.bytesInUse -= freed;
+    }
+
+    /** Describes this region: live blocks, what is pinned by them, and the room behind. */
+    Region inspect() {
+        final List<Chunk> chunks = new ArrayList<>();
+        long pinned = 0; // from here on
+        for (int block = 0; block < count; block++) {
+            if (sizes[block] >= 0) {
+                add(chunks, pinned, offsets[block], State.PINNED, 0);
+                final long end = block + 1 < count ? offsets[block + 1] : top;
+                final long start = offsets[block];
+                chunks.add(new Chunk(base() + start, end - start, sizes[block], State.LIVE, lane.streamId()));
+                pinned = end;
+            }
+        }
+        add(chunks, pinned, top, State.PINNED, 0);
+        final long stream = lane.streamId();
+        add(chunks, top, byteSize, stream == 0 ? State.FREE : State.WAITING, stream);
+        return new Region(0, base(), byteSize, chunks);
+    }
+
+    private void add(List<Chunk> chunks, long start, long end, State state, long stream) {
+        if (end > start) {
+            chunks.add(new Chunk(base() + start, end - start, 0, state, stream));
+        }
     }
 
     /** Diagnoses an address, given the last block that begins at or below it; {@code -1} if there is none. */

@@ -1,6 +1,9 @@
 package allocator.arena.bump;
 
+import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.OutOfMemoryException;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -76,6 +79,17 @@ final class BlockRegions {
             largest = Math.max(largest, region.room(byteAlignment));
         }
         return largest;
+    }
+
+    /** Describes each region, in order of address. */
+    List<Region> inspect() {
+        final List<Region> regions = new ArrayList<>(byAddress.count());
+        for (BlockRegion region = byAddress.first(Long.MIN_VALUE);
+                region != null;
+                region = byAddress.next(region.byAddress)) {
+            regions.add(region.inspect());
+        }
+        return regions;
     }
 
     /** Returns how many regions the upstream allocator has taken back at the first attempt. */

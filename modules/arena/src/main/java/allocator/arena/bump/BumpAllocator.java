@@ -12,8 +12,12 @@ import allocator.provider.support.StackReserve;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
+import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryLocation;
 import allocator.spi.OutOfMemoryException;
@@ -23,6 +27,8 @@ import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
@@ -58,7 +64,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * allocation that fits its lane's region allocates no Java object. {@link BumpArena} frees all blocks at once and is
  * several times faster.
  */
-public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator {
+public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator, InspectableAllocator {
     private static final Rehearsal REHEARSAL = new Rehearsal(BumpAllocator::rehearse);
 
     private final UpstreamMemory memory;
@@ -311,6 +317,25 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator 
                     .calls(counters.numAllocs, counters.numReserves, counters.numFailedAllocs, counters.maxAllocSize)
                     .regions(lanes.countRegions(), lanes.numReleased())
                     .build();
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>A live block has the padding behind it. The room behind the blocks of a stream's region counts as waiting for
+     * that stream.
+     */
+    @Override
+    public final AllocatorSnapshot inspect() {
+        synchronized (lock) {
+            requireOpen();
+            final List<Chunk> blocks = new ArrayList<>();
+            reserves.forEach((address, byteSize) -> blocks.add(new Chunk(address, byteSize, byteSize, State.LIVE, 0)));
+            memory.forEachUnreturned(
+                    (address, byteSize) -> blocks.add(new Chunk(address, byteSize, 0, State.UNRETURNED, 0)));
+            blocks.sort(Comparator.comparing(Chunk::address, Long::compareUnsigned));
+            return new AllocatorSnapshot(lanes.inspect(), blocks);
         }
     }
 

@@ -3,6 +3,7 @@ package allocator.arena.bump;
 import allocator.provider.support.FailedReturn;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
+import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.DeviceException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.ShrinkReport;
@@ -53,6 +54,11 @@ final class BumpLanes {
 
     int countRegions() {
         return regions.count();
+    }
+
+    /** Describes each region, in order of address. */
+    List<Region> inspect() {
+        return regions.inspect();
     }
 
     /** Reports what a shrink returned, and what stays and why. */

@@ -73,6 +73,11 @@ final class UpstreamMemory {
         return peakBytesHeld;
     }
 
+    /** Calls an action with the memory that the upstream allocator failed to take back. */
+    void forEachUnreturned(LiveSizes.Action action) {
+        unreturned.forEach(action);
+    }
+
     /** Returns the bytes that the limit still allows to take. */
     long left() {
         return limit.available(bytesHeld);

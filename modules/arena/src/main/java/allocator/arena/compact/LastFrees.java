@@ -10,6 +10,12 @@ import org.jspecify.annotations.Nullable;
  * exactly; of the others each as one bit. Guarded by the arena's lock.
  */
 final class LastFrees {
+    /** What {@link #pending} returns if no stream may use what was freed; no stream has this id. */
+    static final long NO_STREAM = -1;
+
+    /** What {@link #pending} returns for several streams. */
+    static final long SEVERAL_STREAMS = 0;
+
     private static final int NONE = FreeingStreams.NONE;
 
     /** Streams that others than the last one are: which one was the last is done, or unknown. */
@@ -134,6 +140,19 @@ final class LastFrees {
                         || (requester != null
                                 && (stream.id() == requester.id()
                                         || requester.lastWaitedSyncId(stream) > stamps[index])));
+    }
+
+    /**
+     * Returns which stream may still use what was freed.
+     *
+     * @return its id; {@link #NO_STREAM} for none, {@link #SEVERAL_STREAMS} for several, or one that is not known
+     */
+    long pending(int index) {
+        if (isNone(index)) {
+            return NO_STREAM;
+        }
+        final SyncStream stream = last[index] >= 0 && others[index] == 0 ? streams.stream(last[index]) : null;
+        return stream == null ? SEVERAL_STREAMS : stream.id();
     }
 
     /** Returns whether what was freed here and at an index of another table was freed by one stream at most. */

@@ -8,6 +8,10 @@ import allocator.arena.ArenaOptions;
 import allocator.provider.support.Failures;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.Region;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
@@ -26,6 +30,7 @@ import allocator.testkit.FakeStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -53,6 +58,99 @@ class BumpAllocatorTest {
         }
         return new BumpAllocator(
                 device, BumpConfig.from(options), options.get(ArenaOptions.MAX_MEM), options.resolve(BumpOptions.KEYS));
+    }
+
+    @Nested
+    class Inspection {
+        @Test
+        void anAllocatorWithoutMemoryListsNothing() {
+            assertThat(allocator().inspect()).isEqualTo(AllocatorSnapshot.EMPTY);
+        }
+
+        @Test
+        void aFreedBlockIsPinnedUntilTheLastOneOfItsRegionIsFreed() {
+            BumpAllocator allocator = allocator();
+            long first = allocator.alloc(10);
+            long second = allocator.alloc(300);
+            long third = allocator.alloc(200);
+            long fourth = allocator.alloc(100);
+            allocator.free(first);
+            allocator.free(second);
+            allocator.free(fourth);
+            assertThat(allocator.inspect().regions())
+                    .containsExactly(new Region(
+                            0,
+                            first,
+                            4096,
+                            List.of(
+                                    new Chunk(first, 768, 0, State.PINNED, 0),
+                                    new Chunk(third, 256, 200, State.LIVE, 0),
+                                    new Chunk(fourth, 100, 0, State.PINNED, 0),
+                                    new Chunk(fourth + 100, 4096 - 1124, 0, State.FREE, 0))));
+            allocator.free(third);
+            assertThat(allocator.inspect().regions().getFirst().chunks())
+                    .containsExactly(new Chunk(first, 4096, 0, State.FREE, 0));
+        }
+
+        @Test
+        void theRegionOfAStreamWaitsForItAndReservesAreOutside() {
+            BumpAllocator allocator = allocator();
+            long reserve = allocator.reserve(777);
+            long block = allocator.allocOnStream(10, one);
+            assertThat(allocator.inspect().regions().getFirst().chunks())
+                    .containsExactly(
+                            new Chunk(block, 10, 10, State.LIVE, one.id()),
+                            new Chunk(block + 10, 4086, 0, State.WAITING, one.id()));
+            assertThat(allocator.inspect().blocks()).containsExactly(new Chunk(reserve, 777, 777, State.LIVE, 0));
+            allocator.free(block);
+            allocator.endRun(one);
+            assertThat(allocator.inspect().regions().getFirst().chunks())
+                    .containsExactly(new Chunk(block, 4096, 0, State.FREE, 0));
+        }
+
+        @Test
+        void whatTheDeviceDidNotTakeBackIsListed() {
+            BumpAllocator allocator = allocator();
+            long reserve = allocator.reserve(777);
+            device.failFrees(call -> true);
+            assertThatThrownBy(() -> allocator.free(reserve)).isInstanceOf(DeviceException.class);
+            assertThat(allocator.inspect().blocks()).containsExactly(new Chunk(reserve, 777, 0, State.UNRETURNED, 0));
+        }
+
+        /** Over random programs: the chunks tile their regions, and add up to what is held. */
+        @Test
+        void theSumsAreThoseOfTheStatistics() {
+            BumpAllocator allocator = allocator();
+            Random random = new Random(5);
+            List<Long> live = new ArrayList<>();
+            for (int i = 0; i < 2000; i++) {
+                long byteSize = 1L + random.nextInt(1 << (4 + random.nextInt(10)));
+                live.add(
+                        random.nextInt(3) == 0
+                                ? allocator.allocOnStream(byteSize, random.nextBoolean() ? one : two)
+                                : allocator.alloc(byteSize));
+                while (live.size() > 40) {
+                    allocator.free(live.remove(random.nextInt(live.size())));
+                }
+                if (i % 100 == 0) {
+                    AllocatorSnapshot memory = allocator.inspect();
+                    long held = 0;
+                    long requested = 0;
+                    for (Region region : memory.regions()) {
+                        long next = region.address();
+                        for (Chunk chunk : region.chunks()) {
+                            assertThat(chunk.address()).isEqualTo(next);
+                            next += chunk.byteSize();
+                            requested += chunk.requestedBytes();
+                        }
+                        assertThat(next).isEqualTo(region.address() + region.byteSize());
+                        held += region.byteSize();
+                    }
+                    assertThat(held).isEqualTo(allocator.stats().bytesHeld());
+                    assertThat(requested).isEqualTo(allocator.stats().bytesInUse());
+                }
+            }
+        }
     }
 
     @Nested

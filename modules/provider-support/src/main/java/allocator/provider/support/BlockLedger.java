@@ -1,10 +1,16 @@
 package allocator.provider.support;
 
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.function.LongUnaryOperator;
 
 /**
@@ -341,6 +347,33 @@ public final class BlockLedger {
     /** Returns the Java heap that the tables take, in bytes, approximately. */
     synchronized long heapBytes() {
         return live.heapBytes() + unreturned.heapBytes() + leaving.heapBytes();
+    }
+
+    /**
+     * Lists the memory in the books, for {@link allocator.spi.InspectableAllocator}: live blocks, and memory that the
+     * device did not take back. What is on its way back is not listed. Calls no device.
+     *
+     * @return blocks without regions
+     */
+    public AllocatorSnapshot inspect() {
+        final long[][] liveCopy;
+        final long[][] unreturnedCopy;
+        synchronized (this) {
+            liveCopy = live.copy();
+            unreturnedCopy = unreturned.copy();
+        }
+        final List<Chunk> blocks = new ArrayList<>();
+        add(blocks, liveCopy, State.LIVE);
+        add(blocks, unreturnedCopy, State.UNRETURNED);
+        blocks.sort(Comparator.comparing(Chunk::address, Long::compareUnsigned));
+        return new AllocatorSnapshot(List.of(), blocks);
+    }
+
+    private static void add(List<Chunk> blocks, long[][] copy, State state) {
+        for (int i = 0; i < copy[0].length; i++) {
+            final long byteSize = copy[1][i];
+            blocks.add(new Chunk(copy[0][i], byteSize, state == State.LIVE ? byteSize : 0, state, 0));
+        }
     }
 
     /**

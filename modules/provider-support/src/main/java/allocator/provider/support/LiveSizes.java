@@ -342,6 +342,11 @@ public final class LiveSizes {
         }
     }
 
+    /** Returns a copy: the addresses, and the sizes in the same order, which is none. */
+    long[][] copy() {
+        return new long[][] {Arrays.copyOfRange(addresses, 1, count + 1), Arrays.copyOfRange(byteSizes, 1, count + 1)};
+    }
+
     /** Returns the address of each entry, in unsigned order. */
     long[] addresses() {
         final long[] inOrder = new long[count];

@@ -2,8 +2,8 @@
 // Text, elements and colours.
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
-const STATES = ['live', 'waiting', 'cached', 'free', 'unmapped', 'unreturned', 'mixed'];
-const STATE_TEXT = ['live', 'waiting for a stream', 'cached', 'free', 'no memory', 'not taken back', 'several small chunks'];
+const STATES = ['live', 'waiting', 'cached', 'free', 'unmapped', 'unreturned', 'mixed', 'pinned'];
+const STATE_TEXT = ['live', 'waiting for a stream', 'cached', 'free', 'no memory', 'not taken back', 'several small chunks', 'pinned'];
 const LIVE = 0, FREE = 3, UNMAPPED = 4, MIXED = 6;
 
 function bytes(n) {

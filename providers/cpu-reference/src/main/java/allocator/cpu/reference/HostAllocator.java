@@ -4,7 +4,9 @@ import allocator.provider.support.BlockLedger;
 import allocator.provider.support.RetryableReturns;
 import allocator.provider.support.Sizes;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
+import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
@@ -15,7 +17,7 @@ import allocator.spi.SpiLevel;
  *
  * <p>Simple rather than fast: one lock is held during each call. An arena above it makes few and large requests.
  */
-final class HostAllocator implements CpuAllocator, RetryableReturns {
+final class HostAllocator implements CpuAllocator, InspectableAllocator, RetryableReturns {
     private final MemoryInfo info;
     private final Heap heap;
     private final Object lock = new Object();
@@ -106,6 +108,13 @@ final class HostAllocator implements CpuAllocator, RetryableReturns {
             requireOpen();
             return ledger.stats();
         }
+    }
+
+    /** Takes no lock: the system is not waited for. */
+    @Override
+    public AllocatorSnapshot inspect() {
+        requireOpen();
+        return ledger.inspect();
     }
 
     @Override

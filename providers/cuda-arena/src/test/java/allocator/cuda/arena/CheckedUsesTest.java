@@ -9,9 +9,12 @@ import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.cuda.testkit.Capture;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.DataTransfer;
 import allocator.spi.DeviceException;
 import allocator.spi.EpFactory;
+import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryRange;
 import allocator.spi.ShrinkableAllocator;
@@ -20,7 +23,9 @@ import allocator.spi.StreamHazardException;
 import allocator.spi.StreamHazardException.Kind;
 import allocator.spi.SyncNotification;
 import allocator.spi.SyncStream;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -91,6 +96,21 @@ class CheckedUsesTest {
         copy(range(memory, again), range(memory, again), stream);
         stream.flush();
         driver.memory().memFree(0, again);
+    }
+
+    @Test
+    void theChunksOfEachMemoryAreListed() {
+        for (final MemoryInfo info : List.of(memory, pinnedMemory, readOnlyMemory)) {
+            final Allocator allocator = checked(provider, info);
+            final long block = allocator.alloc(SIZE);
+            assertThat(((InspectableAllocator) allocator).inspect())
+                    .satisfies(chunks -> assertThat(Stream.concat(
+                                    chunks.regions().stream().flatMap(region -> region.chunks().stream()),
+                                    chunks.blocks().stream()))
+                            .contains(new Chunk(block, SIZE, SIZE, State.LIVE, 0)));
+            allocator.free(block);
+            provider.releaseAllocator(allocator);
+        }
     }
 
     @Test

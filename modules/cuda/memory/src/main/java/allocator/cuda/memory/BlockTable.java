@@ -1,7 +1,10 @@
 package allocator.cuda.memory;
 
 import allocator.provider.support.LiveSizes;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -166,6 +169,31 @@ final class BlockTable {
             }
         }
         return 0;
+    }
+
+    /** A copy of the blocks, without their order. */
+    BlockTable copy() {
+        final BlockTable copy = new BlockTable(false);
+        copy.addresses = addresses.clone();
+        copy.sizes = sizes.clone();
+        copy.streams = streams.clone();
+        copy.count = count;
+        return copy;
+    }
+
+    /** Adds all blocks to a list, as chunks in a state. */
+    void addTo(List<Chunk> chunks, State state) {
+        for (int slot = 0; slot < addresses.length; slot++) {
+            if (addresses[slot] != 0) {
+                final CudaSyncStream stream = streams[slot];
+                chunks.add(new Chunk(
+                        addresses[slot],
+                        sizes[slot],
+                        state == State.LIVE ? sizes[slot] : 0,
+                        state,
+                        stream == null ? 0 : stream.id()));
+            }
+        }
     }
 
     /** The addresses of all blocks. */

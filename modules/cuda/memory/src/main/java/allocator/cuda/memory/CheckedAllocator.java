@@ -3,6 +3,7 @@ package allocator.cuda.memory;
 import allocator.cuda.memory.check.StreamChecks;
 import allocator.provider.support.StackReserve;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
@@ -165,6 +166,11 @@ class CheckedAllocator implements CudaAllocator {
     @Override
     public final AllocatorStats stats() {
         return target.stats();
+    }
+
+    @Override
+    public final AllocatorSnapshot inspect() {
+        return target.inspect();
     }
 
     @Override

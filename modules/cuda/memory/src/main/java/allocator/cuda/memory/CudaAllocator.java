@@ -1,10 +1,10 @@
 package allocator.cuda.memory;
 
-import allocator.spi.Allocator;
+import allocator.spi.InspectableAllocator;
 import allocator.spi.SyncStream;
 
 /** An allocator that a {@link CudaEpFactory} creates and takes back. */
-public interface CudaAllocator extends Allocator {
+public interface CudaAllocator extends InspectableAllocator {
     /**
      * Makes memory freed on a stream available to all streams; the stream's work so far is done. Called for streams
      * that this allocator has {@linkplain CudaSyncStream#usedBy used}. Does nothing unless overridden.

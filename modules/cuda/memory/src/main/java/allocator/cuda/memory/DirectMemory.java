@@ -8,6 +8,7 @@ import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorException;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -144,6 +145,16 @@ abstract sealed class DirectMemory implements CudaAllocator, RetryableReturns pe
         enter();
         try {
             return ledger.stats();
+        } finally {
+            guard.exit();
+        }
+    }
+
+    @Override
+    public final AllocatorSnapshot inspect() {
+        enter();
+        try {
+            return ledger.inspect();
         } finally {
             guard.exit();
         }

@@ -10,6 +10,7 @@ import allocator.provider.support.StackReserve;
 import allocator.provider.support.UseGuard;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import allocator.spi.OptionKey;
@@ -304,6 +305,23 @@ public final class DriverPool implements CudaAllocator, StreamAwareAllocator, Sh
             return blocks.toStats(limit.toStats(), reserved, source.peakBytesHeld(reserved));
         } catch (CudaException e) {
             throw DriverCalls.deviceException(e);
+        } finally {
+            guard.exit();
+        }
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Lists live blocks, those that wait for a stream which is being closed, and those that the driver did not take
+     * back. The driver does not report how the rest of its pool is divided: it is not listed, and part of the
+     * statistics.
+     */
+    @Override
+    public AllocatorSnapshot inspect() {
+        enter();
+        try {
+            return blocks.inspect();
         } finally {
             guard.exit();
         }

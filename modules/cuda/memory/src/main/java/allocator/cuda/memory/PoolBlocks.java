@@ -6,6 +6,9 @@ import allocator.provider.support.FailedReturn;
 import allocator.provider.support.LogLimit;
 import allocator.provider.support.ReturnGate;
 import allocator.provider.support.ReturnsUnderWay;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
@@ -13,7 +16,10 @@ import allocator.spi.ForeignAddressException;
 import allocator.spi.InteriorAddressException;
 import allocator.spi.InvalidFreeException;
 import allocator.spi.MemoryInfo;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -344,6 +350,24 @@ final class PoolBlocks {
 
     private synchronized long[] liveAddresses() {
         return live.all();
+    }
+
+    /** Lists live, waiting and unreturned blocks. */
+    AllocatorSnapshot inspect() {
+        final BlockTable liveCopy;
+        final BlockTable waitingCopy;
+        final BlockTable unreturnedCopy;
+        synchronized (this) {
+            liveCopy = live.copy();
+            waitingCopy = waiting.copy();
+            unreturnedCopy = unreturned.copy();
+        }
+        final List<Chunk> blocks = new ArrayList<>();
+        liveCopy.addTo(blocks, State.LIVE);
+        waitingCopy.addTo(blocks, State.WAITING);
+        unreturnedCopy.addTo(blocks, State.UNRETURNED);
+        blocks.sort(Comparator.comparing(Chunk::address, Long::compareUnsigned));
+        return new AllocatorSnapshot(List.of(), blocks);
     }
 
     synchronized long bytesInUse() {

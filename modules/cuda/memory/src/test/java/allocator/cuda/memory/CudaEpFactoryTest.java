@@ -11,6 +11,7 @@ import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
+import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
@@ -240,6 +241,11 @@ class CudaEpFactoryTest {
         @Override
         public int spiLevel() {
             return SpiLevel.STREAMS;
+        }
+
+        @Override
+        public AllocatorSnapshot inspect() {
+            return AllocatorSnapshot.EMPTY;
         }
 
         private void call(String what) {

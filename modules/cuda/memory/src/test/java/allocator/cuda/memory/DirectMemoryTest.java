@@ -8,6 +8,8 @@ import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
@@ -51,6 +53,18 @@ class DirectMemoryTest {
         assertThat(memory.stats().numReserves()).isEqualTo(1);
         memory.free(reserved);
         assertThat(memory.stats().bytesHeld()).isZero();
+    }
+
+    @Test
+    void blocksAreListedWhetherLiveOrNotTakenBack() {
+        final long live = memory.alloc(1000);
+        final long left = memory.alloc(500);
+        gpu.driver.controls().failAlways(CudaFunction.MEM_FREE, UNKNOWN_ERROR);
+        assertThatExceptionOfType(DeviceException.class).isThrownBy(() -> memory.free(left));
+        assertThat(memory.inspect().blocks())
+                .containsExactlyInAnyOrder(
+                        new Chunk(live, 1000, 1000, State.LIVE, 0), new Chunk(left, 500, 0, State.UNRETURNED, 0));
+        gpu.driver.controls().clearFailures();
     }
 
     @Test

@@ -9,6 +9,9 @@ import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
 import allocator.cuda.simulated.SimulatedCudaDriver;
 import allocator.spi.AllocatorClosedException;
+import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.DoubleFreeException;
@@ -111,6 +114,22 @@ class DriverPoolTest {
                             .calls(2, 1, 0, 5000)
                             .build());
             pool.free(second);
+        }
+    }
+
+    @Test
+    void liveBlocksAreListedWithTheirStreams() {
+        try (SyncStream stream = gpu.stream()) {
+            final long first = pool.allocOnStream(1000, stream);
+            final long second = pool.reserve(5000);
+            pool.free(pool.alloc(70));
+            assertThat(pool.inspect().blocks())
+                    .containsExactlyInAnyOrder(
+                            new Chunk(first, 1000, 1000, State.LIVE, stream.id()),
+                            new Chunk(second, 5000, 5000, State.LIVE, 0));
+            pool.free(first);
+            pool.free(second);
+            assertThat(pool.inspect()).isEqualTo(AllocatorSnapshot.EMPTY);
         }
     }
 

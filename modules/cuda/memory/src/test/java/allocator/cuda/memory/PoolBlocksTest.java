@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import allocator.cuda.simulated.SimulatedCudaDriver;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorType;
 import allocator.spi.DeviceException;
 import allocator.spi.DeviceType;
@@ -34,6 +36,26 @@ class PoolBlocksTest {
     private void allocate(long byteSize) {
         blocks.ensureRoom(2);
         blocks.allocated(ADDRESS, byteSize, null);
+    }
+
+    @Test
+    void eachBlockIsListedWithItsState() {
+        blocks.ensureRoom(1);
+        blocks.allocated(-0x1000, 300, null);
+        blocks.ensureRoom(1);
+        blocks.allocated(0x3000, 200, null);
+        allocate(100);
+        blocks.free(0x3000, 1, (address, stream) -> false);
+        assertThatExceptionOfType(DeviceException.class)
+                .isThrownBy(() -> blocks.free(ADDRESS, 1, (address, stream) -> {
+                    throw new DeviceException("failed", null);
+                }));
+        assertThat(blocks.inspect().regions()).isEmpty();
+        assertThat(blocks.inspect().blocks())
+                .containsExactly(
+                        new Chunk(ADDRESS, 100, 0, State.UNRETURNED, 0),
+                        new Chunk(0x3000, 200, 0, State.WAITING, 0),
+                        new Chunk(-0x1000, 300, 300, State.LIVE, 0));
     }
 
     /** Memory that the driver took back and handed out again, though the free threw. */
