@@ -5,8 +5,13 @@ import allocator.runtime.metrics.AllocatorListener;
 import allocator.runtime.metrics.AllocatorMXBean;
 import allocator.runtime.metrics.ObservedAllocator;
 import allocator.runtime.snapshot.Snapshot.User;
+import allocator.spi.AllocatorStats;
+import allocator.spi.MemoryInfo;
 import java.lang.management.ManagementFactory;
+import java.lang.ref.Cleaner;
+import java.lang.ref.WeakReference;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.management.InstanceAlreadyExistsException;
@@ -25,8 +30,13 @@ final class ManagementBeans implements AllocatorListener {
     private static final AtomicLong LAST_ENVIRONMENT = new AtomicLong();
     private static final int MOST_ATTEMPTS = 1_000;
 
+    private static final Cleaner CLEANER = Cleaner.create();
+
     private final MBeanServer server = ManagementFactory.getPlatformMBeanServer();
-    private final Map<Long, ObjectName> names = new HashMap<>();
+
+    /** By the number of the allocator: what unregisters its bean. */
+    private final Map<Long, Cleaner.Cleanable> registered = new HashMap<>();
+
     private long environment = LAST_ENVIRONMENT.incrementAndGet();
 
     ManagementBeans() {}
@@ -34,9 +44,10 @@ final class ManagementBeans implements AllocatorListener {
     @Override
     public void added(ObservedAllocator allocator) {
         try {
-            names.put(allocator.number(), register(allocator));
+            final ObjectName name = register(allocator);
+            registered.put(allocator.number(), CLEANER.register(allocator, () -> unregister(name)));
         } catch (JMException e) {
-            Log.failed("registering a bean of", allocator.memory(), e);
+            Log.failed("registering a bean", allocator.memory(), e);
         }
     }
 
@@ -64,90 +75,121 @@ final class ManagementBeans implements AllocatorListener {
 
     @Override
     public void removed(ObservedAllocator allocator) {
-        final ObjectName name = names.remove(allocator.number());
-        try {
-            if (name != null && server.isRegistered(name)) {
-                server.unregisterMBean(name);
-            }
-        } catch (JMException e) {
-            Log.failed("unregistering the bean of", allocator.memory(), e);
+        final Cleaner.Cleanable bean = registered.remove(allocator.number());
+        if (bean != null) {
+            bean.clean();
         }
     }
 
-    private record Bean(ObservedAllocator allocator) implements AllocatorMXBean {
+    private static void unregister(ObjectName name) {
+        try {
+            final MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+            if (server.isRegistered(name)) {
+                server.unregisterMBean(name);
+            }
+        } catch (JMException | RuntimeException e) {
+            Log.failed("unregistering the bean", name, e);
+        }
+    }
+
+    /**
+     * What a bean shows. The bean server holds beans: this one holds its allocator weakly, so that an environment that
+     * the program has lost can be collected. Its beans are then unregistered.
+     */
+    private static final class Bean implements AllocatorMXBean {
+        private final String provider;
+        private final MemoryInfo memory;
+        private final WeakReference<ObservedAllocator> observed;
+
+        Bean(ObservedAllocator allocator) {
+            provider = allocator.provider();
+            memory = allocator.memory();
+            observed = new WeakReference<>(allocator);
+        }
+
+        private AllocatorStats stats() {
+            final ObservedAllocator allocator = observed.get();
+            return allocator == null ? AllocatorStats.NONE : allocator.stats();
+        }
+
+        private List<User> users() {
+            final ObservedAllocator allocator = observed.get();
+            return allocator == null ? List.of() : allocator.users();
+        }
+
         @Override
         public String getProvider() {
-            return allocator.provider();
+            return provider;
         }
 
         @Override
         public String getMemory() {
-            return allocator.memory().name();
+            return memory.name();
         }
 
         @Override
         public String getDevice() {
-            return allocator.memory().location().toString();
+            return memory.location().toString();
         }
 
         @Override
         public String[] getUsers() {
-            return allocator.users().stream().map(User::owner).toArray(String[]::new);
+            return users().stream().map(User::owner).toArray(String[]::new);
         }
 
         @Override
         public long getLiveBlocks() {
-            return allocator.users().stream().mapToLong(User::liveBlocks).sum();
+            return users().stream().mapToLong(User::liveBlocks).sum();
         }
 
         @Override
         public long getLimit() {
-            return allocator.stats().limit();
+            return stats().limit();
         }
 
         @Override
         public long getBytesInUse() {
-            return allocator.stats().bytesInUse();
+            return stats().bytesInUse();
         }
 
         @Override
         public long getPeakBytesInUse() {
-            return allocator.stats().peakBytesInUse();
+            return stats().peakBytesInUse();
         }
 
         @Override
         public long getBytesRequested() {
-            return allocator.stats().requestedBytesInUse();
+            return stats().requestedBytesInUse();
         }
 
         @Override
         public long getBytesHeld() {
-            return allocator.stats().bytesHeld();
+            return stats().bytesHeld();
         }
 
         @Override
         public long getPeakBytesHeld() {
-            return allocator.stats().peakBytesHeld();
+            return stats().peakBytesHeld();
         }
 
         @Override
         public long getFreeBytes() {
-            return allocator.stats().freeBytes();
+            return stats().freeBytes();
         }
 
         @Override
         public long getLargestFreeChunk() {
-            return allocator.stats().largestFreeChunk();
+            return stats().largestFreeChunk();
         }
 
         @Override
         public long getAllocations() {
-            return allocator.stats().numAllocs();
+            return stats().numAllocs();
         }
 
         @Override
         public long getFailedAllocations() {
-            return allocator.stats().numFailedAllocs();
+            return stats().numFailedAllocs();
         }
     }
 }

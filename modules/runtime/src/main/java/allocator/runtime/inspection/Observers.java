@@ -135,7 +135,7 @@ public final class Observers {
         try {
             method.accept(observed);
         } catch (Throwable e) {
-            Log.failed("a listener of", observed.memory(), e);
+            Log.failed("a listener", observed.memory(), e);
         }
     }
 

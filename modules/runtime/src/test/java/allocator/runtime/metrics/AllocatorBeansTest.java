@@ -12,6 +12,7 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidOptionException;
 import allocator.testkit.FakeFactory;
 import java.lang.management.ManagementFactory;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -21,6 +22,7 @@ import javax.management.ObjectName;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Beans of JMX, and the observation beneath them. */
 class AllocatorBeansTest {
@@ -104,6 +106,24 @@ class AllocatorBeansTest {
                         .containsExactlyInAnyOrder("type", "environment", "number", "provider", "memory", "device");
                 assertThat(ObjectName.unquote(name.getKeyProperty("provider"))).isEqualTo("a,type=\"*?,b=c");
             });
+        }
+    }
+
+    private static WeakReference<Environment> lostEnvironment() {
+        final Environment environment = open("1");
+        environment.register(FakeFactory.cpu("lost"));
+        return new WeakReference<>(environment);
+    }
+
+    /** The bean server is a root: beans that hold their allocators would hold a lost environment for good. */
+    @Test
+    @Timeout(60)
+    void anEnvironmentThatIsNeverClosedIsCollectedWithItsBeans() throws Exception {
+        final WeakReference<Environment> lost = lostEnvironment();
+        assertThat(beans()).isNotEmpty();
+        while (lost.get() != null || !beans().isEmpty()) {
+            System.gc();
+            Thread.sleep(10);
         }
     }
 
