@@ -1,7 +1,9 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -86,6 +88,24 @@ abstract class ResultCommand implements Callable<Integer> {
             return; // the reader says so
         }
         outputs.forEach(output -> output.requireNot(file));
+    }
+
+    /**
+     * Checks that an input is no file without content, whose kind cannot be known.
+     *
+     * @param input a file, or the name of something that is none
+     * @param kinds what it is not, for the message
+     * @throws CommandException if it is an empty file
+     */
+    static void requireContent(String input, String kinds) {
+        try {
+            final Path file = Path.of(input);
+            if (Files.isRegularFile(file) && Files.size(file) == 0) {
+                throw new CommandException(input + ": is empty: it is " + kinds, null);
+            }
+        } catch (InvalidPathException | IOException e) {
+            // the reader says so
+        }
     }
 
     /**

@@ -63,6 +63,7 @@ final class TraceImportCommand extends ResultCommand {
         final Path file = existing(log);
         final OutputFile given = outputFile("--output", output);
         requireNoOutput(log);
+        requireContent(log, "neither a recording nor a log");
         final OutputFile target = given == null ? beside(file) : given;
         final Imported result =
                 Recording.looksLikeOne(file) ? importRecording(file, target.path()) : importLog(file, target.path());

@@ -16,6 +16,8 @@ import java.util.stream.Stream;
 import jdk.jfr.Recording;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** {@code allocator show}, and the pages of {@code replay}. */
 class ShowCommandTest {
@@ -191,6 +193,52 @@ class ShowCommandTest {
                     .hasLineCount(1);
             assertThat(outcome.out()).isEmpty();
         }
+    }
+
+    /** What kind of file it was meant to be cannot be known, whatever its name. */
+    @ParameterizedTest
+    @ValueSource(strings = {"empty.jfr", "empty.json", "empty.csv"})
+    void anEmptyFileIsNoTrace(String name) throws IOException {
+        final Path empty = Files.createFile(folder.resolve(name));
+        final Outcome shown = Outcome.of("show", empty.toString());
+        assertThat(shown.exitCode()).isEqualTo(1);
+        assertThat(shown.err())
+                .isEqualTo("allocator: " + empty + ": is empty: it is neither a snapshot, a recording nor a trace\n");
+        final Outcome imported = Outcome.of("trace", "import", empty.toString());
+        assertThat(imported.exitCode()).isEqualTo(1);
+        assertThat(imported.err())
+                .isEqualTo("allocator: " + empty + ": is empty: it is neither a recording nor a log\n");
+    }
+
+    @Test
+    void leaksAreShownByCallSite() throws IOException {
+        final Path directory = folder.resolve("leaks");
+        try (Environment environment = Environment.builder()
+                .option(EnvironmentBuilder.LEAKS, "full")
+                .option(EnvironmentBuilder.LEAKS_REPORT, directory.toString())
+                .option(EnvironmentBuilder.HISTORY, "100")
+                .build()) {
+            final Session session = environment.openSession(SessionOptions.builder()
+                    .name("bert \u001b[31m")
+                    .provider("cpu-reference")
+                    .build());
+            final long first = session.allocator().alloc(5000);
+            session.close();
+            session.allocators().forEach(allocator -> allocator.free(first));
+        }
+        final Path report;
+        try (Stream<Path> files = Files.list(directory)) {
+            report = files.findFirst().orElseThrow();
+        }
+        final Path page = folder.resolve("leaks.html");
+        final Outcome outcome = Outcome.of("show", report.toString(), "--html", page.toString());
+        assertThat(outcome.err()).isEmpty();
+        assertThat(outcome.out())
+                .contains("session bert \\u001b[31m: 1 blocks are live, 1 of them recorded")
+                .contains("ShowCommandTest.leaksAreShownByCallSite(ShowCommandTest.java:");
+        assertThat(Files.readString(page)).contains("\"leaks\":{", "\"history\":{", "leaksAreShownByCallSite");
+        assertThat(Outcome.of("show", report.toString(), "--json", "-").out())
+                .contains("\"leaks\" : {", "\"bytes\" : 5000");
     }
 
     @Test

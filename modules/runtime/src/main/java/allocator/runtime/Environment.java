@@ -10,6 +10,7 @@ import allocator.runtime.discovery.SearchResult;
 import allocator.runtime.inspection.AllocatorUse;
 import allocator.runtime.inspection.Beans;
 import allocator.runtime.inspection.FailureSnapshots;
+import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.inspection.Observers;
 import allocator.runtime.inspection.RecentEvents;
 import allocator.runtime.lifetime.AllocatorInstances;
@@ -20,6 +21,7 @@ import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.RuntimeKeys;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -70,6 +72,7 @@ public final class Environment implements AutoCloseable {
     private final SessionPlanner planner;
     private final OpenSessions sessions = new OpenSessions();
     private final FailureSnapshots failureSnapshots;
+    private final LeakReports leakReports;
     private final AtomicLong lastSession = new AtomicLong();
     private final Observers observers = new Observers(this::uses);
 
@@ -87,7 +90,11 @@ public final class Environment implements AutoCloseable {
         AllocatorEvents.prepare();
         failureSnapshots =
                 new FailureSnapshots(settings.get(EnvironmentBuilder.SNAPSHOT_ON_FAILURE), this::snapshotAfter);
-        shared = new SharedAllocators(instances, failureSnapshots);
+        leakReports = new LeakReports(
+                RuntimeKeys.LEAKS.parse(
+                        settings.getOrDefault(EnvironmentBuilder.LEAKS, "off"), OptionPlace.ENVIRONMENT.origin()),
+                settings.get(EnvironmentBuilder.LEAKS_REPORT));
+        shared = new SharedAllocators(instances, failureSnapshots, leakReports);
         registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);
         final String jmx = settings.getOrDefault(EnvironmentBuilder.JMX, "0");
@@ -152,29 +159,38 @@ public final class Environment implements AutoCloseable {
      * @return devices, sessions and allocators
      */
     public Snapshot snapshot() {
-        return snapshot(AllocatorReport.ENVIRONMENT, null, devices(), sessions.all(), use -> true);
+        return snapshot(AllocatorReport.ENVIRONMENT, null, null, devices(), sessions.all(), use -> true);
     }
 
     /** Describes a session, and its allocators with all their users. */
     Snapshot snapshot(Session session) {
+        return snapshot(session, null);
+    }
+
+    private Snapshot snapshot(Session session, @Nullable Leaks leaks) {
         final Set<Object> used = session.uses().map(AllocatorUse::instance).collect(Collectors.toSet());
         return snapshot(
-                session.name(), null, session.devices(), List.of(session), use -> used.contains(use.instance()));
+                session.name(), null, leaks, session.devices(), List.of(session), use -> used.contains(use.instance()));
     }
 
     /** Describes everything after a request has failed. Takes no lock of this environment. */
     private Snapshot snapshotAfter(Failure failure) {
+        return snapshotAfter(failure, null);
+    }
+
+    private Snapshot snapshotAfter(@Nullable Failure failure, @Nullable Leaks leaks) {
         final List<Session> open = sessions.all();
         final List<ProviderDevice> devices = open.stream()
                 .flatMap(session -> session.devices().stream())
                 .distinct()
                 .toList();
-        return snapshot(AllocatorReport.ENVIRONMENT, failure, devices, open, use -> true);
+        return snapshot(AllocatorReport.ENVIRONMENT, failure, leaks, devices, open, use -> true);
     }
 
     private Snapshot snapshot(
             String scope,
             @Nullable Failure failure,
+            @Nullable Leaks leaks,
             List<ProviderDevice> devices,
             List<Session> described,
             Predicate<AllocatorUse> which) {
@@ -182,6 +198,7 @@ public final class Environment implements AutoCloseable {
                 Instant.now(),
                 scope,
                 failure,
+                leaks,
                 devices.stream().map(ProviderDevice::describe).toList(),
                 described.stream().map(Session::describeState).toList(),
                 AllocatorUse.describe(uses().filter(which)),
@@ -204,6 +221,39 @@ public final class Environment implements AutoCloseable {
      */
     public Observation observe(AllocatorListener listener) {
         return observers.add(Objects.requireNonNull(listener, "listener"));
+    }
+
+    /** Reports the blocks of a session that are live after its end, if that is asked for. Throws nothing. */
+    void reportLeaks(Session session) {
+        if (leakReports.interval() > 0) {
+            try {
+                leakReports.report(
+                        "session " + session.name(), session.usesWithLiveBlocks(), leaks -> snapshot(session, leaks));
+            } catch (Throwable e) {
+                Log.failed("reporting the live blocks", session, e);
+            }
+        }
+    }
+
+    /** Reports all live blocks, if that is asked for. Throws nothing. */
+    private void reportLeaks() {
+        if (leakReports.interval() > 0) {
+            try {
+                leakReports.report(
+                        "environment that cannot be closed", usesWithLiveBlocks(), leaks -> snapshotAfter(null, leaks));
+            } catch (Throwable e) {
+                Log.failed("reporting the live blocks", AllocatorReport.ENVIRONMENT, e);
+            }
+        }
+    }
+
+    private List<AllocatorUse> usesWithLiveBlocks() {
+        return Stream.concat(
+                        shared.unreleased().stream()
+                                .filter(ManagedAllocator::hasLiveBlocks)
+                                .map(ManagedAllocator::use),
+                        sessions.all().stream().flatMap(session -> session.usesWithLiveBlocks().stream()))
+                .toList();
     }
 
     /** Returns what requests of this environment that fail for lack of memory are reported to. */
@@ -490,7 +540,7 @@ public final class Environment implements AutoCloseable {
             return addSession(options, planner.plan(options));
         });
         try {
-            session.open(options.decorator());
+            session.open(options.decorator(leakReports.interval()));
         } catch (Throwable e) {
             sessions.remove(session);
             throw e;
@@ -525,6 +575,15 @@ public final class Environment implements AutoCloseable {
      */
     @Override
     public void close() {
+        try {
+            closeUnused();
+        } catch (StillInUseException e) {
+            reportLeaks();
+            throw e;
+        }
+    }
+
+    private void closeUnused() {
         changed(() -> {
             final Cleanup cleanup = new Cleanup();
             settle();

@@ -49,15 +49,32 @@ public final class EnvironmentBuilder {
      */
     public static final String HISTORY = RuntimeKeys.HISTORY.name();
 
+    /**
+     * The key of the option that reports leaks: blocks that are live when a session is closed, once its last run is
+     * over, and all live blocks when the environment cannot be closed for them. {@code full} records the call site of
+     * each block, as in a test, {@code sampled} that of one block in 100, as in production; the default is {@code off},
+     * at no cost. A session that sets {@link SessionOptions#CALL_SITES} records as that says. A report is one line of
+     * the log with the call sites that have most, and never fails a close. A block that is meant to outlive its session
+     * is reported too.
+     */
+    public static final String LEAKS = RuntimeKeys.LEAKS.name();
+
+    /**
+     * The key of the option that names a directory for reports of {@link #LEAKS}: each is also written there, as a
+     * snapshot {@code allocator-leaks-<time>-<process>.json} that has the call sites. The directory is made if it does
+     * not exist, and gets no more than 16 reports. What fails while one is written, such as a full disk, is part of the
+     * line in the log. Rejected by {@link #build} without {@link #LEAKS}.
+     */
+    public static final String LEAKS_REPORT = RuntimeKeys.LEAKS_REPORT;
+
     private final ProviderSearch search = new ProviderSearch();
 
     EnvironmentBuilder() {}
 
     /**
-     * Sets an option: {@link #PROVIDER_ORDER}, {@link #SNAPSHOT_ON_FAILURE}, {@link #JMX}, {@link #HISTORY}, or one of
-     * a provider: {@code ep_factory.<provider name>.<key of the provider>}, with the name in its exact case, such as
-     * {@code ep_factory.cuda-arena.arena.max_mem}. It applies to the provider's shared allocators, and to those of
-     * sessions that do not override it.
+     * Sets an option: one of the keys of this class, or one of a provider: {@code ep_factory.<provider name>.<key of
+     * the provider>}, with the name in its exact case, such as {@code ep_factory.cuda-arena.arena.max_mem}. It applies
+     * to the provider's shared allocators, and to those of sessions that do not override it.
      *
      * @param key the key
      * @param value its value, checked when the provider is registered
@@ -67,8 +84,10 @@ public final class EnvironmentBuilder {
     public EnvironmentBuilder option(String key, String value) {
         if (key.equals(PROVIDER_ORDER)) {
             ProviderOrder.parse(value);
-        } else if (key.equals(SNAPSHOT_ON_FAILURE)) {
-            requirePath(value);
+        } else if (key.equals(SNAPSHOT_ON_FAILURE) || key.equals(LEAKS_REPORT)) {
+            requirePath(key, value);
+        } else if (key.equals(LEAKS)) {
+            final int ignored = RuntimeKeys.LEAKS.parse(value, OptionPlace.ENVIRONMENT.origin());
         } else if (key.equals(JMX)) {
             final boolean ignored = RuntimeKeys.JMX.parse(value, OptionPlace.ENVIRONMENT.origin());
         } else if (key.equals(HISTORY)) {
@@ -91,7 +110,7 @@ public final class EnvironmentBuilder {
         }
     }
 
-    private static void requirePath(String value) {
+    private static void requirePath(String key, String value) {
         boolean isPath = !value.isBlank();
         try {
             isPath &= Path.of(value).getNameCount() >= 0;
@@ -99,8 +118,19 @@ public final class EnvironmentBuilder {
             isPath = false;
         }
         if (!isPath) {
+            throw new InvalidOptionException(key, value, "the path of a directory", OptionPlace.ENVIRONMENT.origin());
+        }
+    }
+
+    private void requireLeaksForReport() {
+        final String directory = settings.get(LEAKS_REPORT);
+        final String leaks = settings.getOrDefault(LEAKS, "off");
+        if (directory != null && RuntimeKeys.LEAKS.parse(leaks, OptionPlace.ENVIRONMENT.origin()) == 0) {
             throw new InvalidOptionException(
-                    SNAPSHOT_ON_FAILURE, value, "the path of a directory", OptionPlace.ENVIRONMENT.origin());
+                    LEAKS_REPORT,
+                    directory,
+                    "a directory only together with " + LEAKS + "=sampled or " + LEAKS + "=full",
+                    OptionPlace.ENVIRONMENT.origin());
         }
     }
 
@@ -162,9 +192,11 @@ public final class EnvironmentBuilder {
      * {@link Environment#providers} and does not affect the others.
      *
      * @return the environment, which the caller closes
-     * @throws InvalidOptionException if a setting is not understood by the provider that it is for
+     * @throws InvalidOptionException if a setting is not understood by the provider that it is for, or if
+     *     {@link #LEAKS_REPORT} is set without {@link #LEAKS}
      */
     public Environment build() {
+        requireLeaksForReport();
         final Environment environment = new Environment(settings);
         boolean isBuilt = false;
         try {

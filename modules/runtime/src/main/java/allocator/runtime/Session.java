@@ -403,6 +403,7 @@ public final class Session implements AutoCloseable {
     private void finishIfLast(Cleanup cleanup) {
         if (isLastRunOfClosed()) {
             finish(cleanup);
+            environment.reportLeaks(this);
         }
     }
 
@@ -552,6 +553,15 @@ public final class Session implements AutoCloseable {
                 .map(ManagedAllocator::use);
     }
 
+    /** Returns the use of each allocator in which a block of this session is live. */
+    List<AllocatorUse> usesWithLiveBlocks() {
+        return allocators
+                .all()
+                .filter(ManagedAllocator::hasLiveBlocks)
+                .map(ManagedAllocator::use)
+                .toList();
+    }
+
     SessionState describeState() {
         return new SessionState(name, isClosed(), liveBlocks());
     }
@@ -604,6 +614,9 @@ public final class Session implements AutoCloseable {
         }
         if (isIdle) {
             finish(cleanup);
+            if (isFirst) {
+                environment.reportLeaks(this);
+            }
         }
         cleanup.throwIfAny();
     }

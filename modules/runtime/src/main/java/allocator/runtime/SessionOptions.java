@@ -102,8 +102,14 @@ public final class SessionOptions {
         return settings;
     }
 
-    UnaryOperator<Allocator> decorator() {
-        return callSites == 0 ? decorator : target -> CallSites.wrap(decorator.apply(target), callSites);
+    /**
+     * Returns what wraps each allocator.
+     *
+     * @param leakInterval the value of {@link #CALL_SITES} if it is not set
+     */
+    UnaryOperator<Allocator> decorator(int leakInterval) {
+        final int interval = settings.containsKey(CALL_SITES.name()) ? callSites : leakInterval;
+        return interval == 0 ? decorator : target -> CallSites.wrap(decorator.apply(target), interval);
     }
 
     /** Returns the value of {@link #USE_ENV_ALLOCATORS}. */

@@ -3,6 +3,7 @@ package allocator.runtime;
 import allocator.runtime.AllocatorReport.Source;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.inspection.FailureSnapshots;
+import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.lifetime.AllocatorInstances;
 import allocator.runtime.lifetime.AllocatorReference;
 import allocator.runtime.lifetime.Cleanup;
@@ -50,14 +51,16 @@ final class SharedAllocators {
 
     private final AllocatorInstances instances;
     private final FailureSnapshots failureSnapshots;
+    private final LeakReports leakReports;
     private volatile Map<MemoryLocation, Slot> slots = Map.of();
 
     /** Allocators that were replaced or released while they had live blocks. */
     private final Set<ManagedAllocator> retired = ConcurrentHashMap.newKeySet();
 
-    SharedAllocators(AllocatorInstances instances, FailureSnapshots failureSnapshots) {
+    SharedAllocators(AllocatorInstances instances, FailureSnapshots failureSnapshots, LeakReports leakReports) {
         this.instances = instances;
         this.failureSnapshots = failureSnapshots;
+        this.leakReports = leakReports;
     }
 
     private Slot slot(MemoryLocation location) {
@@ -271,7 +274,7 @@ final class SharedAllocators {
             final ManagedAllocator[] self = new ManagedAllocator[1];
             self[0] = new ManagedAllocator(
                     reference,
-                    reference.allocator(),
+                    leakReports.recorded(reference.allocator()),
                     AllocatorReport.ENVIRONMENT,
                     source,
                     requested,

@@ -340,6 +340,7 @@ class SnapshotTest {
                     Instant.EPOCH,
                     "a\"\\\n\u202e</script>",
                     null,
+                    null,
                     List.of(),
                     List.of(new SessionState("\ud83d\ude00", true, 0)),
                     List.of(),

@@ -2,7 +2,10 @@ package allocator.view;
 
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.Event;
 import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.LeakSite;
+import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorStats;
@@ -19,6 +22,7 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.time.temporal.ChronoUnit;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -30,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 /** The data of a page as JSON. */
 final class PageJson {
     private static final int MOST_ROWS = 40;
+    private static final int MOST_EVENTS = 2_000;
 
     /** The most chunks that the maps of a snapshot, or the peaks of a trace, show one by one, together. */
     private static final int MOST_CHUNKS = 100_000;
@@ -71,6 +76,10 @@ final class PageJson {
             if (diagnosis.isPresent()) {
                 write(json, diagnosis.get(), snapshot.failure());
             }
+            if (snapshot.leaks() != null) {
+                write(json, snapshot.leaks());
+            }
+            writeHistory(json, snapshot.history());
             final int failed = Diagnosis.failedAllocator(snapshot)
                     .map(one -> snapshot.allocators().indexOf(one))
                     .orElse(0);
@@ -132,6 +141,61 @@ final class PageJson {
             json.writeEndArray();
         }
         json.writeEndObject();
+    }
+
+    private static void write(JsonGenerator json, Leaks leaks) throws IOException {
+        json.writeObjectFieldStart("leaks");
+        json.writeStringField("closed", leaks.closed());
+        json.writeNumberField("blocks", leaks.blocks());
+        json.writeNumberField("recorded", leaks.recorded());
+        json.writeNumberField("omitted", leaks.omittedSites());
+        json.writeArrayFieldStart("sites");
+        for (final LeakSite site : leaks.sites()) {
+            json.writeStartArray();
+            json.writeString(site.frame());
+            json.writeString(site.owner());
+            json.writeString(site.memory());
+            json.writeNumber(site.oldestMillis());
+            json.writeNumber(site.blocks());
+            json.writeNumber(site.bytes());
+            json.writeEndArray();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    /** Writes the last events, the latest first, and how many there are of each kind. */
+    private static void writeHistory(JsonGenerator json, List<Event> history) throws IOException {
+        if (history.isEmpty()) {
+            return;
+        }
+        final Map<Event.Kind, Long> counts = new EnumMap<>(Event.Kind.class);
+        history.forEach(event -> counts.merge(event.kind(), 1L, Long::sum));
+        json.writeObjectFieldStart("history");
+        json.writeNumberField("micros", history.getFirst().microsAgo());
+        json.writeObjectFieldStart("counts");
+        for (final Map.Entry<Event.Kind, Long> count : counts.entrySet()) {
+            json.writeNumberField(name(count.getKey()), count.getValue());
+        }
+        json.writeEndObject();
+        json.writeArrayFieldStart("events");
+        for (final Event event : history.reversed().subList(0, Math.min(MOST_EVENTS, history.size()))) {
+            json.writeStartArray();
+            json.writeNumber(event.microsAgo());
+            json.writeString(name(event.kind()));
+            json.writeNumber(event.byteSize());
+            json.writeString(event.address() == 0 ? "" : "0x" + Long.toHexString(event.address()));
+            json.writeNumber(event.streamId());
+            json.writeString(event.memory() + ", device " + event.device());
+            json.writeString(event.owner());
+            json.writeEndArray();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static String name(Event.Kind kind) {
+        return kind.name().toLowerCase(Locale.ROOT);
     }
 
     static String of(String name, List<TraceProfile> profiles) {

@@ -5,6 +5,8 @@ import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Device;
 import allocator.runtime.snapshot.Snapshot.Event;
 import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.LeakSite;
+import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.runtime.snapshot.Snapshot.User;
@@ -35,37 +37,29 @@ import org.jspecify.annotations.Nullable;
 
 /** Parses a snapshot token by token, so that one of a million chunks takes little more than its chunks. */
 final class SnapshotParser {
-    private final String file;
     private final JsonParser json;
+    private final SnapshotTokens tokens;
 
     /** The bytes of all chunks, so that no sum of some of them can overflow. */
     private long totalBytes;
 
     private long totalRequested;
 
-    /** Reads the value of a field; the parser is at its first token. */
-    @FunctionalInterface
-    private interface FieldReader {
-        void read(String name) throws IOException;
-    }
-
-    /** Reads an element of an array; the parser is at its first token. */
-    @FunctionalInterface
-    private interface ElementReader {
-        void read() throws IOException;
-    }
-
     SnapshotParser(String file, JsonParser json) {
-        this.file = file;
         this.json = json;
+        tokens = new SnapshotTokens(file, json);
     }
 
     Snapshot read() throws IOException {
-        if (json.nextToken() != JsonToken.START_OBJECT) {
-            throw error("is not a snapshot: it does not begin with an object");
+        final JsonToken first = json.nextToken();
+        if (first == null) {
+            throw tokens.error("is empty");
+        }
+        if (first != JsonToken.START_OBJECT) {
+            throw tokens.error("is not a snapshot: it does not begin with an object");
         }
         final Parts parts = new Parts();
-        fields(name -> {
+        tokens.fields(name -> {
             switch (name) {
                 case "format" -> parts.format = json.getText();
                 case "version" -> {
@@ -75,26 +69,28 @@ final class SnapshotParser {
                 case "taken_at" -> parts.takenAt = instant(json.getText());
                 case "scope" -> parts.scope = json.getText();
                 case "failure" -> parts.failure = failure();
-                case "devices" -> elements(() -> parts.devices.add(device()));
-                case "sessions" -> elements(() -> parts.sessions.add(session()));
-                case "allocators" -> elements(() -> parts.allocators.add(allocator()));
-                case "history" -> elements(() -> event().ifPresent(parts.history::add));
+                case "leaks" -> parts.leaks = leaks();
+                case "devices" -> tokens.elements(() -> parts.devices.add(device()));
+                case "sessions" -> tokens.elements(() -> parts.sessions.add(session()));
+                case "allocators" -> tokens.elements(() -> parts.allocators.add(allocator()));
+                case "history" -> tokens.elements(() -> event().ifPresent(parts.history::add));
                 default -> json.skipChildren();
             }
         });
         if (!SnapshotJson.FORMAT.equals(parts.format)) {
-            throw error("is not a snapshot: its field format is not " + SnapshotJson.FORMAT);
+            throw tokens.error("is not a snapshot: its field format is not " + SnapshotJson.FORMAT);
         }
         if (!parts.hasVersion) {
-            throw error("has no version");
+            throw tokens.error("has no version");
         }
         if (json.nextToken() != null) {
-            throw error("is not a snapshot: something follows the object");
+            throw tokens.error("is not a snapshot: something follows the object");
         }
         return new Snapshot(
                 parts.takenAt,
                 parts.scope,
                 parts.failure,
+                parts.leaks,
                 parts.devices,
                 parts.sessions,
                 parts.allocators,
@@ -107,23 +103,20 @@ final class SnapshotParser {
         private Instant takenAt = Instant.EPOCH;
         private String scope = "";
         private @Nullable Failure failure;
+        private @Nullable Leaks leaks;
         private final List<Device> devices = new ArrayList<>();
         private final List<SessionState> sessions = new ArrayList<>();
         private final List<AllocatorState> allocators = new ArrayList<>();
         private final List<Event> history = new ArrayList<>();
     }
 
-    private SnapshotException error(String reason) {
-        return new SnapshotException(file, reason, null);
-    }
-
     private void requireVersion() throws IOException {
         if (json.currentToken() != JsonToken.VALUE_NUMBER_INT) {
-            throw error("has a version that is no whole number");
+            throw tokens.error("has a version that is no whole number");
         }
         final long version = json.getLongValue();
         if (version > SnapshotJson.VERSION || version < 1) {
-            throw error("has version " + version + "; this reader knows versions up to " + SnapshotJson.VERSION
+            throw tokens.error("has version " + version + "; this reader knows versions up to " + SnapshotJson.VERSION
                     + ": use a newer one");
         }
     }
@@ -132,32 +125,7 @@ final class SnapshotParser {
         try {
             return Instant.parse(text);
         } catch (DateTimeException e) {
-            throw new SnapshotException(file, "has an impossible time: " + text, e);
-        }
-    }
-
-    private void fields(FieldReader reader) throws IOException {
-        require(JsonToken.START_OBJECT);
-        while (json.nextToken() == JsonToken.FIELD_NAME) {
-            final String name = json.currentName();
-            json.nextToken();
-            reader.read(name);
-        }
-        require(JsonToken.END_OBJECT);
-    }
-
-    private void elements(ElementReader reader) throws IOException {
-        require(JsonToken.START_ARRAY);
-        while (json.nextToken() != JsonToken.END_ARRAY) {
-            reader.read();
-        }
-    }
-
-    private void require(JsonToken token) throws SnapshotException {
-        if (json.currentToken() != token) {
-            throw error("is not a whole snapshot: " + token + " is missing at line "
-                    + json.currentLocation().getLineNr() + ", column "
-                    + json.currentLocation().getColumnNr());
+            throw tokens.error("has an impossible time: " + text, e);
         }
     }
 
@@ -165,15 +133,15 @@ final class SnapshotParser {
         final Scalars values = new Scalars();
         final List<String> stack = new ArrayList<>();
         final MemoryInfo[] memory = new MemoryInfo[1];
-        fields(name -> {
+        tokens.fields(name -> {
             switch (name) {
                 case "memory" -> memory[0] = memory();
-                case "stack" -> elements(() -> stack.add(json.getText()));
-                default -> scalar(name, values);
+                case "stack" -> tokens.elements(() -> stack.add(json.getText()));
+                default -> tokens.scalar(name, values);
             }
         });
         if (memory[0] == null) {
-            throw error("has a failure without memory");
+            throw tokens.error("has a failure without memory");
         }
         return new Failure(
                 values.text("reason"),
@@ -190,20 +158,37 @@ final class SnapshotParser {
                 stack);
     }
 
-    /** Reads a number or a text; anything else is skipped. */
-    private void scalar(String name, Scalars values) throws IOException {
-        switch (json.currentToken()) {
-            case VALUE_NUMBER_INT -> values.put(name, json.getLongValue());
-            case VALUE_STRING -> values.put(name, json.getText());
-            case VALUE_TRUE -> values.put(name, 1L);
-            case VALUE_FALSE -> values.put(name, 0L);
-            default -> json.skipChildren();
-        }
+    private Leaks leaks() throws IOException {
+        final Scalars values = new Scalars();
+        final List<LeakSite> sites = new ArrayList<>();
+        tokens.fields(name -> {
+            if (name.equals("sites")) {
+                tokens.elements(() -> sites.add(leakSite()));
+            } else {
+                tokens.scalar(name, values);
+            }
+        });
+        return new Leaks(
+                values.text("closed"),
+                Math.max(0, values.number("blocks", 0)),
+                Math.max(0, values.number("recorded", 0)),
+                sites,
+                Math.max(0, values.number("omitted_sites", 0)));
+    }
+
+    private LeakSite leakSite() throws IOException {
+        final Scalars values = tokens.scalars();
+        return new LeakSite(
+                values.text("owner"),
+                values.text("memory"),
+                values.text("frame"),
+                Math.max(0, values.number("blocks", 0)),
+                Math.max(0, values.number("bytes", 0)),
+                Math.max(0, values.number("oldest_millis", 0)));
     }
 
     private Device device() throws IOException {
-        final Scalars values = new Scalars();
-        fields(name -> scalar(name, values));
+        final Scalars values = tokens.scalars();
         return new Device(
                 values.text("provider"),
                 values.text("type"),
@@ -212,14 +197,12 @@ final class SnapshotParser {
     }
 
     private SessionState session() throws IOException {
-        final Scalars values = new Scalars();
-        fields(name -> scalar(name, values));
+        final Scalars values = tokens.scalars();
         return new SessionState(values.text("name"), values.number("closed", 0) != 0, values.number("live_blocks", 0));
     }
 
     private MemoryInfo memory() throws IOException {
-        final Scalars values = new Scalars();
-        fields(name -> scalar(name, values));
+        final Scalars values = tokens.scalars();
         return new MemoryInfo(
                 values.text("name"),
                 new MemoryLocation(
@@ -244,20 +227,20 @@ final class SnapshotParser {
         final List<Region> regions = new ArrayList<>();
         final List<Chunk> blocks = new ArrayList<>();
         final Map<Long, Site> sites = new HashMap<>();
-        fields(name -> {
+        tokens.fields(name -> {
             switch (name) {
                 case "memory" -> memory[0] = memory();
-                case "options" -> fields(key -> options.put(key, json.getText()));
+                case "options" -> tokens.fields(key -> options.put(key, json.getText()));
                 case "stats" -> stats[0] = stats();
-                case "users" -> elements(() -> users.add(user()));
-                case "regions" -> elements(() -> regions.add(region()));
-                case "blocks" -> elements(() -> blocks.add(block()));
-                case "sites" -> elements(() -> site(sites));
-                default -> scalar(name, values);
+                case "users" -> tokens.elements(() -> users.add(user()));
+                case "regions" -> tokens.elements(() -> regions.add(region()));
+                case "blocks" -> tokens.elements(() -> blocks.add(block()));
+                case "sites" -> tokens.elements(() -> site(sites));
+                default -> tokens.scalar(name, values);
             }
         });
         if (memory[0] == null) {
-            throw error("has an allocator without memory");
+            throw tokens.error("has an allocator without memory");
         }
         return new AllocatorState(
                 values.text("provider"),
@@ -272,8 +255,7 @@ final class SnapshotParser {
 
     /** Reads an event; empty if it is of a kind that a later writer may have added. */
     private Optional<Event> event() throws IOException {
-        final Scalars values = new Scalars();
-        fields(name -> scalar(name, values));
+        final Scalars values = tokens.scalars();
         final String kind = values.text("kind");
         return Arrays.stream(Event.Kind.values())
                 .filter(known -> known.name().toLowerCase(Locale.ROOT).equals(kind))
@@ -290,8 +272,7 @@ final class SnapshotParser {
     }
 
     private AllocatorStats stats() throws IOException {
-        final Scalars values = new Scalars();
-        fields(name -> scalar(name, values));
+        final Scalars values = tokens.scalars();
         return new AllocatorStats.Builder()
                 .limit(values.number("limit", AllocatorStats.UNLIMITED))
                 .inUse(
@@ -310,8 +291,7 @@ final class SnapshotParser {
     }
 
     private User user() throws IOException {
-        final Scalars values = new Scalars();
-        fields(name -> scalar(name, values));
+        final Scalars values = tokens.scalars();
         return new User(values.text("owner"), values.number("live_blocks", 0));
     }
 
@@ -319,25 +299,25 @@ final class SnapshotParser {
         final Scalars values = new Scalars();
         final List<Chunk> relative = new ArrayList<>();
         final long[] offset = {0};
-        fields(name -> {
+        tokens.fields(name -> {
             if (name.equals("chunks")) {
-                elements(() -> {
-                    require(JsonToken.START_ARRAY);
+                tokens.elements(() -> {
+                    tokens.require(JsonToken.START_ARRAY);
                     final Chunk chunk = chunk(offset[0]);
                     relative.add(chunk);
                     offset[0] = Math.addExact(offset[0], chunk.byteSize());
                 });
             } else {
-                scalar(name, values);
+                tokens.scalar(name, values);
             }
         });
         final long address = Long.parseUnsignedLong(values.text("address"), 16);
         final long byteSize = values.number("bytes", 0);
         if (offset[0] != byteSize) {
-            throw error("has a region of " + byteSize + " bytes whose chunks have " + offset[0]);
+            throw tokens.error("has a region of " + byteSize + " bytes whose chunks have " + offset[0]);
         }
         if (Long.compareUnsigned(address + byteSize, address) < 0) {
-            throw error("has a region of " + byteSize + " bytes at " + Long.toHexString(address)
+            throw tokens.error("has a region of " + byteSize + " bytes at " + Long.toHexString(address)
                     + ", behind the last address");
         }
         final List<Chunk> chunks = relative.stream()
@@ -352,47 +332,45 @@ final class SnapshotParser {
     }
 
     private Chunk block() throws IOException {
-        require(JsonToken.START_ARRAY);
+        tokens.require(JsonToken.START_ARRAY);
         json.nextToken();
         return chunk(Long.parseUnsignedLong(json.getText(), 16));
     }
 
     /** Reads the rest of an array: size, requested size, state and stream. */
     private Chunk chunk(long address) throws IOException {
-        final long byteSize = wholeNumber();
-        final long requested = wholeNumber();
+        final long byteSize = tokens.wholeNumber();
+        final long requested = tokens.wholeNumber();
         json.nextToken();
         final State state = constant(State.class, json.getText());
-        final long streamId = wholeNumber();
+        final long streamId = tokens.wholeNumber();
         if (byteSize <= 0 || requested < 0 || streamId < 0) {
-            throw error("has a chunk of " + byteSize + " bytes, " + requested + " requested, on stream " + streamId);
+            throw tokens.error(
+                    "has a chunk of " + byteSize + " bytes, " + requested + " requested, on stream " + streamId);
         }
         totalBytes = Math.addExact(totalBytes, byteSize);
         totalRequested = Math.addExact(totalRequested, requested);
-        while (json.nextToken() != JsonToken.END_ARRAY) {
-            json.skipChildren();
-        }
+        tokens.skipRest();
         return new Chunk(address, byteSize, requested, state, streamId);
     }
 
-    private long wholeNumber() throws IOException {
-        json.nextToken();
-        require(JsonToken.VALUE_NUMBER_INT);
-        return json.getLongValue();
-    }
-
     private void site(Map<Long, Site> sites) throws IOException {
-        require(JsonToken.START_ARRAY);
+        tokens.require(JsonToken.START_ARRAY);
         json.nextToken();
         final long address = Long.parseUnsignedLong(json.getText(), 16);
         json.nextToken();
         final String owner = json.getText();
         json.nextToken();
         final String frame = json.getText();
-        final long age = wholeNumber();
-        while (json.nextToken() != JsonToken.END_ARRAY) {
-            json.skipChildren();
+        final long age = tokens.wholeNumber();
+        long byteSize = 0;
+        if (json.nextToken() == JsonToken.VALUE_NUMBER_INT) {
+            byteSize = Math.max(0, json.getLongValue());
         }
-        sites.put(address, new Site(owner, frame, age));
+        if (json.currentToken() != JsonToken.END_ARRAY) {
+            json.skipChildren();
+            tokens.skipRest();
+        }
+        sites.put(address, new Site(owner, frame, age, byteSize));
     }
 }

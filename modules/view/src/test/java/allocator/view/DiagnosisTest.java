@@ -68,7 +68,7 @@ class DiagnosisTest {
         final var allocator = Snapshots.of(
                         null,
                         new AllocatorSnapshot(List.of(region), List.of()),
-                        Map.of(0x1000L, new Site("bert", "A.b(A.java:1)", 5)))
+                        Map.of(0x1000L, new Site("bert", "A.b(A.java:1)", 5, 0)))
                 .allocators()
                 .getFirst();
 

@@ -57,7 +57,7 @@ class PageTest {
                 memory,
                 Map.of(
                         0x7f10_0000_0000L,
-                        new Site(Snapshots.HOSTILE, "com.example.Cache.fill(Cache.java:17)", 61_000)));
+                        new Site(Snapshots.HOSTILE, "com.example.Cache.fill(Cache.java:17)", 61_000, 0)));
     }
 
     /** Profiles of 500,000 events, each with as many points and chunks as a profile may have. */
@@ -141,7 +141,7 @@ class PageTest {
                 .chunks()
                 .forEach(chunk -> sites.put(
                         chunk.address(),
-                        new Site("session", "com.example.Model.line" + chunk.address() + "(M.java:1)", 5)));
+                        new Site("session", "com.example.Model.line" + chunk.address() + "(M.java:1)", 5, 0)));
         assertThat(Page.of("sites", Snapshots.of(null, memory, sites)).length()).isLessThan((int) (8 * MIB));
     }
 
@@ -251,6 +251,41 @@ class PageTest {
                 chromium.press("#regions", "ArrowRight");
             }
             assertThat(text("#mapOut")).contains("at com.example.Cache.fill(Cache.java:17)", "allocated 61.0 s before");
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        @Test
+        void leaksAreListedByCallSite(@TempDir Path directory) throws Exception {
+            final Path leaks = Files.writeString(
+                    directory.resolve("leaks.html"),
+                    Page.of("leaks", Snapshots.of(null, AllocatorSnapshot.EMPTY, Map.of())));
+            for (final int width : List.of(390, 1280)) {
+                chromium.show(width, 900, width == 390);
+                chromium.open(leaks);
+                assertThat(chromium.evaluate("document.documentElement.scrollWidth"))
+                        .isEqualTo(Integer.toString(width));
+                chromium.screenshot(PICTURES.resolve("leaks-" + width + ".png"));
+            }
+            assertThat(text("section.alarm"))
+                    .contains("session " + Snapshots.HOSTILE + ": 1,000 blocks are live")
+                    .contains("465 of them", "com.example.Leak.line(Leak.java:1)", "7 call sites with fewer bytes");
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        @Test
+        void recentEventsAreListedByKind() throws Exception {
+            chromium.open(failure);
+            final String rows = "document.querySelectorAll('[aria-label=\"Recent events\"] tbody tr').length";
+            assertThat(chromium.evaluate(rows)).isEqualTo("5");
+            assertThat(text("#historyOut")).isEqualTo("Events 1 to 5 of the latest 5, the latest first.");
+            assertThat(text("[aria-label=\"Recent events\"] tbody tr"))
+                    .contains("failure", "4.88 KiB", Snapshots.HOSTILE);
+            chromium.evaluate("(s => { s.value = 'free'; s.dispatchEvent(new Event('change')); })"
+                    + "(document.querySelector('#kind'))");
+            assertThat(chromium.evaluate(rows)).isEqualTo("2");
+            assertThat(text("[aria-label=\"Recent events\"] tbody"))
+                    .contains("0x2000")
+                    .doesNotContain("failure");
             assertThat(chromium.errors()).isEmpty();
         }
 

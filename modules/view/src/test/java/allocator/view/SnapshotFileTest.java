@@ -37,12 +37,12 @@ class SnapshotFileTest {
                                 256,
                                 State.FREE,
                                 1024),
-                        Snapshots.region(-4096, 0, State.LIVE, 256, State.UNMAPPED, 768)),
+                        Snapshots.region(-4096, 0, State.LIVE, 256, State.UNMAPPED, 512, State.PINNED, 256)),
                 List.of(new Chunk(0x10_0000, 77, 77, State.LIVE, 0), new Chunk(0x20_0000, 99, 0, State.UNRETURNED, 0)));
         return Snapshots.of(
                 Snapshots.failure(4096, 1000, 500, 900, 10),
                 memory,
-                Map.of(0x7f00_0000_0000L, new Site("bert", "com.example.Model.load(Model.java:42)", 1500)));
+                Map.of(0x7f00_0000_0000L, new Site("bert", "com.example.Model.load(Model.java:42)", 1500, 511)));
     }
 
     @Test
@@ -50,6 +50,24 @@ class SnapshotFileTest {
         final Path file = Snapshots.write(sample(), folder.resolve("snapshot.json"));
         assertThat(SnapshotFile.looksLikeOne(file)).isTrue();
         assertThat(SnapshotFile.read(file)).isEqualTo(sample());
+    }
+
+    @Test
+    void aReportOfLeaksIsReadBack() throws IOException {
+        final Snapshot report = Snapshots.of(null, AllocatorSnapshot.EMPTY, Map.of());
+        assertThat(report.leaks()).isNotNull();
+        assertThat(SnapshotFile.read(Snapshots.write(report, folder.resolve("leaks.json"))))
+                .isEqualTo(report);
+    }
+
+    /** A snapshot of before the bytes of a block were recorded. */
+    @Test
+    void aSiteWithoutBytesIsRead() throws IOException {
+        final String text = Files.readString(Snapshots.write(sample(), folder.resolve("whole")));
+        assertThat(text).contains(",1500,511]");
+        final Path file = Files.writeString(folder.resolve("before"), text.replace(",1500,511]", ",1500]"));
+        assertThat(SnapshotFile.read(file).allocators().getFirst().sites().values())
+                .containsExactly(new Site("bert", "com.example.Model.load(Model.java:42)", 1500, 0));
     }
 
     @Test
@@ -128,6 +146,14 @@ class SnapshotFileTest {
         assertThatExceptionOfType(SnapshotException.class)
                 .isThrownBy(() -> SnapshotFile.read(file))
                 .withMessageStartingWith(file.toString());
+    }
+
+    @Test
+    void anEmptyFileIsRejected() throws IOException {
+        final Path file = Files.writeString(folder.resolve("empty"), " \n");
+        assertThatExceptionOfType(SnapshotException.class)
+                .isThrownBy(() -> SnapshotFile.read(file))
+                .withMessage(file + ": is empty");
     }
 
     @Test

@@ -5,6 +5,8 @@ import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Device;
 import allocator.runtime.snapshot.Snapshot.Event;
 import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.LeakSite;
+import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.runtime.snapshot.Snapshot.User;
@@ -59,6 +61,7 @@ final class Snapshots {
                 Instant.parse("2026-11-25T12:00:00Z"),
                 "environment",
                 failure,
+                failure == null ? leaks() : null,
                 List.of(new Device("cuda-arena", "gpu", 0, HOSTILE)),
                 List.of(new SessionState(HOSTILE, false, 3)),
                 List.of(new AllocatorState(
@@ -76,6 +79,16 @@ final class Snapshots {
                         event(Event.Kind.FREE, 2_000, HOSTILE, 4096, 0),
                         event(Event.Kind.FREE, 1_000, HOSTILE, 8192, 0),
                         event(Event.Kind.FAILURE, 0, HOSTILE, 0, 5000)));
+    }
+
+    /** Leaks of more call sites than a page shows at once. */
+    private static Leaks leaks() {
+        final List<LeakSite> sites = new ArrayList<>();
+        for (int i = 1; i <= 30; i++) {
+            sites.add(new LeakSite(
+                    HOSTILE, GPU.toString(), "com.example.Leak.line(Leak.java:" + i + ")", i, 100_000 / i, 1000L * i));
+        }
+        return new Leaks("session " + HOSTILE, 1000, 465, sites, 7);
     }
 
     private static Event event(Event.Kind kind, long microsAgo, String owner, long address, long byteSize) {

@@ -42,7 +42,7 @@ class TorchSnapshotTest {
                 List.of(new Chunk(-256, 99, 77, State.LIVE, 0)));
 
         final Map<?, ?> torch =
-                read(Snapshots.of(null, memory, Map.of(ADDRESS, new Site("bert", "a.B.c(B.java:42)", 5))));
+                read(Snapshots.of(null, memory, Map.of(ADDRESS, new Site("bert", "a.B.c(B.java:42)", 5, 0))));
 
         final List<Map<?, ?>> segments = maps(torch.get("segments"));
         assertThat(segments).hasSize(3).allSatisfy(segment -> {

@@ -77,4 +77,38 @@ class WalkTest {
             assertThat(site.blocks()).isEqualTo(allocator.users().getFirst().liveBlocks());
         });
     }
+
+    private static long load(ManagedAllocator allocator) {
+        return allocator.alloc(MIB);
+    }
+
+    @Test
+    void aSessionThatIsClosedWithALiveBlockLeadsToTheLineThatAllocatedIt() throws IOException {
+        final EnvironmentBuilder builder = Environment.builder()
+                .option(EnvironmentBuilder.LEAKS, "full")
+                .option(EnvironmentBuilder.LEAKS_REPORT, directory.toString());
+        final SessionOptions options =
+                SessionOptions.builder().name("cache").provider("cpu-reference").build();
+        try (Environment environment = builder.build()) {
+            final Session session = environment.openSession(options);
+            final long leaked = load(session.allocator());
+            session.close();
+            session.allocator().free(leaked);
+        }
+        final Path file;
+        try (Stream<Path> files = Files.list(directory)) {
+            file = files.findFirst().orElseThrow();
+        }
+
+        final Snapshot report = SnapshotFile.read(file);
+
+        assertThat(report.leaks()).satisfies(leaks -> {
+            assertThat(leaks.closed()).isEqualTo("session cache");
+            assertThat(leaks.sites()).singleElement().satisfies(site -> {
+                assertThat(site.frame()).contains("WalkTest.load(WalkTest.java:");
+                assertThat(site.bytes()).isEqualTo(MIB);
+            });
+        });
+        assertThat(Page.of("leaks", report)).contains("WalkTest.load(WalkTest.java:");
+    }
 }

@@ -3,6 +3,8 @@ package allocator.cli.text;
 import allocator.cli.output.Json;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
+import allocator.runtime.snapshot.Snapshot.LeakSite;
+import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.view.Breakdown;
 import allocator.view.Diagnosis;
@@ -31,6 +33,9 @@ public final class SnapshotSummaryJson {
             if (diagnosis.isPresent()) {
                 write(json, diagnosis.get());
             }
+            if (snapshot.leaks() != null) {
+                write(json, snapshot.leaks());
+            }
             json.writeArrayFieldStart("allocators");
             for (final AllocatorState allocator : snapshot.allocators()) {
                 write(json, allocator);
@@ -49,6 +54,27 @@ public final class SnapshotSummaryJson {
             json.writeString(line);
         }
         json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void write(JsonGenerator json, Leaks leaks) throws IOException {
+        json.writeObjectFieldStart("leaks");
+        json.writeStringField("closed", leaks.closed());
+        json.writeNumberField("blocks", leaks.blocks());
+        json.writeNumberField("recorded", leaks.recorded());
+        json.writeArrayFieldStart("sites");
+        for (final LeakSite site : leaks.sites()) {
+            json.writeStartObject();
+            json.writeStringField("owner", site.owner());
+            json.writeStringField("memory", site.memory());
+            json.writeStringField("frame", site.frame());
+            json.writeNumberField("blocks", site.blocks());
+            json.writeNumberField("bytes", site.bytes());
+            json.writeNumberField("oldest_millis", site.oldestMillis());
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeNumberField("omitted_sites", leaks.omittedSites());
         json.writeEndObject();
     }
 

@@ -7,6 +7,8 @@ import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Event;
 import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.LeakSite;
+import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorSnapshot.State;
 import allocator.view.Breakdown;
@@ -42,8 +44,38 @@ public final class SnapshotText {
     public void print(Snapshot snapshot) {
         terminal.printHeading("snapshot of " + snapshot.scope(), ", taken " + snapshot.takenAt());
         Diagnosis.of(snapshot).ifPresent(diagnosis -> print(diagnosis, snapshot.failure()));
+        printLeaks(snapshot.leaks());
         snapshot.allocators().forEach(this::print);
         printHistory(snapshot.history());
+    }
+
+    private void printLeaks(@Nullable Leaks leaks) {
+        if (leaks == null) {
+            return;
+        }
+        out.println();
+        out.println(leaks.closed() + ": " + Sizes.exact(leaks.blocks()) + " blocks are live, "
+                + Sizes.exact(leaks.recorded()) + " of them recorded");
+        if (leaks.sites().isEmpty()) {
+            out.println("  - memory.leaks=full, or memory.call_sites=1 of the session, records each block.");
+            return;
+        }
+        out.println();
+        final TextTable table =
+                new TextTable("  ", "rrrlll").row("bytes", "blocks", "oldest", "session", "memory", "call site");
+        for (final LeakSite site : leaks.sites()) {
+            table.row(
+                    Sizes.human(site.bytes()),
+                    Sizes.exact(site.blocks()),
+                    Sizes.time(1e6 * site.oldestMillis()),
+                    site.owner(),
+                    site.memory(),
+                    site.frame());
+        }
+        terminal.printTable(table);
+        if (leaks.omittedSites() > 0) {
+            out.println("  and " + Sizes.exact(leaks.omittedSites()) + " more call sites");
+        }
     }
 
     private void printHistory(List<Event> history) {

@@ -65,9 +65,14 @@ public final class Causes {
         }
     }
 
-    /** Joins the lines of a text, and ends it after some thousand characters. */
-    private static String oneLine(String text) {
-        final String joined = text.strip().replaceAll("\\s*\\R\\s*", "; ");
+    /**
+     * Joins the lines of a text, without its control characters, and ends it after some thousand characters.
+     *
+     * @param text any text
+     * @return one line
+     */
+    public static String oneLine(String text) {
+        final String joined = text.strip().replaceAll("\\s*\\R\\s*", "; ").replaceAll("\\p{Cntrl}", " ");
         return joined.length() <= MAX_LENGTH ? joined : joined.substring(0, MAX_LENGTH) + "...";
     }
 }

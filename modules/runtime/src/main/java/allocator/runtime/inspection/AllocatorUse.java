@@ -6,13 +6,17 @@ import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorSnapshot;
+import allocator.spi.AllocatorSnapshot.Chunk;
+import allocator.spi.AllocatorSnapshot.State;
 import allocator.spi.AllocatorStats;
 import allocator.spi.MemoryInfo;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -81,6 +85,9 @@ public record AllocatorUse(
         }
         final Map<Long, Site> known = new LinkedHashMap<>();
         uses.forEach(use -> use.sites.accept(known));
+        if (!known.isEmpty() && missing.isEmpty()) {
+            known.keySet().retainAll(liveAddresses(chunks));
+        }
         return Optional.of(new AllocatorState(
                 provider,
                 info,
@@ -90,5 +97,18 @@ public record AllocatorUse(
                 chunks,
                 missing,
                 known));
+    }
+
+    /**
+     * Returns the addresses of live blocks. A block that another owner has freed is still recorded for the one that
+     * allocated it.
+     */
+    static Set<Long> liveAddresses(AllocatorSnapshot memory) {
+        final Set<Long> live = new HashSet<>();
+        Stream.concat(memory.regions().stream().flatMap(region -> region.chunks().stream()), memory.blocks().stream())
+                .filter(chunk -> chunk.state() == State.LIVE)
+                .map(Chunk::address)
+                .forEach(live::add);
+        return live;
     }
 }

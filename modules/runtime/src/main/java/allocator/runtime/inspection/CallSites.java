@@ -36,7 +36,7 @@ public final class CallSites implements InvocationHandler {
     private final int interval;
     private final Map<Long, Recorded> live = new ConcurrentHashMap<>();
 
-    private record Recorded(String frame, long nanos) {}
+    private record Recorded(String frame, long nanos, long byteSize) {}
 
     private CallSites(Allocator target, int interval) {
         this.target = target;
@@ -76,7 +76,8 @@ public final class CallSites implements InvocationHandler {
                     new Site(
                             owner,
                             recorded.frame(),
-                            Math.max(0, TimeUnit.NANOSECONDS.toMillis(now - recorded.nanos())))));
+                            Math.max(0, TimeUnit.NANOSECONDS.toMillis(now - recorded.nanos())),
+                            recorded.byteSize())));
         }
     }
 
@@ -91,8 +92,12 @@ public final class CallSites implements InvocationHandler {
             return null;
         }
         final Object result = call(method, arguments);
-        if (result instanceof Long address && method.getReturnType() == long.class && address != 0) {
-            allocated(address);
+        if (result instanceof Long address
+                && method.getReturnType() == long.class
+                && address != 0
+                && arguments != null
+                && arguments[0] instanceof Long byteSize) {
+            allocated(address, byteSize);
         }
         return result;
     }
@@ -112,12 +117,12 @@ public final class CallSites implements InvocationHandler {
     }
 
     /** Records a block. Where the Java heap or the stack ends it is not recorded. */
-    private void allocated(long address) {
+    private void allocated(long address, long byteSize) {
         if (interval > 1 && ThreadLocalRandom.current().nextInt(interval) != 0) {
             return;
         }
         try {
-            live.put(address, new Recorded(caller(), System.nanoTime()));
+            live.put(address, new Recorded(caller(), System.nanoTime(), byteSize));
         } catch (VirtualMachineError e) {
             live.remove(address);
         }

@@ -4,25 +4,15 @@ import allocator.runtime.discovery.Log;
 import allocator.runtime.options.RuntimeKeys;
 import allocator.runtime.snapshot.Snapshot;
 import allocator.runtime.snapshot.Snapshot.Failure;
-import allocator.runtime.snapshot.SnapshotJson;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.OutOfMemoryException.Shortage;
-import java.io.BufferedWriter;
-import java.io.FileOutputStream;
 import java.io.IOException;
-import java.io.OutputStreamWriter;
-import java.io.Writer;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,22 +21,16 @@ import org.jspecify.annotations.Nullable;
  * happens here the caller sees the failure of the request.
  *
  * <p>One snapshot is written at a time; a request that fails while one is being written gets none. A directory gets no
- * further one when it holds {@value #MOST} of them: the first failures say most.
+ * further one when it holds {@value SnapshotDirectory#MOST} of them: the first failures say most.
  */
 public final class FailureSnapshots {
-    /** The most snapshots in a directory. */
-    static final int MOST = 16;
-
     private static final String PREFIX = "allocator-snapshot-";
-    private static final String SUFFIX = ".json";
     private static final int MOST_FRAMES = 16;
-    private static final DateTimeFormatter TIME =
-            DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss-SSS", Locale.ROOT).withZone(ZoneOffset.UTC);
 
     /** One for all environments, as they may share a directory. */
     private static final AtomicBoolean IS_WRITING = new AtomicBoolean();
 
-    private final @Nullable Path directory;
+    private final @Nullable SnapshotDirectory directory;
     private final Function<Failure, Snapshot> taker;
     private volatile boolean isFull;
 
@@ -57,7 +41,7 @@ public final class FailureSnapshots {
      * @param taker takes the snapshot
      */
     public FailureSnapshots(@Nullable String directory, Function<Failure, Snapshot> taker) {
-        this.directory = directory == null ? null : Path.of(directory);
+        this.directory = directory == null ? null : new SnapshotDirectory(Path.of(directory), PREFIX);
         this.taker = taker;
     }
 
@@ -68,7 +52,7 @@ public final class FailureSnapshots {
      * @param owner who made the request
      */
     public void exhausted(OutOfMemoryException failure, String owner) {
-        final Path target = directory;
+        final SnapshotDirectory target = directory;
         if (target == null || isFull || !IS_WRITING.compareAndSet(false, true)) {
             return;
         }
@@ -81,38 +65,14 @@ public final class FailureSnapshots {
         }
     }
 
-    private void write(Path target, OutOfMemoryException failure, String owner) throws IOException {
-        Files.createDirectories(target);
-        if (count(target) >= MOST) {
-            isFull = true;
-            Log.warning(target + " holds " + MOST + " snapshots: no further one is written by this environment");
-            return;
-        }
-        final Snapshot snapshot = taker.apply(describe(failure, owner));
-        final String name = PREFIX + TIME.format(snapshot.takenAt()) + "-"
-                + ProcessHandle.current().pid();
-        final Path part = Files.createTempFile(target, name + "-", ".part");
-        try {
-            // A channel would be closed by an interrupt of the thread.
-            try (Writer out = new BufferedWriter(
-                    new OutputStreamWriter(new FileOutputStream(part.toFile()), StandardCharsets.US_ASCII))) {
-                SnapshotJson.write(snapshot, out);
-            }
-            final Path written = target.resolve(name + SUFFIX);
-            Files.move(part, written);
-            Log.warning("no memory for " + owner + ": snapshot written to " + written);
-        } finally {
-            Files.deleteIfExists(part);
-        }
-    }
-
-    private static long count(Path target) throws IOException {
-        try (Stream<Path> files = Files.list(target)) {
-            return files.map(file -> String.valueOf(file.getFileName()))
-                    .filter(name -> name.startsWith(PREFIX) && name.endsWith(SUFFIX))
-                    .limit(MOST)
-                    .count();
-        }
+    private void write(SnapshotDirectory target, OutOfMemoryException failure, String owner) throws IOException {
+        final Optional<Path> written = target.write(() -> taker.apply(describe(failure, owner)));
+        isFull = written.isEmpty();
+        Log.warning(
+                isFull
+                        ? target + " holds " + SnapshotDirectory.MOST
+                                + " snapshots: no further one is written by this environment"
+                        : "no memory for " + owner + ": snapshot written to " + written.get());
     }
 
     private static Failure describe(OutOfMemoryException failure, String owner) {

@@ -21,7 +21,9 @@ public enum OptionPlace {
                     ProviderOrder.KEY,
                     RuntimeKeys.SNAPSHOT_ON_FAILURE,
                     RuntimeKeys.JMX.name(),
-                    RuntimeKeys.HISTORY.name())) {
+                    RuntimeKeys.HISTORY.name(),
+                    RuntimeKeys.LEAKS.name(),
+                    RuntimeKeys.LEAKS_REPORT)) {
         @Override
         public String prefix(String provider) {
             return "ep_factory." + provider + ".";

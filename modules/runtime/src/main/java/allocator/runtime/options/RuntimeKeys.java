@@ -1,6 +1,7 @@
 package allocator.runtime.options;
 
 import allocator.spi.OptionKey;
+import java.util.Map;
 
 /** The runtime's own keys: those of a session and those of a run. */
 public final class RuntimeKeys {
@@ -30,6 +31,16 @@ public final class RuntimeKeys {
     /** See {@code EnvironmentBuilder.JMX}. */
     public static final OptionKey<Boolean> JMX =
             OptionKey.flag("environment.jmx", false, "1: show each allocator as a bean of JMX");
+
+    /** See {@code EnvironmentBuilder.LEAKS}: the call site of one block in so many is recorded, of none if it is 0. */
+    public static final OptionKey<Integer> LEAKS = OptionKey.choice(
+            "memory.leaks",
+            0,
+            Map.of("off", 0, "sampled", 100, "full", 1),
+            "what is recorded to report the blocks that are live at a close: nothing, one block in 100, or each");
+
+    /** See {@code EnvironmentBuilder.LEAKS_REPORT}. */
+    public static final String LEAKS_REPORT = "memory.leaks_report";
 
     /** See {@code EnvironmentBuilder.SNAPSHOT_ON_FAILURE}. */
     public static final String SNAPSHOT_ON_FAILURE = "memory.snapshot_on_failure";

@@ -21,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param takenAt when it was taken
  * @param scope the session's name, or {@code environment}
  * @param failure the request that could not be served, if the snapshot was taken for it; otherwise {@code null}
+ * @param leaks the blocks that were live when their owner was closed, if the snapshot was taken for them; otherwise
+ *     {@code null}
  * @param devices the devices: those of the environment, or of the sessions if it was taken for a failure
  * @param sessions the sessions that are not over, the youngest first
  * @param allocators the allocators, each instance once
@@ -30,6 +32,7 @@ public record Snapshot(
         Instant takenAt,
         String scope,
         @Nullable Failure failure,
+        @Nullable Leaks leaks,
         List<Device> devices,
         List<SessionState> sessions,
         List<AllocatorState> allocators,
@@ -120,6 +123,34 @@ public record Snapshot(
     }
 
     /**
+     * Blocks that were live when their owner was closed. They are leaks unless somebody still frees them.
+     *
+     * @param closed what was closed, such as {@code session bert}
+     * @param blocks how many there were
+     * @param recorded how many of them have a recorded call site
+     * @param sites the call sites with the most bytes, these first
+     * @param omittedSites how many further call sites are left out
+     */
+    public record Leaks(String closed, long blocks, long recorded, List<LeakSite> sites, long omittedSites) {
+        /** Copies the list. */
+        public Leaks {
+            sites = List.copyOf(sites);
+        }
+    }
+
+    /**
+     * The recorded blocks that one line of the program has allocated.
+     *
+     * @param owner the name of the session that allocated them, or {@code environment}
+     * @param memory the memory, such as {@code Cpu (cpu:0)}
+     * @param frame the caller, as {@link Site#frame}
+     * @param blocks how many there are
+     * @param bytes the bytes requested, of all of them
+     * @param oldestMillis how long ago the oldest was allocated, in milliseconds
+     */
+    public record LeakSite(String owner, String memory, String frame, long blocks, long bytes, long oldestMillis) {}
+
+    /**
      * A device.
      *
      * @param provider the name of its provider
@@ -181,6 +212,7 @@ public record Snapshot(
      * @param owner the name of the session that allocated it
      * @param frame the caller, such as {@code com.example.Model.load(Model.java:42)}
      * @param ageMillis how long ago, in milliseconds
+     * @param byteSize the bytes requested; {@code 0} if that was not recorded
      */
-    public record Site(String owner, String frame, long ageMillis) {}
+    public record Site(String owner, String frame, long ageMillis, long byteSize) {}
 }

@@ -2,6 +2,8 @@ package allocator.runtime.snapshot;
 
 import allocator.runtime.snapshot.Snapshot.AllocatorState;
 import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.runtime.snapshot.Snapshot.LeakSite;
+import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot.Chunk;
 import allocator.spi.AllocatorSnapshot.Region;
@@ -52,6 +54,11 @@ public final class SnapshotJson {
         if (failure != null) {
             json.name("failure");
             write(failure);
+        }
+        final Leaks leaks = snapshot.leaks();
+        if (leaks != null) {
+            json.name("leaks");
+            write(leaks);
         }
         json.name("devices").startArray();
         for (final Snapshot.Device device : snapshot.devices()) {
@@ -122,6 +129,27 @@ public final class SnapshotJson {
         json.endObject();
     }
 
+    private void write(Leaks leaks) throws IOException {
+        json.startObject();
+        json.name("closed").value(leaks.closed());
+        json.name("blocks").value(leaks.blocks());
+        json.name("recorded").value(leaks.recorded());
+        json.name("omitted_sites").value(leaks.omittedSites());
+        json.name("sites").startArray();
+        for (final LeakSite site : leaks.sites()) {
+            json.startObject();
+            json.name("owner").value(site.owner());
+            json.name("memory").value(site.memory());
+            json.name("frame").value(site.frame());
+            json.name("blocks").value(site.blocks());
+            json.name("bytes").value(site.bytes());
+            json.name("oldest_millis").value(site.oldestMillis());
+            json.endObject();
+        }
+        json.endArray();
+        json.endObject();
+    }
+
     private void write(MemoryInfo memory) throws IOException {
         json.startObject();
         json.name("name").value(memory.name());
@@ -184,6 +212,7 @@ public final class SnapshotJson {
             json.value(site.getValue().owner());
             json.value(site.getValue().frame());
             json.value(site.getValue().ageMillis());
+            json.value(site.getValue().byteSize());
             json.endArray();
         }
         json.endArray();

@@ -46,7 +46,7 @@ class OptionPlaceTest {
         "RUN, ep.cuda.arena.max_mem, it is an option of a session",
         "SESSION, session.use_env_allocator, did you mean session.use_env_allocators?",
         "ENVIRONMENT, max_mem, 'Known: environment.provider_order, memory.snapshot_on_failure, "
-                + "environment.jmx, memory.history, ep_factory.<provider>.<key>'",
+                + "environment.jmx, memory.history, memory.leaks, memory.leaks_report, ep_factory.<provider>.<key>'",
         "ENVIRONMENT, arena.max_mem, set ep_factory.<provider>.arena.max_mem in Environment.builder().option",
         "SESSION, arena.max_mem, 'in SessionOptions, such as ep.cpu-reference.arena.max_mem'",
         "RUN, arena.max_mem, 'in SessionOptions, such as ep.cpu-reference.arena.max_mem'",

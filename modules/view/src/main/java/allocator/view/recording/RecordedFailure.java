@@ -54,7 +54,7 @@ public record RecordedFailure(
                 known(largestFree),
                 known(deviceFree),
                 stack);
-        return new Snapshot(at, owner, failure, List.of(), List.of(), List.of(), List.of());
+        return new Snapshot(at, owner, failure, null, List.of(), List.of(), List.of(), List.of());
     }
 
     private static long known(long figure) {

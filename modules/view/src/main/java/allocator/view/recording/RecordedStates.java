@@ -55,7 +55,8 @@ final class RecordedStates {
                     new Site(
                             block.owner(),
                             block.site().isEmpty() ? "not recorded" : block.site(),
-                            TimeUnit.NANOSECONDS.toMillis(now - block.nanos())));
+                            TimeUnit.NANOSECONDS.toMillis(now - block.nanos()),
+                            block.byteSize()));
             users.merge(block.owner(), 1L, Long::sum);
             requested += block.byteSize(); // the profile has shown that it fits
         }

@@ -25,6 +25,9 @@ final class RecordingChunks {
         final String name = path.toString();
         try (RandomAccessFile file = new RandomAccessFile(path.toFile(), "r")) {
             final long length = file.length();
+            if (length == 0) {
+                throw new RecordingException(name, "is empty", null);
+            }
             long at = 0;
             do {
                 if (length - at < HEADER_BYTES) {

@@ -224,7 +224,7 @@ class RegionMap {
 }
 
 function age(millis) {
-  if (millis < 1000) return millis + ' ms';
+  if (millis < 1000) return (millis < 10 ? Number(millis.toFixed(3)) : Math.round(millis)) + ' ms';
   if (millis < 120000) return (millis / 1000).toFixed(1) + ' s';
   if (millis < 7200000) return Math.round(millis / 60000) + ' min';
   return (millis / 3600000).toFixed(1) + ' h';

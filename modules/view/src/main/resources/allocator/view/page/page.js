@@ -24,6 +24,60 @@ function why(found) {
   return section;
 }
 
+function leaks(found) {
+  const section = el('section', { class: 'alarm', 'aria-labelledby': 'leaks' },
+    el('div', { class: 'head' }, el('h2', { id: 'leaks' }, 'Live at the close')),
+    el('p', { class: 'headline' }, found.closed + ': ' + count(found.blocks) + ' blocks are live'),
+    el('p', {}, found.recorded > 0 ? count(found.recorded) + ' of them have a recorded call site.'
+      : 'None has a recorded call site: memory.leaks=full records each block.'));
+  if (found.sites.length === 0) return section;
+  const most = Math.max(1, ...found.sites.map(site => site[5]));
+  const row = ([frame, owner, memory, oldest, blocks, size]) => {
+    const bar = el('div', { class: 'bar' });
+    bar.style.width = (100 * size / most) + '%';
+    return el('tr', {}, el('td', { class: 'site' }, frame), el('td', { class: 'name' }, owner), el('td', { class: 'line' }, memory),
+      el('td', { class: 'number' }, age(oldest)), el('td', { class: 'number' }, count(blocks)), el('td', { class: 'number' }, bytes(size)), el('td', { class: 'barcell' }, bar));
+  };
+  const head = [['call site'], ['session'], ['memory'], ['oldest', 'number'], ['blocks', 'number'], ['bytes', 'number'], ['']];
+  section.append(table(head, found.sites.slice(0, 20).map(row), 'Live blocks by call site'));
+  if (found.sites.length > 20) {
+    section.append(el('details', {}, el('summary', {}, 'More call sites'), table(head, found.sites.slice(20).map(row), 'Further live blocks by call site')));
+  }
+  if (found.omitted > 0) section.append(el('p', { class: 'soft' }, count(found.omitted) + ' call sites with fewer bytes are left out.'));
+  return section;
+}
+
+// The recent events, the latest first: a page of them at a time, of all kinds or of one.
+function recent(found) {
+  const PAGE = 25;
+  let from = 0;
+  const total = Object.values(found.counts).reduce((sum, n) => sum + n, 0);
+  const kind = el('select', { id: 'kind' }, el('option', { value: '' }, 'all'),
+    ...Object.entries(found.counts).map(([name, n]) => el('option', { value: name }, name + ' (' + count(n) + ')')));
+  const rows = el('div', {}), out = el('output', { id: 'historyOut', 'aria-live': 'polite' });
+  const shown = () => found.events.filter(event => kind.value === '' || event[1] === kind.value);
+  const show = first => {
+    const events = shown();
+    from = Math.max(0, Math.min(first, Math.floor((events.length - 1) / PAGE) * PAGE));
+    const part = events.slice(from, from + PAGE);
+    out.textContent = events.length === 0 ? 'None of the latest ' + count(found.events.length) + ' events is of this kind.'
+      : 'Events ' + count(from + 1) + ' to ' + count(from + part.length) + ' of the latest ' + count(events.length) + ', the latest first.';
+    rows.replaceChildren(table([['before', 'number'], ['event'], ['bytes', 'number'], ['address'], ['stream', 'number'], ['memory'], ['session']],
+      part.map(([micros, name, size, address, stream, memory, owner]) => el('tr', {}, el('td', { class: 'number' }, age(micros / 1000)),
+        el('td', {}, name), el('td', { class: 'number' }, size > 0 ? bytes(size) : '–'), el('td', {}, address || '–'),
+        el('td', { class: 'number' }, stream > 0 ? String(stream) : '–'), el('td', { class: 'line' }, memory), el('td', { class: 'name' }, owner || '–'))), 'Recent events'));
+  };
+  kind.addEventListener('change', () => show(0));
+  const button = (text, label, act) => el('button', { type: 'button', 'aria-label': label, onclick: act }, text);
+  const section = el('section', { 'aria-labelledby': 'historyTitle' },
+    el('div', { class: 'head' }, el('h2', { id: 'historyTitle' }, 'Recent events'),
+      el('div', { class: 'tools' }, el('label', {}, 'kind', kind),
+        button('‹', 'later events', () => show(from - PAGE)), button('›', 'earlier events', () => show(from + PAGE)))),
+    el('p', { class: 'soft' }, count(total) + ' events of all environments of the process, over ' + age(found.micros / 1000) + '.'), out, rows);
+  show(0);
+  return section;
+}
+
 function policies() {
   const most = Math.max(1, ...data.series.map(s => s.peakHeld));
   const rows = data.series.map((s, i) => {
@@ -198,6 +252,7 @@ function group(g) {
 
 page.append(el('h1', {}, data.title), el('p', { class: 'subtitle' }, data.subtitle));
 if (data.why) page.append(why(data.why));
+if (data.leaks) page.append(leaks(data.leaks));
 if (data.series.length > 0) page.append(policies());
 const redraw = [];
 let mapPart = data.maps.length > 0 ? maps() : null;
@@ -216,5 +271,6 @@ if (mapPart) {
   mapPart.show(Math.max(0, Math.min(data.maps.length - 1, data.first)));
   redraw.push(mapPart.draw);
 }
+if (data.history) page.append(recent(data.history));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { colours = null; redraw.forEach(f => f()); });
 document.documentElement.dataset.ready = 'true';
