@@ -33,6 +33,15 @@ final class Sample {
         return ratios;
     }
 
+    /** Each value less the one that was measured beside it. */
+    Sample minus(Sample other) {
+        final Sample differences = new Sample();
+        for (int i = 0; i < values.size(); i++) {
+            differences.add(values.get(i) - other.get(i));
+        }
+        return differences;
+    }
+
     private double[] sorted() {
         return values.stream().mapToDouble(Double::doubleValue).sorted().toArray();
     }
