@@ -234,7 +234,7 @@ class ShowCommandTest {
         final Outcome outcome = Outcome.of("show", report.toString(), "--html", page.toString());
         assertThat(outcome.err()).isEmpty();
         assertThat(outcome.out())
-                .contains("session bert \\u001b[31m: 1 blocks are live, 1 of them recorded")
+                .contains("session bert \\u001b[31m: 1 block is live, 1 of them recorded")
                 .contains("ShowCommandTest.leaksAreShownByCallSite(ShowCommandTest.java:");
         assertThat(Files.readString(page)).contains("\"leaks\":{", "\"history\":{", "leaksAreShownByCallSite");
         assertThat(Outcome.of("show", report.toString(), "--json", "-").out())

@@ -175,7 +175,7 @@ class LeakReportTest {
             final long block = leak(session.allocator());
             session.close();
             assertThat(only(folder)).contains("\"blocks\":1,\"recorded\":0,\"omitted_sites\":0,\"sites\":[]");
-            assertThat(warnings).singleElement().asString().startsWith("session bert: 1 blocks are live, 0 of them");
+            assertThat(warnings).singleElement().asString().startsWith("session bert: 1 block is live, 0 of them");
             session.allocator().free(block);
         }
     }
@@ -249,7 +249,7 @@ class LeakReportTest {
             assertThat(warnings)
                     .singleElement()
                     .asString()
-                    .startsWith("session bert: 1 blocks are live, 1 of them recorded: 1 with 1000 bytes")
+                    .startsWith("session bert: 1 block is live, 1 of them recorded: 1 with 1000 bytes")
                     .contains("; no report in " + hostile + ": ")
                     .hasLineCount(1);
             session.allocator().free(block);
@@ -279,7 +279,7 @@ class LeakReportTest {
         try (Environment environment =
                 Environment.builder().option(EnvironmentBuilder.LEAKS, "full").build()) {
             final Session session = environment.openSession(SessionOptions.builder()
-                    .name("bert\nWARNING: all is \u001b[2Jwell")
+                    .name("bert\nWARNING: all is \u001b[2J\u202ewell")
                     .provider("cpu-reference")
                     .build());
             final long block = leak(session.allocator());
@@ -287,7 +287,7 @@ class LeakReportTest {
             assertThat(warnings)
                     .singleElement()
                     .asString()
-                    .startsWith("session bert; WARNING: all is  [2Jwell: 1 blocks are live")
+                    .startsWith("session bert; WARNING: all is  [2J well: 1 block is live")
                     .hasLineCount(1);
             session.allocator().free(block);
         }

@@ -64,6 +64,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * allocation that fits its lane's region allocates no Java object. {@link BumpArena} frees all blocks at once and is
  * several times faster.
  */
+// One class, since its calls share one lock, one upstream memory and one set of counters.
 public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator, InspectableAllocator {
     private static final Rehearsal REHEARSAL = new Rehearsal(BumpAllocator::rehearse);
 

@@ -54,8 +54,9 @@ public final class SnapshotText {
             return;
         }
         out.println();
-        out.println(leaks.closed() + ": " + Sizes.exact(leaks.blocks()) + " blocks are live, "
-                + Sizes.exact(leaks.recorded()) + " of them recorded");
+        out.println(leaks.closed() + ": " + Sizes.exact(leaks.blocks())
+                + (leaks.blocks() == 1 ? " block is live, " : " blocks are live, ") + Sizes.exact(leaks.recorded())
+                + " of them recorded");
         if (leaks.sites().isEmpty()) {
             out.println("  - memory.leaks=full, or memory.call_sites=1 of the session, records each block.");
             return;

@@ -66,13 +66,13 @@ public final class Causes {
     }
 
     /**
-     * Joins the lines of a text, without its control characters, and ends it after some thousand characters.
+     * Joins the lines of a text, without control and format characters, and ends it after some thousand characters.
      *
      * @param text any text
      * @return one line
      */
     public static String oneLine(String text) {
-        final String joined = text.strip().replaceAll("\\s*\\R\\s*", "; ").replaceAll("\\p{Cntrl}", " ");
+        final String joined = text.strip().replaceAll("\\s*\\R\\s*", "; ").replaceAll("[\\p{Cntrl}\\p{Cf}]", " ");
         return joined.length() <= MAX_LENGTH ? joined : joined.substring(0, MAX_LENGTH) + "...";
     }
 }

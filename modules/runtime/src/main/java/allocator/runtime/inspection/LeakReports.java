@@ -38,7 +38,7 @@ public final class LeakReports {
 
     private final int interval;
     private final @Nullable SnapshotDirectory directory;
-    private volatile boolean isFull;
+    private boolean isFull;
 
     /**
      * Checks nothing: what is wrong with the directory is logged when the first report is written.
@@ -84,7 +84,7 @@ public final class LeakReports {
         }
         String place = "";
         final SnapshotDirectory target = directory;
-        if (target != null && !isFull) {
+        if (target != null) {
             try {
                 place = write(target, leaks, taker);
             } catch (Throwable e) {
@@ -96,6 +96,9 @@ public final class LeakReports {
 
     private String write(SnapshotDirectory target, Leaks leaks, Function<Leaks, Snapshot> taker) throws Exception {
         synchronized (WRITING) {
+            if (isFull) {
+                return "";
+            }
             final Optional<Path> written = target.write(() -> bounded(taker.apply(leaks)));
             isFull = written.isEmpty();
             return written.map(file -> "; report written to " + file)
@@ -109,7 +112,9 @@ public final class LeakReports {
         final String sites =
                 leaks.sites().stream().limit(MOST_LOGGED).map(LeakReports::text).collect(Collectors.joining("; "));
         final long more = leaks.sites().size() + leaks.omittedSites() - MOST_LOGGED;
-        return leaks.closed() + ": " + leaks.blocks() + " blocks are live, " + leaks.recorded() + " of them recorded"
+        return leaks.closed() + ": " + leaks.blocks()
+                + (leaks.blocks() == 1 ? " block is live, " : " blocks are live, ")
+                + leaks.recorded() + " of them recorded"
                 + (sites.isEmpty() ? "" : ": " + sites)
                 + (more > 0 ? "; and " + more + " more call sites" : "");
     }

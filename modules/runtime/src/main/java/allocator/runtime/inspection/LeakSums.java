@@ -50,7 +50,7 @@ final class LeakSums {
                     .forEach(site -> sums.computeIfAbsent(
                                     new Place(site.owner(), use.info().toString(), site.frame()), _ -> new Sum())
                             .add(site));
-            blocks += Math.max(use.user().liveBlocks(), sites.size());
+            blocks += Math.max(use.liveBlocks().getAsLong(), sites.size());
             recorded += sites.size();
         }
         final List<LeakSite> ranked = sums.entrySet().stream()

@@ -27,7 +27,7 @@ function why(found) {
 function leaks(found) {
   const section = el('section', { class: 'alarm', 'aria-labelledby': 'leaks' },
     el('div', { class: 'head' }, el('h2', { id: 'leaks' }, 'Live at the close')),
-    el('p', { class: 'headline' }, found.closed + ': ' + count(found.blocks) + ' blocks are live'),
+    el('p', { class: 'headline' }, found.closed + ': ' + count(found.blocks) + (found.blocks === 1 ? ' block is live' : ' blocks are live')),
     el('p', {}, found.recorded > 0 ? count(found.recorded) + ' of them have a recorded call site.'
       : 'None has a recorded call site: memory.leaks=full records each block.'));
   if (found.sites.length === 0) return section;

@@ -45,6 +45,7 @@ import org.jspecify.annotations.Nullable;
  * or none. A block that the driver does not take back stays held. A second {@link #free} of its address,
  * {@link #shrink} and {@link #destroy} try again.
  */
+// One class, since most of it documents one public type.
 public final class DriverPool implements CudaAllocator, StreamAwareAllocator, ShrinkableAllocator {
     private final CudaDevice device;
     private final CudaDriver driver;

@@ -40,6 +40,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by several threads: one short lock, inside which the driver is not called.
  */
+// One class, since its tables change together, under one lock.
 final class PoolBlocks {
     private static final int RECENT = 64;
 
