@@ -47,7 +47,7 @@ public record AllocatorSnapshot(List<Region> regions, List<Chunk> blocks) {
         /** Memory that the device failed to take back: held, and not used again. */
         UNRETURNED,
 
-        /** Freed, and of use to nobody before the last live block of its region is freed. */
+        /** Freed, and of no use before the last live block of its region is freed. */
         PINNED
     }
 

@@ -32,7 +32,7 @@ public final class MappedRanges {
 
     /**
      * Returns which stream may still use the memory that is mapped at an address, through another mapping that was in
-     * use before: nobody else may use it until that stream is done, although nothing of it is live here.
+     * use before: it serves no other request until that stream is done, although nothing of it is live here.
      *
      * @param address an address at which memory {@linkplain #isMapped is mapped}
      * @return the id of the stream; {@link #NO_STREAM} for none, {@code 0} for several

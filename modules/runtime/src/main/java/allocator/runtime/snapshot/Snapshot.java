@@ -123,7 +123,7 @@ public record Snapshot(
     }
 
     /**
-     * Blocks that were live when their owner was closed. They are leaks unless somebody still frees them.
+     * Blocks that were live when their owner was closed. They are leaks unless they are still freed later.
      *
      * @param closed what was closed, such as {@code session bert}
      * @param blocks how many there were

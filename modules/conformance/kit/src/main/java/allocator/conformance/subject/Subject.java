@@ -322,6 +322,16 @@ public final class Subject {
         return Padding.counted(allocator, call, byteSize);
     }
 
+    /**
+     * Returns what a block has in use beyond its size, however much that is; of an allocator that does not count, any.
+     */
+    public long largePaddingOf(long byteSize) {
+        final Allocator other = exclusive(Map.of());
+        final long padding = counts(other) ? Padding.counted(other, other::alloc, byteSize) : Long.MAX_VALUE;
+        release(other);
+        return padding;
+    }
+
     private long padding(long byteSize, Function<Allocator, LongUnaryOperator> kind) {
         final Allocator other = exclusive(Map.of());
         final long padding = Padding.of(this, other, byteSize, kind);

@@ -33,6 +33,7 @@ public abstract class ExhaustionRules extends Chapter {
     @ConformanceTest
     void required_A05_exhaustionIsAnOutOfMemoryException(Subject subject) {
         final Allocator allocator = subject.allocator();
+        final boolean counts = subject.counts(allocator);
         AllocationCalls.of(subject, allocator).forEach((name, call) -> {
             final OutOfMemoryException failure = Expect.rejection(
                     OutOfMemoryException.class, name + "(" + ABSURD + ")", () -> call.applyAsLong(ABSURD));
@@ -44,7 +45,18 @@ public abstract class ExhaustionRules extends Chapter {
                     ABSURD,
                     failure.shortage().requested(),
                     failure.shortage().memory());
+            requireLimit(allocator, counts, failure.shortage().limit());
         });
+    }
+
+    private static void requireLimit(Allocator allocator, boolean counts, long limit) {
+        Expect.that(
+                limit == OutOfMemoryException.UNKNOWN
+                        || limit == AllocatorStats.UNLIMITED
+                        || limit > 0 && (!counts || limit == allocator.stats().limit()),
+                "a shortage gives the limit %d; %s",
+                limit,
+                counts ? "that of the statistics is " + allocator.stats().limit() : "there is none");
     }
 
     @ConformanceTest
@@ -183,6 +195,10 @@ public abstract class ExhaustionRules extends Chapter {
         try {
             limited.free(limited.alloc(byteSize));
         } catch (OutOfMemoryException e) {
+            if (e.shortage().rounded() > subject.limitOf(limited)
+                    && e.shortage().rounded() - byteSize <= subject.largePaddingOf(byteSize)) {
+                return; // a header or granule that is large beside the limit
+            }
             throw Expect.failure(
                     "nothing is live and the limit is " + subject.limitOf(limited) + " bytes, yet a request of "
                             + byteSize + " failed: a region must not exceed the limit",

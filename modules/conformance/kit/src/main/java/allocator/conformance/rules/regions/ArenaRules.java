@@ -186,6 +186,10 @@ public abstract class ArenaRules extends Chapter {
 
     @ConformanceTest
     void required_O07_aRegionMayBeAsLargeAsTheRequest(Subject subject) {
+        subject.requireKey(STRATEGY);
+        final Allocator any = subject.allocator();
+        subject.requireArena(any);
+        subject.release(any);
         final Map<Long, Long> regions = new LinkedHashMap<>();
         for (final long byteSize : new long[] {1, 256, 257, 100_000, 3 * MIB}) {
             regions.put(byteSize, rounded(subject, byteSize));

@@ -205,6 +205,11 @@ public abstract class StreamLifetimeRules extends Chapter {
                 IllegalStateException.class,
                 "allocOnStream with a closed stream",
                 () -> allocator.allocOnStream(BLOCK, stream));
+        allocator.free(allocator.alloc(BLOCK));
+        Expect.rejection(
+                IllegalStateException.class,
+                "allocOnStream with a closed stream, where free memory may serve the request",
+                () -> allocator.allocOnStream(BLOCK / 2, stream));
         Expect.rejection(IllegalStateException.class, "flush of a closed stream", stream::flush);
         Expect.rejection(
                 IllegalStateException.class, "createNotification of a closed stream", stream::createNotification);
