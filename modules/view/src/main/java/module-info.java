@@ -5,6 +5,7 @@ import org.jspecify.annotations.NullMarked;
  */
 @NullMarked
 module java.allocator.view {
+    requires transitive java.allocator.plan;
     requires transitive java.allocator.runtime;
     requires transitive java.allocator.spi;
     requires transitive java.allocator.trace;

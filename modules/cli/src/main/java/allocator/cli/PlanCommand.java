@@ -5,10 +5,13 @@ import allocator.cli.text.PlanResult;
 import allocator.plan.Plan;
 import allocator.plan.PlanFile;
 import allocator.planner.Planner;
+import allocator.view.Page;
+import allocator.view.PlannedBlocks;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -45,6 +48,12 @@ final class PlanCommand extends ResultCommand {
     private @Nullable Path output;
 
     @Option(
+            names = "--html",
+            paramLabel = "FILE",
+            description = "Also write a page that shows the plan: time across, offset up. It needs no network.")
+    private @Nullable Path html;
+
+    @Option(
             names = "--capacity",
             paramLabel = "BYTES",
             description = "Accept every plan within this many bytes. Default: the least possible.")
@@ -70,22 +79,32 @@ final class PlanCommand extends ResultCommand {
         }
         final OutputFile json = jsonOutput();
         final OutputFile file = outputFile("--output", output);
+        final OutputFile page = outputFile("--html", html);
         requireNoOutput(trace);
         final PlanInput input = PlanInput.read(trace);
         final PlanResult result = plan(input);
         show(() -> result.print(terminal()), result::json, json);
-        if (file != null) {
-            file.write(PlanFile.text(input.ids(), input.instance(), result.plan()));
-            if (!isJsonOnly()) {
-                out().println();
-                out().println("written: " + file.path());
-                out().flush();
-            }
-        }
+        write(file, "written: ", () -> PlanFile.text(input.ids(), input.instance(), result.plan()));
+        write(page, "page written: ", () -> Page.of(input.name(), picture(input, result)));
         if (!result.isSolved()) {
             throw new CommandException(result.problem());
         }
         return 0;
+    }
+
+    private void write(@Nullable OutputFile file, String message, Supplier<String> text) {
+        if (file != null) {
+            file.write(text.get());
+            if (!isJsonOnly()) {
+                out().println();
+                out().println(message + file.path());
+                out().flush();
+            }
+        }
+    }
+
+    private static PlannedBlocks picture(PlanInput input, PlanResult result) {
+        return new PlannedBlocks(result.subtitle(), input.ids(), input.instance(), result.plan(), result.capacity());
     }
 
     private PlanResult plan(PlanInput input) {

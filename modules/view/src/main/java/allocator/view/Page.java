@@ -6,7 +6,8 @@ import java.util.List;
 
 /**
  * A page that shows where memory is: one HTML file that needs no network and no server. It has a timeline, a map of
- * regions, fragmentation, and who has most. Names from outside are shown as text, whatever they are.
+ * regions, fragmentation, and who has most; or the blocks of a plan. Names from outside are shown as text, whatever
+ * they are.
  */
 public final class Page {
     private Page() {}
@@ -46,5 +47,16 @@ public final class Page {
      */
     public static String of(String name, Timeline timeline) {
         return PageTemplate.fill(name, PageJson.of(name, timeline));
+    }
+
+    /**
+     * Makes the page of a plan: its blocks, time across and offset up, and the largest ones as a table.
+     *
+     * @param name the name of what was planned, for the title
+     * @param plan the blocks and their offsets
+     * @return the file's text, in UTF-8
+     */
+    public static String of(String name, PlannedBlocks plan) {
+        return PageTemplate.fill(name, PlanJson.of(name, plan));
     }
 }

@@ -46,11 +46,12 @@ final class PageJson {
 
     /** Writes the fields of the page's object. */
     @FunctionalInterface
-    private interface Content {
+    interface Content {
         void write(JsonGenerator json) throws IOException;
     }
 
-    private static String write(Content content) {
+    /** Returns an object. */
+    static String write(Content content) {
         final StringWriter text = new StringWriter();
         try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
             json.writeStartObject();

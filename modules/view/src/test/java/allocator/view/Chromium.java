@@ -28,12 +28,17 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Assumptions;
 
 /**
  * A Chromium without a window, driven by its DevTools protocol over the JDK's web socket: the pages are tested as a
  * user has them, with a mouse and a keyboard.
  */
 final class Chromium implements AutoCloseable {
+    /** The property that makes a skip a failure. */
+    static final String REQUIRED = "allocator.browser.required";
+
     private static final long PATIENCE_SECONDS = 120;
 
     private final Process process;
@@ -52,8 +57,21 @@ final class Chromium implements AutoCloseable {
         call("Log.enable", Map.of());
     }
 
+    /** Starts the Chromium of the path; skips the test if there is none, unless one is required. */
+    static Chromium start(Path profile) throws Exception {
+        final String program = program().orElse("");
+        if (program.isEmpty()) {
+            final String reason = "no Chromium is on the path";
+            if (Boolean.getBoolean(REQUIRED)) {
+                Assertions.fail(REQUIRED + " is set, but " + reason);
+            }
+            Assumptions.abort(reason);
+        }
+        return start(program, profile);
+    }
+
     /** Returns the program, if it is on the path. */
-    static Optional<String> program() {
+    private static Optional<String> program() {
         return Stream.of("chromium", "chromium-browser", "google-chrome")
                 .flatMap(name -> Stream.of(System.getenv("PATH").split(File.pathSeparator, -1))
                         .map(folder -> Path.of(folder, name)))
@@ -62,7 +80,7 @@ final class Chromium implements AutoCloseable {
                 .findFirst();
     }
 
-    static Chromium start(String program, Path profile) throws Exception {
+    private static Chromium start(String program, Path profile) throws Exception {
         final Process process = new ProcessBuilder(
                         program,
                         "--headless=new",

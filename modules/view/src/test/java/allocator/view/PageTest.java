@@ -20,8 +20,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Assertions;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -145,12 +143,11 @@ class PageTest {
         assertThat(Page.of("sites", Snapshots.of(null, memory, sites)).length()).isLessThan((int) (8 * MIB));
     }
 
-    /** With Chromium of the path. The property {@value #REQUIRED} makes a skip a failure. */
+    /** With Chromium of the path. The property {@value Chromium#REQUIRED} makes a skip a failure. */
     @Nested
     @TestInstance(TestInstance.Lifecycle.PER_CLASS)
     @Timeout(600)
     class InABrowser {
-        private static final String REQUIRED = "allocator.browser.required";
         private static final Path PICTURES = Path.of("target", "pictures");
 
         private Chromium chromium;
@@ -159,15 +156,7 @@ class PageTest {
 
         @BeforeAll
         void start(@TempDir Path folder) throws Exception {
-            final String program = Chromium.program().orElse("");
-            if (program.isEmpty()) {
-                final String reason = "no Chromium is on the path";
-                if (Boolean.getBoolean(REQUIRED)) {
-                    Assertions.fail(REQUIRED + " is set, but " + reason);
-                }
-                Assumptions.abort(reason);
-            }
-            chromium = Chromium.start(program, Files.createDirectory(folder.resolve("profile")));
+            chromium = Chromium.start(Files.createDirectory(folder.resolve("profile")));
             failure = Files.writeString(folder.resolve("failure.html"), Page.of(Snapshots.HOSTILE, failed()));
             trace = Files.writeString(folder.resolve("trace.html"), Page.of("large", large()));
         }

@@ -48,6 +48,17 @@ public record PlanResult(
     }
 
     /**
+     * Returns what was planned and how, for the head of a page.
+     *
+     * @return one line
+     */
+    public String subtitle() {
+        return Sizes.exact(blocks) + (blocks == 1 ? " block" : " blocks")
+                + (streams > 1 ? " of " + streams + " streams, which share no memory" : "")
+                + ", planned in " + Sizes.time(seconds * 1e9) + " with " + Sizes.exact(plan.steps()) + " steps";
+    }
+
+    /**
      * Prints the result; 80 columns wide.
      *
      * @param terminal where to print

@@ -15,7 +15,7 @@ import java.util.Objects;
  * names their hashes, so that a hostile name in the data could not run anything even if it were not escaped.
  */
 public final class PageTemplate {
-    private static final List<String> SCRIPTS = List.of("text.js", "timeline.js", "map.js", "page.js");
+    private static final List<String> SCRIPTS = List.of("text.js", "timeline.js", "map.js", "plan.js", "page.js");
 
     private PageTemplate() {}
 

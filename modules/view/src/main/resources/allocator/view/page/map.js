@@ -15,11 +15,10 @@ class RegionMap {
     this.ranked = [];
     this.names = new Map();
     this.zoomed = 0;
-    this.tip = el('div', { class: 'tip hidden', role: 'presentation' });
-    document.body.append(this.tip);
+    this.tip = makeTip();
     scroll.addEventListener('scroll', () => this.draw());
     canvas.addEventListener('pointermove', e => this.hover(e));
-    canvas.addEventListener('pointerleave', () => { this.hovered = null; this.tip.classList.add('hidden'); this.draw(); });
+    canvas.addEventListener('pointerleave', () => { this.hovered = null; hideTip(this.tip); this.draw(); });
     canvas.addEventListener('click', e => { const at = this.at(e); if (at) this.select(at); });
     canvas.addEventListener('keydown', e => this.key(e));
     new ResizeObserver(() => this.layout()).observe(scroll);
@@ -158,18 +157,8 @@ class RegionMap {
   }
   hover(e) {
     this.hovered = this.at(e);
-    if (!this.hovered) {
-      this.tip.classList.add('hidden');
-    } else {
-      const [title, ...lines] = this.textOf(this.hovered);
-      this.tip.replaceChildren(el('b', {}, title), ...lines.map(line => el('div', {}, line)));
-      this.tip.classList.remove('hidden');
-      const box = this.tip.getBoundingClientRect();
-      const x = Math.min(e.clientX + 14, innerWidth - box.width - 6);
-      const y = e.clientY + 18 + box.height > innerHeight ? e.clientY - box.height - 12 : e.clientY + 18;
-      this.tip.style.left = Math.max(4, x) + 'px';
-      this.tip.style.top = Math.max(4, y) + 'px';
-    }
+    if (this.hovered) showTip(this.tip, this.textOf(this.hovered), e);
+    else hideTip(this.tip);
     this.draw();
   }
   textOf({ region, index }) {

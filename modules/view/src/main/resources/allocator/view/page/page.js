@@ -10,12 +10,15 @@ function table(head, rows, caption) {
     el('tbody', {}, ...rows)));
 }
 
-function why(found) {
-  const facts = el('div', { class: 'facts' }, ...found.facts.map(([name, value, note]) =>
+function factBoxes(facts) {
+  return el('div', { class: 'facts' }, ...facts.map(([name, value, note]) =>
     el('div', { class: 'fact' }, el('span', {}, name), el('b', {}, value < 0 ? '–' : bytes(value)), note ? el('span', {}, note) : null)));
+}
+
+function why(found) {
   const section = el('section', { class: 'alarm', 'aria-labelledby': 'why' },
     el('div', { class: 'head' }, el('h2', { id: 'why' }, 'Why it failed')),
-    el('p', { class: 'headline' }, found.headline), facts,
+    el('p', { class: 'headline' }, found.headline), factBoxes(found.facts),
     el('h3', {}, 'What may help'), el('ul', { class: 'plain' }, ...found.advice.map(line => el('li', {}, line))));
   if (found.stack.length > 0) {
     section.append(el('h3', {}, 'Requested by' + (found.thread ? ' thread ' + found.thread : '')), el('pre', {}, found.stack.join('\n')));
@@ -255,6 +258,11 @@ if (data.why) page.append(why(data.why));
 if (data.leaks) page.append(leaks(data.leaks));
 if (data.series.length > 0) page.append(policies());
 const redraw = [];
+if (data.plan) {
+  const plan = planSections(data.plan);
+  page.append(...plan.sections);
+  redraw.push(plan.draw);
+}
 let mapPart = data.maps.length > 0 ? maps() : null;
 if (data.series.length > 0) {
   const time = timelines((mine, event) => {

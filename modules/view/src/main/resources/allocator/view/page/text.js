@@ -45,6 +45,25 @@ function legend(entries) {
   }));
 }
 
+// A box of text beside the mouse.
+function makeTip() {
+  const tip = el('div', { class: 'tip hidden', role: 'presentation' });
+  document.body.append(tip);
+  return tip;
+}
+
+function hideTip(tip) { tip.classList.add('hidden'); }
+
+function showTip(tip, [title, ...lines], e) {
+  tip.replaceChildren(el('b', {}, title), ...lines.map(line => el('div', {}, line)));
+  tip.classList.remove('hidden');
+  const box = tip.getBoundingClientRect();
+  const x = Math.min(e.clientX + 14, innerWidth - box.width - 6);
+  const y = e.clientY + 18 + box.height > innerHeight ? e.clientY - box.height - 12 : e.clientY + 18;
+  tip.style.left = Math.max(4, x) + 'px';
+  tip.style.top = Math.max(4, y) + 'px';
+}
+
 // Sizes a canvas for the screen's pixels, and returns its context in CSS pixels.
 function prepare(canvas, height) {
   const ratio = window.devicePixelRatio || 1;

@@ -1,7 +1,9 @@
 // Charts over the events of a trace. All charts share one view: the range of events, and the cursor.
 
 class View {
-  constructor(events) {
+  // finest: what part of the events a view has at least
+  constructor(events, finest = 4000) {
+    this.finest = finest;
     this.events = Math.max(1, events);
     this.from = 0;
     this.to = this.events;
@@ -10,7 +12,7 @@ class View {
   }
   changed() { for (const listener of this.listeners) listener(); }
   set(from, to) {
-    const least = Math.min(this.events, Math.max(8, this.events / 4000));
+    const least = Math.min(this.events, Math.max(8, this.events / this.finest));
     let width = Math.min(this.events, Math.max(least, to - from));
     let start = Math.max(0, Math.min(this.events - width, (from + to - width) / 2));
     this.from = start;
