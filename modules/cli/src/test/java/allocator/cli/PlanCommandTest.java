@@ -2,13 +2,19 @@ package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.plan.Instance;
+import allocator.plan.Plan;
 import allocator.plan.PlanFile;
+import allocator.planner.Planner;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PlanCommandTest {
     private static final String BLOCKS = "id,lower,upper,size\nx,0,4,300\ny,2,6,400\nz,4,8,300\n";
@@ -57,6 +63,48 @@ class PlanCommandTest {
             assertThat(outcome.out()).contains("written: " + plan);
             assertThat(PlanFile.read(plan).ids()).containsExactly("x", "y", "z");
             assertThat(plan).content().startsWith("id,lower,upper,size,offset\nx,0,4,300,");
+        }
+
+        @Test
+        void thePageIsWritten() throws IOException {
+            final Path page = folder.resolve("plan.html");
+            final Outcome outcome = Outcome.of("plan", file(BLOCKS), "--capacity", "1000", "--html", page.toString());
+            assertThat(outcome.err()).isEmpty();
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.out()).contains("page written: " + page);
+            assertThat(page)
+                    .content()
+                    .contains(
+                            "<title>in.csv</title>",
+                            "3 blocks, planned in ",
+                            "\"capacity\":1000",
+                            "[\"x\",\"y\",\"z\"]");
+        }
+
+        /** Also if it is not solved: the page shows where memory goes. */
+        @Test
+        void thePageOfAPlanThatDoesNotFitIsWritten() throws IOException {
+            final Path page = folder.resolve("plan.html");
+            final Outcome outcome = Outcome.of("plan", file(BLOCKS), "--capacity", "650", "--html", page.toString());
+            assertThat(outcome.exitCode()).isOne();
+            assertThat(page).content().contains("short by at least 50 bytes");
+        }
+
+        @Test
+        void theFileThatIsReadIsNotWritten() throws IOException {
+            final String file = file(BLOCKS);
+            for (final String option : new String[] {"--html", "-o", "--json"}) {
+                assertFailed(
+                        Outcome.of("plan", file, option, file),
+                        2,
+                        (option.equals("-o") ? "--output" : option) + " " + file + ": is the file that is read");
+            }
+            assertThat(Path.of(file)).hasContent(BLOCKS);
+            final String same = folder.resolve("same").toString();
+            assertFailed(
+                    Outcome.of("plan", file, "-o", same, "--html", same),
+                    2,
+                    "--html " + same + ": --output names the same file");
         }
 
         @Test
@@ -118,6 +166,27 @@ class PlanCommandTest {
             assertThat(Outcome.of("plan", "resnet", "--seconds", "0", "--capacity", "313676800")
                             .err())
                     .contains("no plan within 299.1 MiB (313,676,800 bytes) was found in ");
+        }
+    }
+
+    /**
+     * The heuristics, and one descent of the search: each block is placed five times, at most a second for each trace.
+     */
+    @Nested
+    class Heuristics {
+        @ParameterizedTest
+        @ValueSource(strings = {"gpt2", "bert", "frcnn", "llama_train", "resnet", "two_streams"})
+        void plansOfTracesAreNearTheLowerBound(String name) {
+            final PlanInput input = PlanInput.read(name);
+            for (int group = 0; group < input.groups().size(); group++) {
+                final Instance instance = input.group(group);
+                final Plan plan = Planner.builder()
+                        .timeLimit(Duration.ofHours(1))
+                        .stepLimit(5L * instance.size())
+                        .build()
+                        .plan(instance);
+                assertThat(plan.gap()).as("group %d", group).isLessThanOrEqualTo(0.03);
+            }
         }
     }
 

@@ -218,8 +218,46 @@ class PlannerTest {
         @Test
         void withoutTimeTheFirstPassIsThePlan() {
             final Instance instance = Instances.cutFrom(1000, 1 << 20, 150, new Random(1));
-            assertThat(valid(instance, Planner.builder().timeLimit(Duration.ZERO)))
-                    .isEqualTo(valid(instance, Planner.builder().stepLimit(0)));
+            final Plan plan = valid(instance, Planner.builder().timeLimit(Duration.ZERO));
+            assertThat(plan.steps()).isZero();
+            assertThat(plan.height())
+                    .isGreaterThanOrEqualTo(
+                            valid(instance, Planner.builder().stepLimit(0)).height());
+        }
+
+        /** Blocks of which most overlap: some millions of pairs. */
+        private static Instance crowd() {
+            return Instances.random(3000, 1_000_000, 1 << 20, new long[] {1}, new Random(5));
+        }
+
+        /** What is done between two looks at the clock is bounded, also before the first step: looks are counted. */
+        @Test
+        void theClockIsReadWhileBlocksThatOverlapArePrepared() {
+            final AtomicInteger asked = new AtomicInteger();
+            valid(crowd(), Planner.builder().stepLimit(1).cancelledBy(() -> asked.incrementAndGet() < 0));
+            final int pairs = 3000 * 2999 / 4;
+            assertThat(asked.get()).isGreaterThan(pairs / (1 << 16));
+        }
+
+        /** A step updates hundreds of sections of hundreds of blocks. */
+        @Test
+        void theClockIsReadWithinTheStepsOfBlocksThatOverlap() {
+            final int fits = 3 * 3000;
+            final int[] asked = new int[2];
+            for (int i = 0; i < 2; i++) {
+                final int index = i;
+                valid(crowd(), Planner.builder().stepLimit(fits + 50L * i).cancelledBy(() -> asked[index]++ < 0));
+            }
+            assertThat(asked[1] - asked[0]).isGreaterThan(50 * 100 * 100 / (1 << 16));
+        }
+
+        @Test
+        void aCancelledPlannerLooksOnlyAFewTimesMore() {
+            for (final int looks : new int[] {0, 1, 2, 5, 20, 100, 300}) {
+                final AtomicInteger asked = new AtomicInteger();
+                valid(crowd(), Planner.builder().cancelledBy(() -> asked.incrementAndGet() > looks));
+                assertThat(asked.get()).isBetween(1, looks + 2);
+            }
         }
 
         @Test

@@ -3,17 +3,24 @@ package allocator.planner.search;
 import java.time.Duration;
 import java.util.function.BooleanSupplier;
 
-/** The work that a search may do: steps, time, and a caller that may cancel it. */
+/**
+ * The work that a search may do: steps, time, and a caller that may cancel it. Steps are what a limit of steps counts;
+ * <em>work</em> is what takes time, about a nanosecond each, and decides when the clock is read.
+ */
 public final class Effort {
-    /** The clock is read once in so many steps. */
-    private static final int STEPS_PER_CHECK = 16;
+    /** The clock is read once in so much work. */
+    private static final int WORK_PER_CHECK = 1 << 16;
+
+    /** The least work of a step. */
+    private static final int WORK_OF_STEP = WORK_PER_CHECK / 16;
 
     private final long stepLimit;
     private final long start = System.nanoTime();
     private final long timeLimit;
     private final BooleanSupplier cancelled;
     private long steps;
-    private boolean isOver;
+    private long unchecked = WORK_PER_CHECK;
+    private boolean isCut;
 
     /**
      * Starts the clock.
@@ -30,24 +37,36 @@ public final class Effort {
 
     /** Counts a step; returns whether it may be done. */
     boolean step() {
-        if (isOver || steps >= stepLimit) {
-            isOver = true;
+        if (isCut || steps >= stepLimit) {
             return false;
         }
-        if (steps++ % STEPS_PER_CHECK == 0) {
+        steps++;
+        return spend(WORK_OF_STEP);
+    }
+
+    /** Counts work; returns whether there is time for more. */
+    boolean spend(long work) {
+        unchecked += work;
+        if (unchecked >= WORK_PER_CHECK) {
             check();
         }
-        return !isOver;
+        return !isCut;
     }
 
     private void check() {
-        isOver |= System.nanoTime() - start >= timeLimit || cancelled.getAsBoolean();
+        unchecked = 0;
+        isCut = isCut || System.nanoTime() - start >= timeLimit || cancelled.getAsBoolean();
     }
 
-    /** Returns whether no step may be done. */
+    /** Returns whether time is over, or the work is cancelled. What was begun is incomplete then. */
+    boolean isCut() {
+        return isCut;
+    }
+
+    /** Returns whether no step may be done; reads the clock. */
     boolean isOver() {
         check();
-        return isOver || steps >= stepLimit;
+        return isCut || steps >= stepLimit;
     }
 
     /**

@@ -24,12 +24,14 @@ final class FirstFit {
         final boolean[] isPlaced = new boolean[ranks.length];
         final long[] below = new long[ranks.length];
         for (final int b : order) {
+            effort.spend(4L * neighbours[b].length);
             int count = 0;
             for (final int other : neighbours[b]) {
                 if (isPlaced[other]) {
                     below[count++] = offsets[other] << INDEX_BITS | other;
                 }
             }
+            effort.spend(4L * count);
             Arrays.sort(below, 0, count);
             offsets[b] = lowestGap(sections, below, count, b);
             isPlaced[b] = true;

@@ -1,7 +1,7 @@
 package allocator.planner.search;
 
-import java.util.Comparator;
-import java.util.stream.IntStream;
+import java.util.Arrays;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * Which of several blocks is placed first: an order of all blocks, by one criterion after another, the largest first.
@@ -16,39 +16,52 @@ enum Order {
     /** The size, then the longest lifetime. */
     LARGEST_LONGEST,
     /** The area: size by lifetime. */
-    MOST_AREA;
+    MOST_AREA,
+    /** The earliest beginning, then the longest lifetime: as an allocator would that knows when each block ends. */
+    EARLIEST_LONGEST;
 
     /** Returns the rank of each block; 0 is placed first. */
     int[] ranks(Sections sections) {
-        final Comparator<Integer> bySize = Comparator.comparingLong(b -> -sections.size[b]);
-        final Comparator<Integer> byDuration = Comparator.comparingDouble(b -> -sections.duration[b]);
-        final Comparator<Integer> byArea = Comparator.comparingDouble(b -> -sections.size[b] * sections.duration[b]);
-        final Comparator<Integer> order = switch (this) {
+        final long[] bySize = new long[sections.blocks()];
+        Arrays.setAll(bySize, b -> -sections.size[b]);
+        final long[] byDuration = decreasing(bySize.length, b -> sections.duration[b]);
+        final long[] byArea = decreasing(bySize.length, b -> sections.size[b] * sections.duration[b]);
+        final Ranking ranking = switch (this) {
             case FULLEST_LONGEST ->
-                byFullest(sections).thenComparing(byDuration).thenComparing(byArea);
-            case LONGEST_LARGEST -> byDuration.thenComparing(byArea);
-            case MOST_SECTIONS ->
-                Comparator.<Integer>comparingInt(b -> sections.from[b] - sections.to[b])
-                        .thenComparing(byArea);
-            case LARGEST_LONGEST -> bySize.thenComparing(byDuration);
-            case MOST_AREA -> byArea.thenComparing(byDuration);
+                Ranking.by(byFullest(sections)).then(byDuration).then(byArea);
+            case LONGEST_LARGEST -> Ranking.by(byDuration).then(byArea);
+            case MOST_SECTIONS -> Ranking.by(bySections(sections)).then(byArea);
+            case LARGEST_LONGEST -> Ranking.by(bySize).then(byDuration);
+            case MOST_AREA -> Ranking.by(byArea).then(byDuration);
+            case EARLIEST_LONGEST -> Ranking.by(byBeginning(sections)).then(byDuration);
         };
-        final int[] ranks = new int[sections.blocks()];
-        final int[] next = {0};
-        IntStream.range(0, ranks.length)
-                .boxed()
-                .sorted(order.thenComparing(Comparator.naturalOrder()))
-                .forEach(b -> ranks[b] = next[0]++);
-        return ranks;
+        return ranking.positions();
     }
 
-    private static Comparator<Integer> byFullest(Sections sections) {
-        final long[] fullest = new long[sections.blocks()];
-        for (int b = 0; b < fullest.length; b++) {
+    /** Returns keys that decrease as values from 0 increase. */
+    private static long[] decreasing(int count, IntToDoubleFunction value) {
+        final long[] keys = new long[count];
+        Arrays.setAll(keys, i -> -Double.doubleToLongBits(value.applyAsDouble(i)));
+        return keys;
+    }
+
+    private static long[] byBeginning(Sections sections) {
+        return Arrays.stream(sections.from).asLongStream().toArray();
+    }
+
+    private static long[] bySections(Sections sections) {
+        final long[] keys = new long[sections.blocks()];
+        Arrays.setAll(keys, b -> sections.from[b] - sections.to[b]);
+        return keys;
+    }
+
+    private static long[] byFullest(Sections sections) {
+        final long[] keys = new long[sections.blocks()];
+        for (int b = 0; b < keys.length; b++) {
             for (int s = sections.from[b]; s < sections.to[b]; s++) {
-                fullest[b] = Math.max(fullest[b], sections.total[s]);
+                keys[b] = Math.min(keys[b], -sections.total[s]);
             }
         }
-        return Comparator.comparingLong(b -> -fullest[b]);
+        return keys;
     }
 }

@@ -34,7 +34,8 @@ final class PartSolver {
     /** Makes first plans by the fast heuristic, until one is as low as is worth having. */
     void begin(long goal) {
         for (final Order order : new Order[] {Order.LONGEST_LARGEST, Order.LARGEST_LONGEST, Order.MOST_AREA}) {
-            if (height > Math.max(bound, goal - part.base)) {
+            if (offsets.length == 0
+                    || (height > Math.max(bound, goal - part.base) && effort.spend(16L * part.blocks.length))) {
                 accept(Skyline.place(sections, ranks(order)));
             }
         }
@@ -75,16 +76,22 @@ final class PartSolver {
         if (search == null) {
             fit(target);
         }
-        if (height > target && !attempt(target) && height - target > 1) {
+        if (search != null && height > target && !attempt(target) && height - target > 1) {
             attempt(target + (height - target) / 2);
         }
         stepsPerAttempt = Math.max(stepsPerAttempt, 2 * stepsPerAttempt);
     }
 
-    /** Fits blocks into gaps, until a plan is as low as is worth having. */
+    /**
+     * Fits blocks into gaps, until a plan is as low as is worth having; prepares the search unless the effort is cut.
+     */
     private void fit(long target) {
-        final int[][] neighbours = sections.neighbours();
-        for (final Order order : new Order[] {Order.LONGEST_LARGEST, Order.LARGEST_LONGEST}) {
+        final int[][] members = sections.members(effort);
+        final int[][] neighbours = effort.isCut() ? new int[0][] : sections.neighbours(members, effort);
+        if (effort.isCut()) {
+            return;
+        }
+        for (final Order order : new Order[] {Order.EARLIEST_LONGEST, Order.LONGEST_LARGEST, Order.LARGEST_LONGEST}) {
             if (height > target) {
                 final long[] found = FirstFit.place(sections, neighbours, ranks(order), effort);
                 if (found.length > 0) {
@@ -92,7 +99,7 @@ final class PartSolver {
                 }
             }
         }
-        search = new Search(sections, neighbours, effort);
+        search = new Search(sections, members, neighbours, effort);
     }
 
     /** Returns whether the question is decided, or the effort is over. */

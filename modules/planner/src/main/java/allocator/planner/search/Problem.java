@@ -102,11 +102,11 @@ public final class Problem {
     static int[] sorted(int[] blocks, long[] key) {
         final int[] increasing = blocks.clone();
         Arrays.sort(increasing);
-        return IntStream.of(increasing)
-                .boxed()
-                .sorted((a, b) -> Long.compare(key[a], key[b]))
-                .mapToInt(Integer::intValue)
-                .toArray();
+        final long[] keys = new long[increasing.length];
+        Arrays.setAll(keys, i -> key[increasing[i]]);
+        final int[] order = Ranking.by(keys).order();
+        Arrays.setAll(order, i -> increasing[order[i]]);
+        return order;
     }
 
     /** Returns the units that hold a number of bytes. */

@@ -1,6 +1,7 @@
 package allocator.planner.search;
 
 import java.util.Arrays;
+import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -73,7 +74,7 @@ final class Search {
 
     private final long[] failures;
     private final Trail trail;
-    private final long[] dirty;
+    private final BitSet dirty;
     private final int[] stack;
     private final int[] marks;
     private final Component[] components;
@@ -85,7 +86,8 @@ final class Search {
     private Strategy strategy = Strategy.ALL.getFirst();
     private int[] ranks = new int[0];
 
-    Search(Sections sections, int[][] neighbours, Effort effort) {
+    /** Prepares searches. The members are changed. */
+    Search(Sections sections, int[][] members, int[][] neighbours, Effort effort) {
         this.sections = sections;
         this.effort = effort;
         final int n = sections.blocks();
@@ -94,7 +96,7 @@ final class Search {
         size = sections.size;
         alignment = sections.alignment;
         this.neighbours = neighbours;
-        members = sections.members();
+        this.members = members;
         placedIn = new int[sections.count];
         least = new long[n];
         support = new long[n];
@@ -105,7 +107,7 @@ final class Search {
         failures = new long[sections.count];
         first = new long[sections.count];
         trail = new Trail(least, support, floor, slack, first);
-        dirty = new long[sections.count / Long.SIZE + 1];
+        dirty = new BitSet(sections.count);
         stack = new int[n];
         marks = new int[n];
         components = new Component[n];
@@ -176,13 +178,13 @@ final class Search {
         Arrays.fill(floor, 0);
         Arrays.fill(slack, 0);
         Arrays.fill(crossing, 0);
-        for (int b = 0; b < size.length; b++) {
-            for (int s = from[b] + 1; s < to[b]; s++) {
-                crossing[s]++;
-            }
+        // What is in a section and does not begin there.
+        System.arraycopy(sections.live, 0, crossing, 0, crossing.length);
+        for (final int s : from) {
+            crossing[s]--;
         }
         trail.undo(0);
-        markDirty(0, sections.count);
+        dirty.set(0, sections.count);
         depth = 0;
         lastFailure = -1;
         leastExcess = Long.MAX_VALUE;
@@ -191,6 +193,7 @@ final class Search {
     /** Returns the open block to decide on; -1 if the component has none. */
     private int choose(Component component) {
         final Focus focus = strategy.focus();
+        effort.spend((long) component.to - component.from);
         int section = -1;
         long best = Long.MAX_VALUE;
         for (int s = component.from; s < component.to; s++) {
@@ -240,6 +243,7 @@ final class Search {
         isPlaced[block] = true;
         for (int s = from[block]; s < to[block]; s++) {
             final int[] blocks = members[s];
+            effort.spend(blocks.length);
             final int open = placedIn[s]++;
             int i = open;
             while (blocks[i] != block) {
@@ -251,7 +255,7 @@ final class Search {
                 crossing[s]--;
             }
         }
-        markDirty(from[block], to[block]);
+        dirty.set(from[block], to[block]);
         final long end = least[block] + size[block];
         for (final int other : neighbours[block]) {
             if (!isPlaced[other]) {
@@ -260,7 +264,7 @@ final class Search {
                     trail.setSupport(other, lowest);
                     if (lowest > least[other]) {
                         trail.setLeast(other, lowest);
-                        markDirty(from[other], to[other]);
+                        dirty.set(from[other], to[other]);
                     }
                 }
             }
@@ -295,7 +299,7 @@ final class Search {
             return false;
         }
         trail.setLeast(block, Problem.roundUp(end, alignment[block]));
-        markDirty(from[block], to[block]);
+        dirty.set(from[block], to[block]);
         return isConsistent();
     }
 
@@ -331,29 +335,23 @@ final class Search {
         return false;
     }
 
-    private void markDirty(int start, int end) {
-        for (int s = start; s < end; s++) {
-            dirty[s / Long.SIZE] |= 1L << s;
-        }
-    }
-
-    /** Updates the sections whose blocks changed; returns whether all have slack. */
+    /**
+     * Updates the sections whose blocks changed; returns whether all have slack. If the effort is cut, some may not be
+     * up to date: no step follows then.
+     */
     private boolean isConsistent() {
         boolean isGood = true;
-        for (int word = 0; word < dirty.length; word++) {
-            long bits = dirty[word];
-            dirty[word] = 0;
-            while (isGood && bits != 0) {
-                isGood = update(word * Long.SIZE + Long.numberOfTrailingZeros(bits));
-                bits &= bits - 1;
-            }
+        for (int s = dirty.nextSetBit(0); s >= 0 && isGood && !effort.isCut(); s = dirty.nextSetBit(s + 1)) {
+            isGood = update(s);
         }
+        dirty.clear();
         return isGood;
     }
 
     private boolean update(int section) {
         final int[] blocks = members[section];
         final int open = placedIn[section];
+        effort.spend(4L * (blocks.length - open));
         sort(blocks, open);
         long end = 0;
         for (int i = open; i < blocks.length; i++) {
@@ -392,6 +390,7 @@ final class Search {
                 j--;
             }
             blocks[j + 1] = b;
+            effort.spend((long) i - j);
         }
     }
 }

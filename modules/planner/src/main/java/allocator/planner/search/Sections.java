@@ -42,11 +42,22 @@ final class Sections {
         count = cut(problem, blocks);
         total = new long[count];
         live = new int[count];
-        for (int i = 0; i < n; i++) {
-            for (int s = from[i]; s < to[i]; s++) {
-                total[s] += size[i];
-                live[s]++;
+        addUp();
+    }
+
+    /** Adds what begins and takes away what has ended, from section to section. */
+    private void addUp() {
+        for (int i = 0; i < size.length; i++) {
+            total[from[i]] += size[i];
+            live[from[i]]++;
+            if (to[i] < count) {
+                total[to[i]] -= size[i];
+                live[to[i]]--;
             }
+        }
+        for (int s = 1; s < count; s++) {
+            total[s] += total[s - 1];
+            live[s] += live[s - 1];
         }
     }
 
@@ -92,12 +103,14 @@ final class Sections {
         return Arrays.stream(total).max().orElse(0);
     }
 
-    /** Returns the blocks of each section. */
-    int[][] members() {
+    /** Returns the blocks of each section; incomplete if the effort is cut. */
+    int[][] members(Effort effort) {
         final int[][] members = new int[count][];
-        Arrays.setAll(members, s -> new int[live[s]]);
         final int[] filled = new int[count];
-        for (int i = 0; i < size.length; i++) {
+        for (int s = 0; s < count && effort.spend(live[s]); s++) {
+            members[s] = new int[live[s]];
+        }
+        for (int i = 0; i < size.length && effort.spend((long) to[i] - from[i]); i++) {
             for (int s = from[i]; s < to[i]; s++) {
                 members[s][filled[s]++] = i;
             }
@@ -120,14 +133,13 @@ final class Sections {
         return pairs;
     }
 
-    /** Returns the blocks that overlap each block. */
-    int[][] neighbours() {
+    /** Returns the blocks that overlap each block; incomplete if the effort is cut. */
+    int[][] neighbours(int[][] members, Effort effort) {
         final int n = size.length;
-        final int[][] members = members();
         final int[] counts = new int[n];
         final int[][] neighbours = new int[n][];
         for (int pass = 0; pass < 2; pass++) {
-            for (int i = 0; i < n; i++) {
+            for (int i = 0; i < n && effort.spend(4L * live[from[i]]); i++) {
                 // Each pair once: where the later one begins.
                 for (final int j : members[from[i]]) {
                     if (from[j] < from[i] || (from[j] == from[i] && j < i)) {

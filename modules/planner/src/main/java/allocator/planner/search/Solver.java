@@ -44,6 +44,7 @@ public final class Solver {
         }
         while (isLeast || bound <= capacity) {
             final long goal = Math.max(bound, capacity);
+            effort.spend(parts.size());
             PartSolver highest = null;
             for (final PartSolver part : parts) {
                 highest = highest == null || part.height() > highest.height() ? part : highest;

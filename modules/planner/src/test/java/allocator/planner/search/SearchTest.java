@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.Random;
+import java.util.stream.IntStream;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -28,7 +30,8 @@ class SearchTest {
 
     private void requireDecided(Sections sections) {
         final long least = leastHeight(sections, new long[sections.blocks()], new boolean[sections.blocks()], 0, 0);
-        final Search search = new Search(sections, sections.neighbours(), effort);
+        final Search search = new Search(
+                sections, sections.members(effort), sections.neighbours(sections.members(effort), effort), effort);
         for (final Strategy strategy : Strategy.ALL) {
             final int[] ranks = strategy.order().ranks(sections);
             assertThat(search.run(least, strategy, ranks, Long.MAX_VALUE))
@@ -86,8 +89,43 @@ class SearchTest {
     @Property(tries = 20)
     void sectionsOverlapAsLifetimesDo(@ForAll @IntRange(min = 2, max = 40) int count, @ForAll long seed) {
         final Sections sections = sections(count, new long[] {1}, new Random(seed));
-        final int[][] neighbours = sections.neighbours();
+        final int[][] neighbours = sections.neighbours(sections.members(effort), effort);
         assertThat(Arrays.stream(neighbours).mapToLong(list -> list.length).sum())
                 .isEqualTo(2 * sections.overlaps());
+    }
+
+    @Property(tries = 50)
+    void sectionsAddUpWhatLivesInThem(@ForAll @IntRange(min = 1, max = 40) int count, @ForAll long seed) {
+        final Sections sections = sections(count, new long[] {1}, new Random(seed));
+        for (int s = 0; s < sections.count; s++) {
+            long total = 0;
+            int live = 0;
+            for (int b = 0; b < count; b++) {
+                if (sections.from[b] <= s && s < sections.to[b]) {
+                    total += sections.size[b];
+                    live++;
+                }
+            }
+            assertThat(sections.total[s]).isEqualTo(total);
+            assertThat(sections.live[s]).isEqualTo(live);
+        }
+    }
+
+    @Property(tries = 100)
+    void keysAreComparedInTurn(@ForAll @IntRange(min = 0, max = 50) int count, @ForAll long seed) {
+        final Random random = new Random(seed);
+        final long[] first = random.longs(count, -2, 2).toArray();
+        final long[] second =
+                random.longs(count, Long.MIN_VALUE, Long.MIN_VALUE + 3).toArray();
+        final int[] expected = IntStream.range(0, count)
+                .boxed()
+                .sorted(Comparator.<Integer>comparingLong(i -> first[i]).thenComparingLong(i -> second[i]))
+                .mapToInt(Integer::intValue)
+                .toArray();
+        assertThat(Ranking.by(first).then(second).order()).containsExactly(expected);
+        final int[] positions = Ranking.by(first).then(second).positions();
+        for (int i = 0; i < count; i++) {
+            assertThat(positions[expected[i]]).isEqualTo(i);
+        }
     }
 }
