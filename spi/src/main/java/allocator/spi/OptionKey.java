@@ -1,7 +1,9 @@
 package allocator.spi;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -154,13 +156,34 @@ public final class OptionKey<T> {
                 description,
                 text -> {
                     final List<String> entries = text.isEmpty() ? List.of() : List.of(text.split(";", -1));
-                    if (!entries.stream().allMatch(entry.asMatchPredicate())
-                            || entries.stream().distinct().count() < entries.size()) {
-                        throw new IllegalArgumentException();
-                    }
+                    requireEntries(entries, entry);
                     return entries;
                 },
                 entries -> String.join(";", entries));
+    }
+
+    private static void requireEntries(List<String> entries, Pattern accepted) {
+        final Set<String> known = new HashSet<>();
+        for (final String entry : entries) {
+            if (entries.size() > 1 && entry.isEmpty()) {
+                throw new RejectedEntryException("an entry is empty");
+            }
+            if (!accepted.matcher(entry).matches()) {
+                throw new RejectedEntryException(entries.size() > 1 ? "'" + entry + "' is none" : "");
+            }
+            if (!known.add(entry)) {
+                throw new RejectedEntryException("'" + entry + "' is there twice");
+            }
+        }
+    }
+
+    /** Thrown for a list with an entry that is not accepted; the message says which and why, empty if that is plain. */
+    private static final class RejectedEntryException extends IllegalArgumentException {
+        private static final long serialVersionUID = 1L;
+
+        RejectedEntryException(String reason) {
+            super(reason);
+        }
     }
 
     /**
@@ -258,7 +281,11 @@ public final class OptionKey<T> {
         try {
             return reader.apply(text);
         } catch (IllegalArgumentException e) {
-            throw new InvalidOptionException(name, text, accepted, origin);
+            final String reason = e instanceof RejectedEntryException
+                            && !String.valueOf(e.getMessage()).isEmpty()
+                    ? ": " + e.getMessage()
+                    : "";
+            throw new InvalidOptionException(name, text, accepted + reason, origin);
         }
     }
 

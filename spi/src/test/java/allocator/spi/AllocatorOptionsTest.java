@@ -94,11 +94,19 @@ class AllocatorOptionsTest {
         assertThat(list.parse("", "here")).isEmpty();
         assertThat(list.parse("a:1;b:2", "here")).containsExactly("a:1", "b:2");
         assertThat(list.format(List.of("a:1", "b:2"))).isEqualTo("a:1;b:2");
-        for (final String text : List.of(";", "a:1;", "a:1;a:1", "a:1,b:2", "a", " a:1", "A:1")) {
-            assertThatExceptionOfType(InvalidOptionException.class)
-                    .isThrownBy(() -> list.parse(text, "here"))
-                    .withMessage("option arena.list='%s' (from here) is not a list", text);
+        for (final String text : List.of("a:1,b:2", "a", " a:1", "A:1")) {
+            assertRejected(list, text, "a list");
         }
+        assertRejected(list, ";", "a list: an entry is empty");
+        assertRejected(list, "a:1;", "a list: an entry is empty");
+        assertRejected(list, "a:1;a:1", "a list: 'a:1' is there twice");
+        assertRejected(list, "a:1;b", "a list: 'b' is none");
+    }
+
+    private static void assertRejected(OptionKey<?> key, String text, String accepted) {
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> key.parse(text, "here"))
+                .withMessage("option %s='%s' (from here) is not %s", key.name(), text, accepted);
     }
 
     @Test
