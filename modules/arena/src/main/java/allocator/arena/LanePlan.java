@@ -20,6 +20,8 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +31,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class LanePlan {
     private static final Logger LOG = System.getLogger(BfcArena.class.getName());
+
+    /** What was logged: arenas that are created in turn, as by a replay, differ from a plan in the same way. */
+    private static final Set<String> LOGGED = ConcurrentHashMap.newKeySet();
+
+    /** The most different warnings of a process; it is the end of them. */
+    private static final int MOST_LOGGED = 100;
 
     /** Guarded by the lane's lock. */
     final PlannedMemory memory;
@@ -258,15 +266,25 @@ final class LanePlan {
         }
     }
 
-    /** Logs the first mismatch, if that is possible: the caller's memory comes first. */
+    /** Returns whether a warning is to be logged: no arena of the process has logged it. */
+    static boolean isNew(String mismatch) {
+        return LOGGED.size() < MOST_LOGGED && LOGGED.add(mismatch);
+    }
+
+    /**
+     * Logs the first mismatch, if that is possible: the caller's memory comes first. One that another arena of the
+     * process has logged is not logged again.
+     */
     void logNews() {
         hasNews = false;
         try {
-            LOG.log(
-                    Level.WARNING,
-                    "{0}: {1}. The rest of the run is served without the plan; other mismatches are only counted",
-                    lane.info,
-                    lane.<String>locked(memory::describeMismatch));
+            final String mismatch = lane.info + ": " + lane.<String>locked(memory::describeMismatch);
+            if (isNew(mismatch)) {
+                LOG.log(
+                        Level.WARNING,
+                        "{0}. The rest of the run is served without the plan; other mismatches are only counted",
+                        mismatch);
+            }
         } catch (Throwable e) {
             // A logger may throw anything, and so may the end of the Java heap.
         }

@@ -77,6 +77,28 @@ class ArenaPlansTest {
                         + " semicolons: " + reason.replace("FILE", file));
     }
 
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+            a.csv;a.csv | 'a.csv' is there twice
+            a.csv;      | an entry is empty
+            ;a.csv      | an entry is empty
+            a.csv;b.txt | 'b.txt' is none
+            """)
+    void anEntryThatIsNotAcceptedIsNamed(String plans, String reason) {
+        assertThatExceptionOfType(InvalidOptionException.class)
+                .isThrownBy(() -> ArenaConfig.from(options(plans, "0")))
+                .withMessage("option arena.plan='" + plans + "' (from test) is not CSV files with plans, separated by"
+                        + " semicolons: " + reason);
+    }
+
+    /** A replay creates arenas in turn, which differ from the plan alike. */
+    @Test
+    void aMismatchIsLoggedOnce() {
+        final String mismatch = "aMismatchIsLoggedOnce";
+        assertThat(LanePlan.isNew(mismatch)).isTrue();
+        assertThat(LanePlan.isNew(mismatch)).isFalse();
+    }
+
     @Test
     void aMissingFileIsNamed() {
         assertThatExceptionOfType(InvalidOptionException.class)

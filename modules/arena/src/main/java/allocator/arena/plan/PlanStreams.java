@@ -29,7 +29,7 @@ final class PlanStreams {
 
     private final int[] terms = new int[MOST + 1];
 
-    /** Live blocks that were allocated on each stream. */
+    /** Live blocks that were allocated on each stream; those of no stream are not counted. */
     final int[] live = new int[MOST + 1];
 
     /** The term and stamp of the latest free; no term is negative unless nothing was freed. */
