@@ -53,7 +53,7 @@ public abstract class ExhaustionRules extends Chapter {
         Expect.that(
                 limit == OutOfMemoryException.UNKNOWN
                         || limit == AllocatorStats.UNLIMITED
-                        || limit > 0 && (!counts || limit == allocator.stats().limit()),
+                        || (limit > 0 && (!counts || limit == allocator.stats().limit())),
                 "a shortage gives the limit %d; %s",
                 limit,
                 counts ? "that of the statistics is " + allocator.stats().limit() : "there is none");
