@@ -7,6 +7,7 @@ import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.AllocatorStats;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -57,9 +58,10 @@ public final class AllocatorSession implements AutoCloseable {
      * @param inputs the inputs by name
      * @return the outputs, to be closed by the caller
      * @throws OrtException if ONNX Runtime fails; if an allocation failed, the cause is its exception
-     * @throws IllegalStateException if the session is closed
+     * @throws IllegalStateException if the session or an input is closed
      */
     public OrtSession.Result run(Map<String, ? extends OnnxTensorLike> inputs) throws OrtException {
+        requireOpen(inputs);
         return run(() -> session.run(inputs));
     }
 
@@ -71,11 +73,22 @@ public final class AllocatorSession implements AutoCloseable {
      * @param options the options
      * @return the outputs, to be closed by the caller
      * @throws OrtException as {@link #run(Map)}
+     * @throws IllegalStateException as {@link #run(Map)}
      */
     public OrtSession.Result run(
             Map<String, ? extends OnnxTensorLike> inputs, Set<String> outputs, OrtSession.RunOptions options)
             throws OrtException {
+        requireOpen(inputs);
         return run(() -> session.run(inputs, outputs, options));
+    }
+
+    /** Rejects a closed tensor, which ONNX Runtime does not check: it would read freed memory and end the process. */
+    private static void requireOpen(Map<String, ? extends OnnxTensorLike> inputs) {
+        for (final Map.Entry<String, ? extends OnnxTensorLike> input : inputs.entrySet()) {
+            if (Objects.requireNonNull(input.getValue(), input.getKey()).isClosed()) {
+                throw new IllegalStateException("the input " + input.getKey() + " is closed");
+            }
+        }
     }
 
     /** A run of ONNX Runtime's session. */

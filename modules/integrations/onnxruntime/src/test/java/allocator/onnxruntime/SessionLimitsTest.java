@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtSession;
@@ -20,6 +21,7 @@ import allocator.spi.AllocatorOptions;
 import allocator.spi.AllocatorStats;
 import allocator.spi.OutOfMemoryException;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +54,21 @@ class SessionLimitsTest {
                 assertEquals(1, session.stats().numFailedAllocs());
             }
             assertEquals(0, heap.liveBlocks());
+        }
+
+        @Test
+        void aClosedInputIsRejected() throws OrtException {
+            final OnnxTensor closed = OnnxTensor.createTensor(environment, new long[1][8]);
+            closed.close();
+            try (OnnxRuntimeAllocators memory = Sessions.install(heap);
+                    AllocatorSession session = Sessions.open(memory);
+                    OrtSession.RunOptions options = new OrtSession.RunOptions()) {
+                final Map<String, OnnxTensor> inputs = Map.of("input_ids", closed);
+                final IllegalStateException failure =
+                        assertThrows(IllegalStateException.class, () -> session.run(inputs));
+                assertEquals("the input input_ids is closed", failure.getMessage());
+                assertThrows(IllegalStateException.class, () -> session.run(inputs, Set.of(), options));
+            }
         }
 
         @Test
