@@ -17,6 +17,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Allocates from the memory of an executor, and charges each block to a budget from before it is allocated until after
@@ -81,7 +82,7 @@ class ChargedAllocator implements Allocator {
         requireOpen();
         final Budget budget = charged.get();
         final long charge = Math.max(0, byteSize); // a negative size is the upstream's to reject
-        final Budget.Status rejection = budget.charge(charge);
+        final Budget.Status rejection = charge(budget, charge);
         if (rejection != null) {
             memory.countFailure();
             throw budget.outOfMemory(rejection, info(), byteSize, "");
@@ -89,16 +90,15 @@ class ChargedAllocator implements Allocator {
         long address = 0;
         boolean isLive = false;
         try {
-            address = isReserve
-                    ? memory.allocator().reserve(byteSize)
-                    : memory.allocator().alloc(byteSize);
+            address = take(byteSize, isReserve);
             if (address != 0) {
                 live.put(address, new Block(budget, byteSize));
                 isLive = true;
             }
         } catch (OutOfMemoryException e) {
             memory.countFailure();
-            throw e;
+            throw new OutOfMemoryException(
+                    "The memory of " + budget + " has no room for " + byteSize + " bytes", e.shortage(), e.dump(), e);
         } finally {
             if (!isLive) {
                 undo(address, budget, charge);
@@ -109,6 +109,36 @@ class ChargedAllocator implements Allocator {
             requireOpen();
         }
         return address;
+    }
+
+    private Budget.@Nullable Status charge(Budget budget, long bytes) {
+        try {
+            return budget.charge(bytes);
+        } catch (IllegalStateException e) {
+            requireOpen(); // the end of the task closes its budget
+            throw e;
+        }
+    }
+
+    /**
+     * Takes a block. What the budget grants may yet find no room, since memory is held for blocks of another kind or
+     * size; then what is free of it is returned first.
+     */
+    private long take(long byteSize, boolean isReserve) {
+        try {
+            return takeOnce(byteSize, isReserve);
+        } catch (OutOfMemoryException e) {
+            if (!memory.shrink()) {
+                throw e;
+            }
+        }
+        return takeOnce(byteSize, isReserve);
+    }
+
+    private long takeOnce(long byteSize, boolean isReserve) {
+        return isReserve
+                ? memory.allocator().reserve(byteSize)
+                : memory.allocator().alloc(byteSize);
     }
 
     private void undo(long address, Budget budget, long charge) {
@@ -186,7 +216,7 @@ class ChargedAllocator implements Allocator {
         return SpiLevel.STATISTICS;
     }
 
-    /** Returns the limit and the use of the budget; what is held is that of all tasks. */
+    /** Returns the statistics of the executor's memory, which all tasks share. */
     @Override
     public AllocatorStats stats() {
         requireOpen();

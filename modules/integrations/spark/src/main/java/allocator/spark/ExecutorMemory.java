@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * which take from these. Safe for use by any thread.
  */
 final class ExecutorMemory implements AutoCloseable {
+    /** Says that memory could not be returned, and why. */
+    static final String KEPT = "native memory stays until the process ends: {0}";
+
     private static final System.Logger LOG = System.getLogger("allocator.spark");
 
     private final PluginSettings settings;
@@ -27,6 +30,12 @@ final class ExecutorMemory implements AutoCloseable {
 
     /** Made by the first inference, since ONNX Runtime is optional. Guarded by this. */
     private @Nullable InferenceSessions sessions;
+
+    /** Whether the executor has ended: no task begins any more. Guarded by this. */
+    private boolean isEnding;
+
+    /** Guarded by this. */
+    private boolean isClosed;
 
     private ExecutorMemory(PluginSettings settings, LimitedMemory host, Map<Integer, LimitedMemory> gpus) {
         this.settings = settings;
@@ -100,10 +109,15 @@ final class ExecutorMemory implements AutoCloseable {
         return tasks.size();
     }
 
-    /** Begins the memory of a task, which ends with it. */
+    /** Begins the memory of a task, which ends with it. After the close of this, the task has none. */
     void begin(TaskContext task) {
         final TaskMemory memory = new TaskMemory(this, task, settings.taskMemory());
-        tasks.put(task.taskAttemptId(), memory);
+        synchronized (this) {
+            if (isEnding) {
+                return;
+            }
+            tasks.put(task.taskAttemptId(), memory);
+        }
         task.addTaskCompletionListener((TaskCompletionListener) ended -> end(ended, memory));
     }
 
@@ -113,15 +127,23 @@ final class ExecutorMemory implements AutoCloseable {
      * @throws IllegalStateException if it has ended
      */
     TaskMemory of(TaskContext task) {
-        final TaskMemory memory = tasks.get(task.taskAttemptId());
+        final TaskMemory memory = memoryOf(task);
         if (memory == null) {
             throw new IllegalStateException("the memory of task " + task.taskAttemptId() + " has ended with it");
         }
         return memory;
     }
 
+    /**
+     * Returns the memory of a task, {@code null} if it has none here: in local mode a task may outlive its Spark
+     * context, and one of the next context have the same number.
+     */
+    private @Nullable TaskMemory memoryOf(TaskContext task) {
+        final TaskMemory memory = tasks.get(task.taskAttemptId());
+        return memory != null && memory.isOf(task) ? memory : null;
+    }
+
     private void end(TaskContext task, TaskMemory memory) {
-        tasks.remove(task.taskAttemptId());
         try {
             final long bytes = memory.close();
             if (bytes > 0) {
@@ -136,12 +158,18 @@ final class ExecutorMemory implements AutoCloseable {
             // What the task has done is done; a failure here would make Spark run it again.
             LOG.log(Level.WARNING, "native memory of " + memory + " could not be freed", e);
         }
+        tasks.remove(task.taskAttemptId());
+        try {
+            closeIfUnused();
+        } catch (RuntimeException e) {
+            LOG.log(Level.WARNING, KEPT, Failures.messageOf(e));
+        }
     }
 
     /** Returns the budget of what the calling thread allocates in a run of a session: its task's, or the executor's. */
     Budget ofCaller() {
         final TaskContext task = TaskContext.get();
-        final TaskMemory memory = task == null ? null : tasks.get(task.taskAttemptId());
+        final TaskMemory memory = task == null ? null : memoryOf(task);
         return memory == null ? host.budget() : memory.budget();
     }
 
@@ -155,12 +183,24 @@ final class ExecutorMemory implements AutoCloseable {
     }
 
     /**
-     * Closes sessions and memories. All are tried; what fails first is thrown.
+     * Closes sessions and memories: now, or, as running tasks use them, at the end of the last task. Spark ends an
+     * executor without waiting for its tasks, which in local mode go on. All are tried; what fails first is thrown.
      *
-     * @throws RuntimeException if tasks still use them
+     * @throws RuntimeException if tensors or other threads still use them; what they use stays until the process ends
      */
     @Override
-    public synchronized void close() {
+    public void close() {
+        synchronized (this) {
+            isEnding = true;
+        }
+        closeIfUnused();
+    }
+
+    private synchronized void closeIfUnused() {
+        if (!isEnding || isClosed || !tasks.isEmpty()) {
+            return;
+        }
+        isClosed = true;
         final Failures failures = new Failures();
         if (sessions != null) {
             failures.run(sessions::close);

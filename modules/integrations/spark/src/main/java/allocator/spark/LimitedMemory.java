@@ -4,9 +4,12 @@ import allocator.provider.support.Limit;
 import allocator.provider.support.NamedAllocator;
 import allocator.resource.budget.Budget;
 import allocator.spi.Allocator;
+import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
 import allocator.spi.MemoryInfo;
+import allocator.spi.ShrinkReport;
+import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SpiLevel;
 import java.util.Map;
 import java.util.ServiceLoader;
@@ -19,6 +22,9 @@ import java.util.function.Function;
  */
 final class LimitedMemory implements AutoCloseable {
     private static final String ORIGIN = "the plug-in's limit";
+
+    /** So that a shrink returns all that is free: a region may be as large as the limit. */
+    private static final Map<String, String> DEFAULTS = Map.of("arena.keep_first_region", "0");
 
     private final NamedAllocator opened;
     private final Budget budget;
@@ -50,8 +56,8 @@ final class LimitedMemory implements AutoCloseable {
                 provider,
                 memory,
                 options.with(Limit.KEY.name(), Long.toString(limit), ORIGIN),
-                Map.of(),
-                ORIGIN);
+                DEFAULTS,
+                "the plug-in's default");
         return new LimitedMemory(opened, Budget.of(name, limit), limit);
     }
 
@@ -67,10 +73,30 @@ final class LimitedMemory implements AutoCloseable {
         return limit;
     }
 
-    /** Returns the bytes taken from the system; what is in use, if the provider has no statistics. */
+    /** Returns the bytes taken from the system, none after the close; what is in use, if there are no statistics. */
     long held() {
-        final Allocator allocator = allocator();
-        return allocator.spiLevel() >= SpiLevel.STATISTICS ? allocator.stats().bytesHeld() : status().charge();
+        try {
+            return hasStatistics() ? allocator().stats().bytesHeld() : status().charge();
+        } catch (AllocatorClosedException e) {
+            return 0;
+        }
+    }
+
+    private boolean hasStatistics() {
+        return allocator().spiLevel() >= SpiLevel.STATISTICS;
+    }
+
+    /**
+     * Returns free memory that is held to the system.
+     *
+     * @return whether the allocator can do that
+     */
+    boolean shrink() {
+        if (!(allocator() instanceof ShrinkableAllocator shrinkable)) {
+            return false;
+        }
+        final ShrinkReport ignored = shrinkable.shrink();
+        return true;
     }
 
     Budget.Status status() {
@@ -86,9 +112,18 @@ final class LimitedMemory implements AutoCloseable {
         return failures.sum();
     }
 
+    /**
+     * Returns the memory to the system.
+     *
+     * @throws IllegalStateException if blocks are live; they stay valid, and no memory is returned
+     */
     @Override
     public void close() {
         budget.close();
+        final long live = hasStatistics() ? allocator().stats().bytesInUse() : status().charge();
+        if (live > 0) {
+            throw new IllegalStateException(live + " bytes of " + budget + " are in use");
+        }
         opened.close();
     }
 }

@@ -70,7 +70,8 @@ public final class TaskMemory {
     }
 
     /**
-     * Returns the allocator of host memory of this task. It frees its own blocks only.
+     * Returns the allocator of host memory of this task. It frees its own blocks only. Its statistics are those of the
+     * executor's memory, which all tasks share; {@link Budget#status} has the figures of this task.
      *
      * @return the allocator, the same on every call
      */
@@ -81,7 +82,8 @@ public final class TaskMemory {
     /**
      * Returns the budget of host memory of this task, to charge memory that other code allocates.
      *
-     * @return the budget; it grants nothing after the task
+     * @return the budget; it grants nothing after the task, and what is charged then stays charged to the executor
+     *     until it is released
      */
     public Budget budget() {
         return budget;
@@ -126,6 +128,12 @@ public final class TaskMemory {
             gpu = made;
         }
         return made;
+    }
+
+    /** Returns whether this is the memory of a task. */
+    @SuppressWarnings("ReferenceEquality") // a task has one context
+    boolean isOf(TaskContext other) {
+        return task == other;
     }
 
     /**

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class ChargedAllocatorTest {
     private static final long LIMIT = 8 << 20;
     private static final int KIB = 1024;
+    private static final int MIB = 1024 * KIB;
 
     private final LimitedMemory memory =
             LimitedMemory.open("executor", "cpu-reference", AllocatorOptions.EMPTY, NamedProvider::cpuMemory, LIMIT);
@@ -90,19 +91,60 @@ class ChargedAllocatorTest {
     @Test
     void threadsThatGoOnAfterTheEndLeaveNothing() throws Exception {
         for (int round = 0; round < 200; round++) {
-            final ChargedAllocator.OfHost task = new ChargedAllocator.OfHost(memory, () -> second);
+            final Budget budget = memory.budget().child("task", LIMIT);
+            final ChargedAllocator.OfHost task = new ChargedAllocator.OfHost(memory, () -> budget);
             try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
                 final List<Future<?>> ends = new ArrayList<>();
                 for (int i = 0; i < 2; i++) {
                     ends.add(threads.submit((Callable<Object>) () -> allocateUntilTheEnd(task)));
                 }
                 task.close();
+                budget.close();
                 for (final Future<?> end : ends) {
                     end.get();
                 }
             }
-            assertThat(second.status().charge()).isZero();
+            assertThat(budget.status().charge()).isZero();
         }
+    }
+
+    @Test
+    void memoryThatIsHeldAndFreeIsReturnedForBlocksOfAnotherKind() {
+        final List<Long> blocks = new ArrayList<>();
+        for (int i = 0; i < LIMIT / MIB; i++) {
+            blocks.add(ofSecond.alloc(MIB));
+        }
+        blocks.forEach(ofSecond::free);
+        assertThat(memory.held()).isEqualTo(LIMIT);
+        final long weights = ofSecond.reserve(2 * MIB);
+        ofSecond.free(weights);
+        ofSecond.free(ofSecond.alloc(LIMIT)); // one region, the first
+        assertThat(ofSecond.reserve(2 * MIB)).isNotZero();
+        assertThat(memory.failures()).isZero();
+    }
+
+    @Test
+    void aRequestWithoutRoomNamesItsBudget() {
+        assertThatThrownBy(() -> {
+                    while (true) {
+                        ofSecond.alloc(1); // takes more than it is charged
+                    }
+                })
+                .isInstanceOf(OutOfMemoryException.class)
+                .hasMessageStartingWith("The memory of executor/second has no room for 1 bytes [Cpu (cpu:0)");
+        assertThat(second.status().charge()).isLessThan(LIMIT);
+        assertThat(memory.failures()).isOne();
+    }
+
+    @Test
+    void nothingIsHeldAfterTheClose() {
+        final LimitedMemory other =
+                LimitedMemory.open("other", "cpu-reference", AllocatorOptions.EMPTY, NamedProvider::cpuMemory, LIMIT);
+        final long block = other.allocator().alloc(KIB);
+        assertThat(other.held()).isPositive();
+        other.allocator().free(block);
+        other.close();
+        assertThat(other.held()).isZero();
     }
 
     private static Object allocateUntilTheEnd(ChargedAllocator task) {
