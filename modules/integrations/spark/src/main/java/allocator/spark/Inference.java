@@ -61,7 +61,8 @@ public final class Inference<T, R> implements FlatMapFunction<Iterator<T>, R>, M
          *
          * @param environment of this process, for the tensors
          * @param rows the rows, at least one
-         * @return the tensors by the names of the model's inputs; they are closed after the run
+         * @return the tensors by the names of the model's inputs, new ones for each batch: they are closed after the
+         *     run
          * @throws OrtException if a tensor cannot be made; the task fails
          */
         Map<String, OnnxTensor> of(OrtEnvironment environment, List<T> rows) throws OrtException;
@@ -136,7 +137,8 @@ public final class Inference<T, R> implements FlatMapFunction<Iterator<T>, R>, M
      *
      * @param rows the rows
      * @return the results; reading them throws an {@link OutOfMemoryException} if a run lacks memory, and an
-     *     {@link IllegalStateException} if ONNX Runtime fails otherwise
+     *     {@link IllegalStateException} if ONNX Runtime fails otherwise, if an input is closed, or after a failure,
+     *     since the rows of that run have no results
      * @throws IllegalStateException as {@link TaskMemory#current}, or if ONNX Runtime cannot load the model
      * @throws IllegalArgumentException if there is no such file
      * @throws OutOfMemoryException if there is no room for the weights
@@ -164,6 +166,7 @@ public final class Inference<T, R> implements FlatMapFunction<Iterator<T>, R>, M
         private final AllocatorSession session;
         private final Iterator<T> rows;
         private Iterator<R> batch = List.<R>of().iterator();
+        private boolean hasFailed;
 
         Results(AllocatorSession session, Iterator<T> rows) {
             this.session = session;
@@ -172,8 +175,17 @@ public final class Inference<T, R> implements FlatMapFunction<Iterator<T>, R>, M
 
         @Override
         public boolean hasNext() {
-            while (!batch.hasNext() && rows.hasNext()) {
-                batch = nextBatch();
+            if (hasFailed) {
+                throw new IllegalStateException("an earlier run of " + model + " failed; its rows have no results");
+            }
+            boolean isRead = false;
+            try {
+                while (!batch.hasNext() && rows.hasNext()) {
+                    batch = nextBatch();
+                }
+                isRead = true;
+            } finally {
+                hasFailed = !isRead;
             }
             return batch.hasNext();
         }
@@ -192,11 +204,15 @@ public final class Inference<T, R> implements FlatMapFunction<Iterator<T>, R>, M
                 next.add(rows.next());
             }
             try {
-                final Map<String, OnnxTensor> tensors = inputs.of(environment, next);
+                final Map<String, OnnxTensor> tensors = Objects.requireNonNull(
+                        inputs.of(environment, next), "the function of the inputs returned null");
                 try (OrtSession.Result result = session.run(tensors)) {
-                    return outputs.of(result).iterator();
+                    return Objects.requireNonNull(outputs.of(result), "the function of the outputs returned null")
+                            .iterator();
                 } finally {
-                    tensors.values().forEach(OnnxTensor::close);
+                    tensors.values().stream()
+                            .filter(tensor -> tensor != null && !tensor.isClosed())
+                            .forEach(OnnxTensor::close);
                 }
             } catch (OrtException e) {
                 throw explained("cannot run " + model, e);
