@@ -1,5 +1,6 @@
 package allocator.spark;
 
+import allocator.provider.support.Limit;
 import allocator.provider.support.NamedProvider;
 import allocator.provider.support.ProviderVersion;
 import allocator.spi.EpFactory;
@@ -10,6 +11,7 @@ import java.lang.System.Logger.Level;
 import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
@@ -36,8 +38,7 @@ final class DriverSide implements DriverPlugin {
     /**
      * Returns the settings for the executors.
      *
-     * @throws InvalidOptionException if a setting is wrong
-     * @throws IllegalArgumentException if there is no such provider
+     * @throws InvalidOptionException if a setting is wrong, or there is no such provider
      */
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
@@ -63,26 +64,40 @@ final class DriverSide implements DriverPlugin {
 
     /** Checks the provider of host memory and its options. That of GPUs may be on executors only. */
     private static void requireProvider(PluginSettings settings) {
-        final EpFactory provider = NamedProvider.find(
-                ServiceLoader.load(EpFactory.class, DriverSide.class.getClassLoader()), settings.provider());
-        try (provider) {
-            settings.options().requireValid(provider.optionKeys());
+        try (EpFactory provider = provider(settings.provider())) {
+            settings.options()
+                    .with(Limit.KEY.name(), Long.toString(settings.nativeMemory()), PluginSettings.NATIVE_MEMORY)
+                    .requireValid(provider.optionKeys());
         }
     }
 
-    /** Registers what all executors together have. */
+    private static EpFactory provider(String name) {
+        try {
+            return NamedProvider.find(ServiceLoader.load(EpFactory.class, DriverSide.class.getClassLoader()), name);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidOptionException(
+                    PluginSettings.PROVIDER, name, "usable: " + e.getMessage(), PluginSettings.ORIGIN);
+        }
+    }
+
+    /** Registers what the executors that run have together, and the failures of all that ever ran. */
     @Override
     public void registerMetrics(String applicationId, PluginContext plugin) {
         final MetricRegistry registry = plugin.metricRegistry();
-        registry.register("executors", (Gauge<Integer>) () -> reports.all().size());
-        registerSum(registry, "held", ExecutorReport::held);
-        registerSum(registry, "inUse", ExecutorReport::inUse);
-        registerSum(registry, "failures", ExecutorReport::failures);
+        registry.register(
+                "executors", (Gauge<Integer>) () -> reports.ofRunning().size());
+        registerSum(registry, "held", reports::ofRunning, ExecutorReport::held);
+        registerSum(registry, "inUse", reports::ofRunning, ExecutorReport::inUse);
+        registerSum(registry, "failures", reports::all, ExecutorReport::failures);
     }
 
-    private void registerSum(MetricRegistry registry, String name, ToLongFunction<ExecutorReport> number) {
-        registry.register(name, (Gauge<Long>)
-                () -> reports.all().stream().mapToLong(number).sum());
+    private static void registerSum(
+            MetricRegistry registry,
+            String name,
+            Supplier<List<ExecutorReport>> of,
+            ToLongFunction<ExecutorReport> number) {
+        registry.register(
+                name, (Gauge<Long>) () -> of.get().stream().mapToLong(number).sum());
     }
 
     /** Stores a report. The executor waits for no reply. */

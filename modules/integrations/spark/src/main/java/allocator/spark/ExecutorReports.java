@@ -16,6 +16,7 @@ final class ExecutorReports {
 
     private final Map<String, ExecutorReport> newest = new ConcurrentSkipListMap<>();
     private final Set<String> added = ConcurrentHashMap.newKeySet();
+    private final Set<String> ended = ConcurrentHashMap.newKeySet();
 
     void add(ExecutorReport report) {
         final ExecutorReport before = newest.put(report.executor(), report);
@@ -28,6 +29,13 @@ final class ExecutorReports {
 
     List<ExecutorReport> all() {
         return List.copyOf(newest.values());
+    }
+
+    /** Returns the reports of the executors that have not ended. */
+    List<ExecutorReport> ofRunning() {
+        return newest.values().stream()
+                .filter(report -> !ended.contains(report.executor()))
+                .toList();
     }
 
     SparkListener listener() {
@@ -52,6 +60,7 @@ final class ExecutorReports {
 
         @Override
         public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+            ended.add(event.executorId());
             if (added.remove(event.executorId())) {
                 final String complaint = complaint(event.executorId(), event.reason());
                 if (!complaint.isEmpty()) {

@@ -23,6 +23,9 @@ final class ExecutorSide implements ExecutorPlugin {
 
     private static final System.Logger LOG = System.getLogger("allocator.spark");
 
+    /** Spark's name of the executor in local mode, which is the driver. */
+    private static final String DRIVER = "driver";
+
     private static final Pattern LINE_BREAK = Pattern.compile("\\R");
 
     /** Of this process; a process has one executor at a time. */
@@ -44,7 +47,7 @@ final class ExecutorSide implements ExecutorPlugin {
         final ExecutorSide side = current;
         if (side == null) {
             throw new IllegalStateException(
-                    "this executor runs without the plug-in of java.allocator; set spark.plugins="
+                    "this executor runs without the plug-in of java.allocator, or has ended; set spark.plugins="
                             + AllocatorPlugin.class.getName() + " before the Spark context starts");
         }
         final ExecutorMemory opened = side.memory;
@@ -72,7 +75,7 @@ final class ExecutorSide implements ExecutorPlugin {
                         .start(() -> reportEvery(parsed.reportSeconds()));
             }
         } catch (RuntimeException | LinkageError e) {
-            failure = reason(e);
+            failure = reason(e, context.executorID());
             LOG.log(Level.ERROR, "no native memory", e);
         }
         current = this;
@@ -80,9 +83,12 @@ final class ExecutorSide implements ExecutorPlugin {
     }
 
     /** Returns why memory cannot be opened, in one line; options of the JVM with the setting of Spark that has them. */
-    static String reason(Throwable failure) {
+    static String reason(Throwable failure, String executor) {
         final String message = LINE_BREAK.matcher(Failures.messageOf(failure)).replaceAll(" ");
-        return message.contains("--enable-native-access") ? message + " in spark.executor.extraJavaOptions" : message;
+        final String side = executor.equals(DRIVER) ? "driver" : "executor";
+        return message.contains("--enable-native-access")
+                ? message + " in spark." + side + ".extraJavaOptions"
+                : message;
     }
 
     /**
@@ -184,8 +190,7 @@ final class ExecutorSide implements ExecutorPlugin {
             try {
                 opened.close();
             } catch (RuntimeException e) {
-                // Memory of tasks that are still running; it goes with the process.
-                LOG.log(Level.WARNING, "native memory stays until the process ends: {0}", Failures.messageOf(e));
+                LOG.log(Level.WARNING, ExecutorMemory.KEPT, Failures.messageOf(e));
             }
         }
     }

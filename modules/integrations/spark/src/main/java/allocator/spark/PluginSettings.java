@@ -53,7 +53,7 @@ record PluginSettings(
 
     private static final long MEBIBYTE = 1 << 20;
     private static final int LONGEST_INTERVAL = 3600;
-    private static final String ORIGIN = "the Spark configuration";
+    static final String ORIGIN = "the Spark configuration";
 
     /**
      * Reads and checks the settings, except for the options, which their provider checks.

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Map;
 import java.util.Optional;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.junit.jupiter.api.Test;
 
 class ExecutorSideTest {
@@ -39,5 +40,25 @@ class ExecutorSideTest {
                 .contains("executor 3", "Unable to create executor", "spark.executor.extraClassPath");
         reports.add(new ExecutorReport("3", 0, 0, 0, 0, 0, 0, Optional.empty()));
         assertThat(reports.complaint("3", "killed")).isEmpty();
+    }
+
+    @Test
+    void executorsThatHaveEndedAreNotAmongThoseThatRun() {
+        final ExecutorReports reports = new ExecutorReports();
+        final ExecutorReport first = new ExecutorReport("1", 0, 0, 7, 0, 0, 0, Optional.empty());
+        final ExecutorReport second = new ExecutorReport("2", 0, 0, 8, 0, 0, 0, Optional.empty());
+        reports.add(first);
+        reports.add(second);
+        reports.listener().onExecutorRemoved(new SparkListenerExecutorRemoved(0, "1", "killed"));
+        reports.add(first); // its last, which comes late
+        assertThat(reports.ofRunning()).containsExactly(second);
+        assertThat(reports.all()).containsExactly(first, second);
+    }
+
+    @Test
+    void aFlagIsNamedWithTheSettingOfTheProcessThatNeedsIt() {
+        final Exception failure = new IllegalStateException("start java with --enable-native-access=ALL-UNNAMED");
+        assertThat(ExecutorSide.reason(failure, "1")).endsWith(" in spark.executor.extraJavaOptions");
+        assertThat(ExecutorSide.reason(failure, "driver")).endsWith(" in spark.driver.extraJavaOptions");
     }
 }

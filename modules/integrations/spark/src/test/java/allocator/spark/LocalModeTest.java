@@ -69,9 +69,10 @@ class LocalModeTest {
     })
     void aWrongSettingFailsTheStart(String key, String value) {
         assertThatThrownBy(() -> SparkCluster.inThisProcess(plugin(key, value)))
-                .isInstanceOfAny(InvalidOptionException.class, IllegalArgumentException.class)
-                .hasMessageContaining(value)
-                .hasMessageContaining(key.substring(key.lastIndexOf('.') + 1));
+                .isInstanceOf(InvalidOptionException.class)
+                .hasMessageContaining("'" + value + "'")
+                .hasMessageContaining(key)
+                .hasMessageContaining("the Spark configuration");
     }
 
     @Test

@@ -21,7 +21,7 @@ class NativeAccessTest {
                         .close();
                 System.out.println("opened");
             } catch (IllegalStateException e) {
-                System.out.println(ExecutorSide.reason(e));
+                System.out.println(ExecutorSide.reason(e, "0"));
             }
         }
     }
