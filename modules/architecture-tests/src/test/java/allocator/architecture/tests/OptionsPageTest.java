@@ -39,6 +39,8 @@ class OptionsPageTest {
         expected.put(EnvironmentBuilder.SNAPSHOT_ON_FAILURE, Set.of(""));
         expected.put(EnvironmentBuilder.JMX, Set.of("0"));
         expected.put(EnvironmentBuilder.HISTORY, Set.of("0"));
+        expected.put(EnvironmentBuilder.LEAKS, Set.of("off"));
+        expected.put(EnvironmentBuilder.LEAKS_REPORT, Set.of(""));
         assertThat(rows()).containsExactlyInAnyOrderEntriesOf(expected);
     }
 

@@ -92,7 +92,7 @@ final class LimitedMemory implements AutoCloseable {
      * @return whether the allocator can do that
      */
     boolean shrink() {
-        if (!(allocator() instanceof ShrinkableAllocator shrinkable)) {
+        if (!(allocator() instanceof ShrinkableAllocator shrinkable) || shrinkable.spiLevel() < SpiLevel.SHRINK) {
             return false;
         }
         final ShrinkReport ignored = shrinkable.shrink();
