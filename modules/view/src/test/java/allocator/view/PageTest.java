@@ -19,13 +19,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -143,44 +139,15 @@ class PageTest {
         assertThat(Page.of("sites", Snapshots.of(null, memory, sites)).length()).isLessThan((int) (8 * MIB));
     }
 
-    /** With Chromium of the path. The property {@value Chromium#REQUIRED} makes a skip a failure. */
     @Nested
-    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-    @Timeout(600)
-    class InABrowser {
-        private static final Path PICTURES = Path.of("target", "pictures");
-
-        private Chromium chromium;
+    class InABrowser extends InChromium {
         private Path failure;
         private Path trace;
 
         @BeforeAll
-        void start(@TempDir Path folder) throws Exception {
-            chromium = Chromium.start(Files.createDirectory(folder.resolve("profile")));
+        void write(@TempDir Path folder) throws Exception {
             failure = Files.writeString(folder.resolve("failure.html"), Page.of(Snapshots.HOSTILE, failed()));
             trace = Files.writeString(folder.resolve("trace.html"), Page.of("large", large()));
-        }
-
-        @AfterAll
-        void stop() {
-            if (chromium != null) {
-                chromium.close();
-            }
-        }
-
-        @BeforeEach
-        void showAll() {
-            chromium.show(1280, 900, false);
-        }
-
-        private String text(String selector) {
-            return chromium.evaluate("document.querySelector('" + selector + "').textContent");
-        }
-
-        private int colours(String selector) {
-            return Integer.parseInt(chromium.evaluate("(c => new Set(new Uint32Array(c.getContext('2d')"
-                    + ".getImageData(0, 0, c.width, c.height).data.buffer)).size)(document.querySelector('"
-                    + selector + "'))"));
         }
 
         @ParameterizedTest

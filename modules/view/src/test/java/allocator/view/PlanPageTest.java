@@ -12,13 +12,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -102,44 +98,15 @@ class PlanPageTest {
                 .isThrownBy(() -> new PlannedBlocks("", blocks.ids(), blocks.instance(), blocks.plan(), -1));
     }
 
-    /** With Chromium of the path, as {@link PageTest.InABrowser}. */
     @Nested
-    @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-    @Timeout(600)
-    class InABrowser {
-        private static final Path PICTURES = Path.of("target", "pictures");
-
-        private Chromium chromium;
+    class InABrowser extends InChromium {
         private Path plan;
         private Path many;
 
         @BeforeAll
-        void start(@TempDir Path folder) throws Exception {
-            chromium = Chromium.start(Files.createDirectory(folder.resolve("profile")));
+        void write(@TempDir Path folder) throws Exception {
             plan = Files.writeString(folder.resolve("plan.html"), Page.of(Snapshots.HOSTILE, small()));
             many = Files.writeString(folder.resolve("many.html"), Page.of("large", large(200_000)));
-        }
-
-        @AfterAll
-        void stop() {
-            if (chromium != null) {
-                chromium.close();
-            }
-        }
-
-        @BeforeEach
-        void showAll() {
-            chromium.show(1280, 900, false);
-        }
-
-        private String text(String selector) {
-            return chromium.evaluate("document.querySelector('" + selector + "').textContent");
-        }
-
-        private int colours() {
-            return Integer.parseInt(
-                    chromium.evaluate("(c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width,"
-                            + " c.height).data.buffer)).size)(document.querySelector('#plan'))"));
         }
 
         @ParameterizedTest
@@ -151,7 +118,7 @@ class PlanPageTest {
                 assertThat(chromium.evaluate("document.documentElement.scrollWidth"))
                         .as("%s at %d", page, width)
                         .isEqualTo(Integer.toString(width));
-                assertThat(colours()).isGreaterThan(5);
+                assertThat(colours("#plan")).isGreaterThan(5);
                 chromium.screenshot(
                         PICTURES.resolve(page.getFileName().toString().replace(".html", "") + "-" + width
                                 + (isDark ? "-dark" : "") + ".png"));
