@@ -14,6 +14,9 @@ final class Padding {
     /** Tests divide a limit by up to 64; more padding than a part of that is no header but a size class. */
     private static final int LARGEST_PART = 32;
 
+    /** The most that is allocated first, so that an arena has a region of which it splits what is measured. */
+    private static final long LARGEST_REGION = 64 << 20;
+
     /** More than any device has. */
     private static final long TOO_MUCH = 1L << 50;
 
@@ -28,7 +31,13 @@ final class Padding {
      */
     static long of(Subject subject, Allocator allocator, long byteSize, Function<Allocator, LongUnaryOperator> kind) {
         final LongUnaryOperator call = kind.apply(allocator);
-        final long padding = subject.counts(allocator) ? counted(allocator, call, byteSize) : stated(allocator, call);
+        final long padding;
+        if (subject.counts(allocator)) {
+            allocator.free(allocator.alloc(Math.min(4 * byteSize, LARGEST_REGION)));
+            padding = counted(allocator, call, byteSize);
+        } else {
+            padding = stated(allocator, call);
+        }
         return padding <= byteSize / LARGEST_PART ? padding : 0;
     }
 
