@@ -201,12 +201,17 @@ public final class EventCost implements Callable<Integer> {
     }
 
     private void model(AllocatorSession session, Map<String, OnnxTensor> inputs, int size) throws Exception {
-        run(session, inputs, WARMUP_RUNS);
-        final long before = session.stats().numAllocs();
-        run(session, inputs, 1);
-        final long allocations = session.stats().numAllocs() - before;
-        final Map<RecordedEvents, Sample> samples = measure(times -> run(session, inputs, times));
-        inputs.values().forEach(OnnxTensor::close);
+        final long allocations;
+        final Map<RecordedEvents, Sample> samples;
+        try {
+            run(session, inputs, WARMUP_RUNS);
+            final long before = session.stats().numAllocs();
+            run(session, inputs, 1);
+            allocations = session.stats().numAllocs() - before;
+            samples = measure(times -> run(session, inputs, times));
+        } finally {
+            inputs.values().forEach(OnnxTensor::close);
+        }
         final Sample none = Objects.requireNonNull(samples.get(RecordedEvents.NONE));
         samples.forEach((events, sample) -> {
             final Sample ratio = sample.over(none);

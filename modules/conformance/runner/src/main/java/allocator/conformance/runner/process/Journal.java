@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A file of messages that one process appends and another one reads at the same time. What is written stays, however
@@ -58,26 +59,45 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    /** Returns the messages that were appended since the last call. */
+    /**
+     * Returns the messages that were appended since the last call, at most up to what is no message: the next call then
+     * throws.
+     *
+     * @throws IOException if what was appended next is no message
+     */
     public synchronized List<Object> next() throws IOException {
-        fill();
+        final long fresh = file.size() - file.position();
+        final int room = MOST_UNREAD - unread.remaining();
+        fill(Math.min(fresh, room));
         final List<Object> messages = new ArrayList<>();
-        while (unread.remaining() >= Integer.BYTES
-                && unread.remaining() - Integer.BYTES >= unread.getInt(unread.position())) {
-            final byte[] bytes = new byte[unread.getInt()];
-            unread.get(bytes);
-            messages.add(parse(bytes));
+        try {
+            while (unread.remaining() >= Integer.BYTES
+                    && unread.remaining() - Integer.BYTES >= unread.getInt(unread.position())) {
+                unread.mark();
+                messages.add(parse(unread));
+            }
+        } catch (IOException | RuntimeException e) {
+            if (messages.isEmpty() && fresh > room) {
+                throw tooMuch(fresh, e);
+            }
+            if (messages.isEmpty()) {
+                throw e;
+            }
+            unread.reset();
+        }
+        if (messages.isEmpty() && fresh > room) {
+            throw tooMuch(fresh, null);
         }
         return messages;
     }
 
-    private void fill() throws IOException {
-        final long fresh = file.size() - file.position();
+    private static IOException tooMuch(long byteSize, @Nullable Exception cause) {
+        return new IOException("the journal has " + byteSize + " bytes that are no messages", cause);
+    }
+
+    private void fill(long fresh) throws IOException {
         if (fresh <= 0) {
             return;
-        }
-        if (fresh > MOST_UNREAD - unread.remaining()) {
-            throw new IOException("the journal has " + fresh + " bytes that are no messages");
         }
         final ByteBuffer all = ByteBuffer.allocate(Math.toIntExact(unread.remaining() + fresh));
         all.put(unread);
@@ -95,7 +115,10 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    private static Object parse(byte[] bytes) throws IOException {
+    /** Takes a message out of a buffer that has all of it. */
+    private static Object parse(ByteBuffer from) throws IOException {
+        final byte[] bytes = new byte[from.getInt()];
+        from.get(bytes);
         try (ObjectInputStream objects = new ObjectInputStream(new ByteArrayInputStream(bytes))) {
             objects.setObjectInputFilter(OWN_TYPES);
             return objects.readObject();

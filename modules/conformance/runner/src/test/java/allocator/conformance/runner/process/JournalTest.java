@@ -33,6 +33,26 @@ class JournalTest {
     }
 
     @Test
+    void messagesBeforeWhatIsNoneAreRead() throws IOException {
+        for (final long garbage : new long[] {0, 1L << 32}) {
+            final Path file = folder.resolve("journal" + garbage);
+            try (Journal reader = Journal.read(file);
+                    Journal writer = Journal.append(file)) {
+                writer.write("first");
+                writer.write("second");
+                Files.write(file, new byte[] {0, 0, 0, 2, 7, 7}, StandardOpenOption.APPEND);
+                if (garbage > 0) {
+                    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                        channel.write(ByteBuffer.allocate(1), garbage);
+                    }
+                }
+                assertThat(reader.next()).containsExactly("first", "second");
+                assertThatThrownBy(reader::next).isInstanceOf(IOException.class);
+            }
+        }
+    }
+
+    @Test
     void eachMessageIsReadOnceAndAPartOfOneNotAtAll() throws IOException {
         final Path file = folder.resolve("journal");
         try (Journal reader = Journal.read(file)) {
