@@ -1,21 +1,18 @@
 package allocator.bench.planner;
 
-import allocator.arena.ArenaConfig;
-import allocator.arena.ArenaPlans;
-import allocator.arena.BfcArena;
-import allocator.bench.AddressSource;
 import allocator.bench.page.KeptPage;
 import allocator.bench.pairs.Machine;
+import allocator.bench.pairs.MeasuringProcess;
+import allocator.bench.planner.PlanReplayMeasurement.Figures;
 import allocator.plan.Instance;
 import allocator.plan.Lifetime;
 import allocator.plan.Plan;
 import allocator.plan.PlanFile;
 import allocator.planner.Planner;
-import allocator.spi.Allocator;
-import allocator.spi.MemoryInfo;
 import allocator.trace.Trace;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,6 +41,7 @@ import picocli.CommandLine.Parameters;
                 "Replays planned traces on arenas with and without the plan: time, memory and calls of the device.")
 public final class PlanReplay implements Callable<Integer> {
     private static final int BYTE_ALIGNMENT = 256;
+    private static final int LONGEST_MINUTES = 10;
 
     @Parameters(paramLabel = "TRACE", description = "Bundled traces (default: all).")
     private List<String> names = new ArrayList<>();
@@ -56,6 +54,9 @@ public final class PlanReplay implements Callable<Integer> {
             paramLabel = "N",
             description = "Replay so many events to warm up, and measure as many.")
     private long events = 10_000_000;
+
+    @Option(names = "--rounds", paramLabel = "N", description = "JVMs with and without the plan (default: 3).")
+    private int rounds = 3;
 
     @Mixin
     private final KeptPage kept = new KeptPage();
@@ -82,17 +83,22 @@ public final class PlanReplay implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException {
+    public Integer call() throws IOException, InterruptedException {
         kept.requireName();
+        if (rounds < 1) {
+            throw kept.failure("--rounds takes a number above zero: " + rounds);
+        }
         print("# Replays of planned traces\n");
         print("- machine: " + Machine.description());
         print("- JDK: " + Machine.jdk());
         print("- commit: " + kept.commit());
         print("- date: " + LocalDate.now(ZoneOffset.UTC));
         print("- load average: " + Machine.load() + " before\n");
-        print("Nanoseconds an event, an allocation or a free on a `BfcArena` without memory behind it, in a warmed JVM:"
-                + " the median of\nreplays in turn with best fit alone and with the plan, and the fastest. All"
-                + " calls are made by one thread without streams.\n");
+        print(
+                "Nanoseconds an event, an allocation or a free on a `BfcArena` without memory behind it, with best fit alone"
+                        + " and with\nthe plan, each in " + rounds
+                        + " warm JVMs of its own, in turn: the median JVM's median"
+                        + " replay, and the fastest replay of all. All\ncalls are made by one thread without streams.\n");
         print("| trace | events | best fit, ns | plan, ns | fastest, ns | ratio | held, best fit | held, plan"
                 + " | plan / live peak | device calls, warm | not planned |");
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
@@ -104,45 +110,58 @@ public final class PlanReplay implements Callable<Integer> {
         return 0;
     }
 
-    private void measure(String name, Trace trace) throws IOException {
-        final ArenaPlans plans = plan(trace);
-        final Side planned = new Side(trace, ArenaConfig.DEFAULT.withPlans(plans));
-        final Side unplanned = new Side(trace, ArenaConfig.DEFAULT);
-        final int replays = (int) Math.max(3, events / trace.eventCount());
-        for (int i = 0; i < replays; i++) {
-            unplanned.replay();
-            planned.replay();
+    private void measure(String name, Trace trace) throws IOException, InterruptedException {
+        final Path plan = Files.createTempFile("plan", ".csv");
+        final List<Figures> planned = new ArrayList<>();
+        final List<Figures> unplanned = new ArrayList<>();
+        try {
+            Files.writeString(plan, plan(trace));
+            for (int round = 0; round < rounds; round++) {
+                unplanned.add(replay(name, trace, List.of()));
+                planned.add(replay(name, trace, List.of(plan.toString())));
+            }
+        } finally {
+            Files.delete(plan);
         }
-        unplanned.begin();
-        planned.begin();
-        for (int i = 0; i < replays; i++) {
-            unplanned.replay();
-            planned.replay();
-        }
+        final double medianUnplanned = median(unplanned);
+        final double medianPlanned = median(planned);
+        final Figures of = planned.getLast();
         print(String.format(
                 Locale.ROOT,
                 "| %s | %,d | %.1f | %.1f | %.1f | %.2f | %,d | %,d | %.3f | %d | %d |",
                 name,
                 trace.eventCount(),
-                unplanned.median(),
-                planned.median(),
-                planned.fastest(),
-                unplanned.median() / planned.median(),
-                unplanned.arena.stats().bytesHeld(),
-                planned.arena.stats().bytesHeld(),
-                (double) planned.arena.stats().bytesHeld()
-                        / planned.arena.stats().peakBytesInUse(),
-                planned.source.calls,
-                planned.arena.stats().numAllocs()
-                        - planned.arena
-                                .stats()
-                                .counter("PlannedAllocs")
-                                .orElseThrow()
-                                .value()));
+                medianUnplanned,
+                medianPlanned,
+                planned.stream().mapToDouble(Figures::fastest).min().orElseThrow(),
+                medianUnplanned / medianPlanned,
+                unplanned.getLast().held(),
+                of.held(),
+                (double) of.held() / of.peak(),
+                of.calls(),
+                of.unplanned()));
+    }
+
+    private Figures replay(String name, Trace trace, List<String> plan) throws IOException, InterruptedException {
+        final List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(
+                List.of("-cp", System.getProperty("java.class.path"), PlanReplayMeasurement.class.getName(), name));
+        command.add(Long.toString(Math.max(3, events / trace.eventCount())));
+        command.addAll(plan);
+        return Figures.parse(MeasuringProcess.run(new ProcessBuilder(command), name, LONGEST_MINUTES)
+                .getLast());
+    }
+
+    private static double median(List<Figures> figures) {
+        final double[] sorted =
+                figures.stream().mapToDouble(Figures::median).sorted().toArray();
+        return sorted[sorted.length / 2];
     }
 
     /** Plans all streams as one, as one thread without streams replays them. */
-    private ArenaPlans plan(Trace trace) throws IOException {
+    private String plan(Trace trace) {
         final int blocks = trace.allocationCount();
         final List<Lifetime> lifetimes = new ArrayList<>();
         final long[] lower = new long[trace.slotCount()];
@@ -163,93 +182,7 @@ public final class PlanReplay implements Callable<Integer> {
                 Planner.builder().timeLimit(Duration.ofSeconds(seconds)).build().plan(instance);
         final List<String> ids =
                 IntStream.range(0, blocks).mapToObj(Integer::toString).toList();
-        final Path file = Files.createTempFile("plan", ".csv");
-        try {
-            Files.writeString(file, PlanFile.text(ids, instance, plan));
-            return ArenaPlans.of(List.of(trace.name()), List.of(PlanFile.read(file)));
-        } finally {
-            Files.delete(file);
-        }
-    }
-
-    /** Counts calls. */
-    private static final class CountingSource implements Allocator {
-        private final AddressSource source = new AddressSource();
-        private long calls;
-
-        @Override
-        public long alloc(long byteSize) {
-            calls++;
-            return source.alloc(byteSize);
-        }
-
-        @Override
-        public void free(long address) {
-            calls++;
-            source.free(address);
-        }
-
-        @Override
-        public MemoryInfo info() {
-            return source.info();
-        }
-
-        @Override
-        public int spiLevel() {
-            return source.spiLevel();
-        }
-    }
-
-    /** An arena, and the times of its replays. */
-    private static final class Side {
-        private final CountingSource source = new CountingSource();
-        private final BfcArena arena;
-        private final int[] slots;
-        private final long[] byteSizes;
-        private final long[] addresses;
-        private final List<Long> nanos = new ArrayList<>();
-
-        Side(Trace trace, ArenaConfig config) {
-            arena = new BfcArena(source, config);
-            slots = IntStream.range(0, trace.eventCount()).map(trace::slot).toArray();
-            byteSizes = IntStream.range(0, trace.eventCount())
-                    .mapToLong(event -> trace.isAllocation(event) ? trace.byteSize(event) : -1)
-                    .toArray();
-            addresses = new long[trace.slotCount()];
-        }
-
-        void begin() {
-            nanos.clear();
-            source.calls = 0;
-        }
-
-        void replay() {
-            final long start = System.nanoTime();
-            for (int event = 0; event < slots.length; event++) {
-                final int slot = slots[event];
-                if (byteSizes[event] >= 0) {
-                    addresses[slot] = arena.alloc(byteSizes[event]);
-                } else {
-                    arena.free(addresses[slot]);
-                    addresses[slot] = 0;
-                }
-            }
-            nanos.add(System.nanoTime() - start);
-            for (int slot = 0; slot < addresses.length; slot++) {
-                arena.free(addresses[slot]);
-                addresses[slot] = 0;
-            }
-        }
-
-        double median() {
-            final long[] sorted =
-                    nanos.stream().mapToLong(Long::longValue).sorted().toArray();
-            return (double) sorted[sorted.length / 2] / slots.length;
-        }
-
-        double fastest() {
-            return nanos.stream().mapToLong(Long::longValue).min().orElse(0) / (double) slots.length;
-        }
+        return PlanFile.text(ids, instance, plan);
     }
 
     private void print(String line) {

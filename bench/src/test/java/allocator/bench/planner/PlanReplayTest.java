@@ -21,6 +21,7 @@ class PlanReplayTest {
                         "resnet",
                         "--events=1",
                         "--seconds=1",
+                        "--rounds=1",
                         "--results=" + folder,
                         "--keep=kept",
                         "--commit=abc"))
