@@ -16,16 +16,21 @@ class FirstUseTest {
     static final List<String> CALLS =
             List.of("reserve", "alloc", "shrink", "invalid size", "double free", "no memory", "closed");
 
+    /** Runs the program in a JVM that compiles nothing twice: it lives for seconds. */
+    private static void run(String heap, String end, String call) throws Exception {
+        OwnJvm.run(FirstUse.class, List.of(heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"), end, call);
+    }
+
     @ParameterizedTest
     @FieldSource("CALLS")
     void aCallCanBeRepeatedAfterTheHeapHasEndedInItsFirstUse(String call) throws Exception {
-        OwnJvm.run(FirstUse.class, List.of("-Xmx20m", "-XX:+UseSerialGC"), "heap", call);
+        run("-Xmx20m", "heap", call);
     }
 
     @ParameterizedTest
     @FieldSource("CALLS")
     void norIsTheEndOfTheStackForLong(String call) throws Exception {
-        OwnJvm.run(FirstUse.class, List.of("-Xmx64m", "-XX:+UseSerialGC"), "stack", call);
+        run("-Xmx64m", "stack", call);
     }
 
     @Test
