@@ -10,6 +10,7 @@ import allocator.spi.StreamHazardException.Use;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /** Detects accesses to memory that incomplete operations of other streams access too, with nothing to order them. */
 final class HazardDetector {
@@ -37,7 +38,7 @@ final class HazardDetector {
             if (!queue.isOrderedAfter(other, other.submitted)) {
                 for (Operation operation : other.waiting) {
                     if (!queue.isOrderedAfter(other, operation.position())) {
-                        requireDisjoint(site, accessed, other, operation, "make " + queue + " wait for it");
+                        requireDisjoint(site, accessed, other, operation, () -> "make " + queue + " wait for it");
                     }
                 }
             }
@@ -48,13 +49,13 @@ final class HazardDetector {
     void requireDone(Site site, List<Span> accessed) {
         for (StreamQueue other : streams.all()) {
             for (Operation operation : other.waiting) {
-                requireDisjoint(site, accessed, other, operation, "wait for it on the host");
+                requireDisjoint(site, accessed, other, operation, () -> "wait for it on the host");
             }
         }
     }
 
     private void requireDisjoint(
-            Site site, List<Span> accessed, StreamQueue other, Operation operation, String howToWait) {
+            Site site, List<Span> accessed, StreamQueue other, Operation operation, Supplier<String> howToWait) {
         for (Span mine : accessed) {
             for (Span its : operation.accessed()) {
                 final Site earlier = operation.site();
@@ -64,7 +65,7 @@ final class HazardDetector {
                             other.device,
                             use(site, mine),
                             use(earlier, its),
-                            "Record an event on %s after the earlier one, and %s.".formatted(other, howToWait));
+                            "Record an event on %s after the earlier one, and %s.".formatted(other, howToWait.get()));
                 }
             }
         }
