@@ -3,7 +3,7 @@ package allocator.planner.search;
 import java.util.Arrays;
 
 /**
- * The second heuristic: places each block, in a given order, into the lowest gap between the placed blocks that it
+ * The slowest heuristic: places each block, in a given order, into the lowest gap between the placed blocks that it
  * overlaps. Slower than {@link Skyline}, whose gaps stay unused: a block costs the number of blocks that it overlaps.
  */
 final class FirstFit {

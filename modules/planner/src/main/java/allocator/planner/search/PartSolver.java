@@ -31,21 +31,32 @@ final class PartSolver {
         stepsPerAttempt = sections.blocks() + (long) SPARE_STEPS;
     }
 
-    /** Makes first plans by the fast heuristic, until one is as low as is worth having. */
+    /** Makes first plans by the fast heuristics, until one is as low as is worth having. */
     void begin(long goal) {
-        for (final Order order : new Order[] {Order.LONGEST_LARGEST, Order.LARGEST_LONGEST, Order.MOST_AREA}) {
-            if (offsets.length == 0
-                    || (height > Math.max(bound, goal - part.base) && effort.spend(16L * part.blocks.length))) {
+        accept(Skyline.place(sections, ranks(Order.LONGEST_LARGEST)));
+        if (isWorthTrying(goal)) {
+            accept(Sweep.place(sections, ranks(Order.EARLIEST_LONGEST), effort));
+        }
+        for (final Order order : new Order[] {Order.LARGEST_LONGEST, Order.MOST_AREA}) {
+            if (isWorthTrying(goal)) {
                 accept(Skyline.place(sections, ranks(order)));
             }
         }
+    }
+
+    private boolean isWorthTrying(long goal) {
+        return height > Math.max(bound, goal - part.base) && effort.spend(16L * part.blocks.length);
     }
 
     private int[] ranks(Order order) {
         return ranks.computeIfAbsent(order, key -> key.ranks(sections));
     }
 
+    /** Keeps a plan that is lower than the best so far; none has no offsets. */
     private void accept(long[] found) {
+        if (found.length == 0) {
+            return;
+        }
         final long foundHeight = Skyline.height(sections, found);
         if (foundHeight < height) {
             height = foundHeight;
@@ -91,12 +102,9 @@ final class PartSolver {
         if (effort.isCut()) {
             return;
         }
-        for (final Order order : new Order[] {Order.EARLIEST_LONGEST, Order.LONGEST_LARGEST, Order.LARGEST_LONGEST}) {
+        for (final Order order : new Order[] {Order.LONGEST_LARGEST, Order.LARGEST_LONGEST}) {
             if (height > target) {
-                final long[] found = FirstFit.place(sections, neighbours, ranks(order), effort);
-                if (found.length > 0) {
-                    accept(found);
-                }
+                accept(FirstFit.place(sections, neighbours, ranks(order), effort));
             }
         }
         search = new Search(sections, members, neighbours, effort);
