@@ -73,8 +73,9 @@ class ArenaPlansTest {
         final String file = file(text).toString();
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> ArenaConfig.from(options(file, "0")))
-                .withMessage("option arena.plan='" + file + "' (from test) is not CSV files with plans, separated by"
-                        + " semicolons: " + reason.replace("FILE", file));
+                .withMessage("option arena.plan='" + file
+                        + "' (from test) is not names of CSV files with plans, separated by" + " semicolons: "
+                        + reason.replace("FILE", file));
     }
 
     @ParameterizedTest
@@ -82,13 +83,14 @@ class ArenaPlansTest {
             a.csv;a.csv | 'a.csv' is there twice
             a.csv;      | an entry is empty
             ;a.csv      | an entry is empty
-            a.csv;b.txt | 'b.txt' is none
+            "a.csv;  "  | '  ' is none
             """)
     void anEntryThatIsNotAcceptedIsNamed(String plans, String reason) {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> ArenaConfig.from(options(plans, "0")))
-                .withMessage("option arena.plan='" + plans + "' (from test) is not CSV files with plans, separated by"
-                        + " semicolons: " + reason);
+                .withMessage("option arena.plan='" + plans
+                        + "' (from test) is not names of CSV files with plans, separated by" + " semicolons: "
+                        + reason);
     }
 
     /** A replay creates arenas in turn, which differ from the plan alike. */
@@ -104,9 +106,16 @@ class ArenaPlansTest {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> ArenaConfig.from(options("missing.csv", "0")))
                 .withMessageEndingWith("missing.csv: no such file");
+    }
+
+    /** The command writes plans under any name. */
+    @Test
+    void aPlanMayHaveAnyName() throws IOException {
+        final Path file = Files.move(file("id,lower,upper,size,offset;a,0,9,1000,256"), folder.resolve("model.plan"));
+        assertThat(ArenaConfig.from(options(file.toString(), "0")).plans().height())
+                .isEqualTo(1280);
         assertThatExceptionOfType(InvalidOptionException.class)
-                .isThrownBy(() -> ArenaConfig.from(options("plan.txt", "0")))
-                .withMessage("option arena.plan='plan.txt' (from test) is not CSV files with plans, separated by"
-                        + " semicolons");
+                .isThrownBy(() -> ArenaConfig.from(options(" ", "0")))
+                .withMessageStartingWith("option arena.plan=' ' (from test) is not names of CSV files with plans");
     }
 }
