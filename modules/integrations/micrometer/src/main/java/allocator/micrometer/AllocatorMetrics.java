@@ -14,6 +14,7 @@ import io.micrometer.core.instrument.binder.BaseUnits;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
@@ -49,7 +50,9 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
 
     private final Environment environment;
     private final String prefix;
-    private final List<Observation> observations = new ArrayList<>();
+
+    /** Its lock is held while meters are added. */
+    private final IdentityHashMap<MeterRegistry, Observation> observations = new IdentityHashMap<>();
 
     /**
      * Creates a binder on OpenTelemetry's names.
@@ -77,16 +80,20 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
 
     /**
      * Adds the meters to a registry, and follows what changes until this binder or the environment is closed: then the
-     * meters are removed.
+     * meters are removed. If this binder has added them to the registry before, it replaces them. Another binder of the
+     * same environment adds all pools once more: use one.
      *
      * @param registry the registry
      * @throws IllegalStateException if the environment is closed
      */
     @Override
     public void bindTo(MeterRegistry registry) {
-        final Observation observation = environment.observe(new Meters(registry));
         synchronized (observations) {
-            observations.add(observation);
+            final Observation earlier = observations.remove(registry);
+            if (earlier != null) {
+                earlier.close();
+            }
+            observations.put(registry, environment.observe(new Meters(registry)));
         }
     }
 
@@ -95,7 +102,7 @@ public final class AllocatorMetrics implements MeterBinder, AutoCloseable {
     public void close() {
         final List<Observation> ended;
         synchronized (observations) {
-            ended = List.copyOf(observations);
+            ended = List.copyOf(observations.values());
             observations.clear();
         }
         ended.forEach(Observation::close);

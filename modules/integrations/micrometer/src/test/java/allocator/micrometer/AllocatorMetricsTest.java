@@ -98,6 +98,20 @@ class AllocatorMetricsTest {
     }
 
     @Test
+    void aRegistryIsBoundOnce() {
+        final AllocatorMetrics metrics = new AllocatorMetrics(environment);
+        metrics.bindTo(registry);
+        final int meters = registry.getMeters().size();
+        metrics.bindTo(registry);
+        assertThat(registry.getMeters()).hasSize(meters);
+        metrics.close();
+        assertThat(registry.getMeters()).isEmpty();
+        metrics.bindTo(registry);
+        assertThat(registry.getMeters()).hasSize(meters);
+        metrics.close();
+    }
+
+    @Test
     void twoBindersOfOneRegistryEndOneByOne() {
         final AllocatorMetrics first = new AllocatorMetrics(environment);
         first.bindTo(registry);
