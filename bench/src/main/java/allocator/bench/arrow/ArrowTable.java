@@ -110,12 +110,17 @@ final class ArrowTable {
     private void required(StringBuilder page, Manager manager) {
         final double below = most(size -> size < EQUAL_FROM ? ratio(manager, Manager.UNSAFE, size) : 0);
         final double from = most(size -> size >= EQUAL_FROM ? ratio(manager, Manager.UNSAFE, size) : 0);
-        final double ofNetty = most(size -> size >= TENFOLD_FROM ? ratio(manager, Manager.NETTY, size) : 0);
         page.append("- ").append(manager).append(": below 64 KiB at most ").append(number(below));
         page.append(" of unsafe's time (").append(met(below <= MOST_BELOW)).append(", 1.2); from 64 KiB on ");
-        page.append(number(from)).append(" (").append(met(from <= 1)).append(", 1); from 16 MiB on at least ");
-        page.append(number(1 / ofNetty)).append(" times as fast as netty (");
-        page.append(met(1 / ofNetty >= TENFOLD)).append(", 10)\n");
+        page.append(number(from)).append(" (").append(met(from <= 1)).append(", 1)");
+        if (managers.contains(Manager.NETTY)) {
+            final double ofNetty = most(size -> size >= TENFOLD_FROM ? ratio(manager, Manager.NETTY, size) : 0);
+            page.append("; from 16 MiB on at least ").append(number(1 / ofNetty));
+            page.append(" times as fast as netty (")
+                    .append(met(1 / ofNetty >= TENFOLD))
+                    .append(", 10)");
+        }
+        page.append('\n');
     }
 
     /** Returns the median of the ratios of each round; not a number if one of the two was not measured. */

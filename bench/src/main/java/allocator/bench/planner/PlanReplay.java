@@ -94,11 +94,10 @@ public final class PlanReplay implements Callable<Integer> {
         print("- commit: " + kept.commit());
         print("- date: " + LocalDate.now(ZoneOffset.UTC));
         print("- load average: " + Machine.load() + " before\n");
-        print(
-                "Nanoseconds an event, an allocation or a free on a `BfcArena` without memory behind it, with best fit alone"
-                        + " and with\nthe plan, each in " + rounds
-                        + " warm JVMs of its own, in turn: the median JVM's median"
-                        + " replay, and the fastest replay of all. All\ncalls are made by one thread without streams.\n");
+        print("Nanoseconds an event, an allocation or a free on a `BfcArena` without memory behind it, with best fit"
+                + " alone and with\nthe plan, each in " + rounds + " warm JVMs of its own, in turn: the median JVM's"
+                + " median replay, and the fastest replay of all. All\ncalls are made by one thread without"
+                + " streams.\n");
         print("| trace | events | best fit, ns | plan, ns | fastest, ns | ratio | held, best fit | held, plan"
                 + " | plan / live peak | device calls, warm | not planned |");
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");

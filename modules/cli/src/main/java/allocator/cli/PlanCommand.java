@@ -45,7 +45,8 @@ final class PlanCommand extends ResultCommand {
             paramLabel = "FILE",
             description =
                     "Write the plan to this file, as CSV with the columns id,lower,upper,size,offset, and alignment"
-                            + " before the offset if a block has one above 1; a trace's blocks have the numbers of their allocations, from 0. An existing file is replaced.")
+                            + " before the offset if a block has one above 1; a trace's blocks have the numbers of"
+                            + " their allocations, from 0. An existing file is replaced.")
     private @Nullable Path output;
 
     @Option(
