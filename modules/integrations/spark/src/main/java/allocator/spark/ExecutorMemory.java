@@ -4,6 +4,7 @@ import allocator.provider.support.Failures;
 import allocator.provider.support.NamedProvider;
 import allocator.resource.budget.Budget;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -145,15 +146,7 @@ final class ExecutorMemory implements AutoCloseable {
 
     private void end(TaskContext task, TaskMemory memory) {
         try {
-            final long bytes = memory.close();
-            if (bytes > 0) {
-                final boolean isExpected = task.isFailed() || task.isInterrupted();
-                LOG.log(
-                        isExpected ? Level.DEBUG : Level.WARNING,
-                        "{0} ended with {1} bytes of native memory in use; they are freed",
-                        memory,
-                        bytes);
-            }
+            logLeft(task, memory, memory.close());
         } catch (RuntimeException e) {
             // What the task has done is done; a failure here would make Spark run it again.
             LOG.log(Level.WARNING, "native memory of " + memory + " could not be freed", e);
@@ -163,6 +156,26 @@ final class ExecutorMemory implements AutoCloseable {
             closeIfUnused();
         } catch (RuntimeException e) {
             LOG.log(Level.WARNING, KEPT, Failures.messageOf(e));
+        }
+    }
+
+    /** Logs what a task has left, in one line: a warning, unless all of it is freed and the task has not succeeded. */
+    private static void logLeft(TaskContext task, TaskMemory memory, TaskMemory.Left left) {
+        final List<String> parts = new ArrayList<>();
+        if (left.freed() > 0) {
+            parts.add(left.freed() + " bytes of native memory in use; they are freed");
+        }
+        if (left.charged() > 0) {
+            parts.add(left.charged() + " bytes charged to its budget; they stay charged to the executor until the code"
+                    + " that charged them releases them");
+        }
+        if (!parts.isEmpty()) {
+            final boolean isExpected = left.charged() == 0 && (task.isFailed() || task.isInterrupted());
+            LOG.log(
+                    isExpected ? Level.DEBUG : Level.WARNING,
+                    "{0} ended with {1}",
+                    memory,
+                    String.join("; and with ", parts));
         }
     }
 

@@ -44,6 +44,15 @@ public final class TaskMemory {
 
     private boolean isClosed;
 
+    /**
+     * What a task has left.
+     *
+     * @param freed the bytes of its blocks, which are free now
+     * @param charged the bytes that other code has charged to its budget and not released; they stay charged to the
+     *     executor
+     */
+    record Left(long freed, long charged) {}
+
     TaskMemory(ExecutorMemory executor, TaskContext task, long limit) {
         this.executor = executor;
         this.task = task;
@@ -83,7 +92,7 @@ public final class TaskMemory {
      * Returns the budget of host memory of this task, to charge memory that other code allocates.
      *
      * @return the budget; it grants nothing after the task, and what is charged then stays charged to the executor
-     *     until it is released
+     *     until it is released; a line of the log warns of it
      */
     public Budget budget() {
         return budget;
@@ -139,15 +148,15 @@ public final class TaskMemory {
     /**
      * Ends the memory.
      *
-     * @return the bytes that were in use, and are free now
+     * @return what the task has left
      */
-    synchronized long close() {
+    synchronized Left close() {
         isClosed = true;
         final Failures failures = new Failures();
         final long bytes = closed(allocator, failures) + closed(gpu, failures);
         budget.close();
         failures.throwIfAny();
-        return bytes;
+        return new Left(bytes, budget.status().charge());
     }
 
     private static long closed(@Nullable ChargedAllocator one, Failures failures) {
