@@ -8,6 +8,8 @@ import org.jspecify.annotations.NullMarked;
  *
  * @uses allocator.spi.EpFactory
  */
+// The module of ONNX Runtime requires this one, so it is compiled later.
+@SuppressWarnings("module")
 @NullMarked
 module java.allocator.runtime {
     requires transitive java.allocator.spi;
@@ -16,6 +18,8 @@ module java.allocator.runtime {
     requires static org.jspecify;
 
     exports allocator.runtime;
+    exports allocator.runtime.inspection to
+            java.allocator.onnxruntime;
     exports allocator.runtime.metrics;
     exports allocator.runtime.snapshot;
 

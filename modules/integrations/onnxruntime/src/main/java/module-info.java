@@ -19,6 +19,7 @@ module java.allocator.onnxruntime {
     requires transitive java.allocator.spi;
     requires transitive com.microsoft.onnxruntime;
     requires java.allocator.provider.support;
+    requires java.allocator.runtime;
     requires static org.jspecify;
 
     exports allocator.onnxruntime;

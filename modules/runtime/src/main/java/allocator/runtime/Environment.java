@@ -90,10 +90,7 @@ public final class Environment implements AutoCloseable {
         AllocatorEvents.prepare();
         failureSnapshots =
                 new FailureSnapshots(settings.get(EnvironmentBuilder.SNAPSHOT_ON_FAILURE), this::snapshotAfter);
-        leakReports = new LeakReports(
-                RuntimeKeys.LEAKS.parse(
-                        settings.getOrDefault(EnvironmentBuilder.LEAKS, "off"), OptionPlace.ENVIRONMENT.origin()),
-                settings.get(EnvironmentBuilder.LEAKS_REPORT));
+        leakReports = LeakReports.of(settings, OptionPlace.ENVIRONMENT.origin());
         shared = new SharedAllocators(instances, failureSnapshots, leakReports);
         registry = new ProviderRegistry(Collections.unmodifiableMap(new TreeMap<>(settings)), instances, shared);
         planner = new SessionPlanner(registry, shared);

@@ -2,12 +2,13 @@ package allocator.runtime;
 
 import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.discovery.ProviderSearch;
+import allocator.runtime.inspection.DirectoryOption;
+import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.options.OptionPlace;
 import allocator.runtime.options.ProviderOrder;
 import allocator.runtime.options.RuntimeKeys;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -84,10 +85,10 @@ public final class EnvironmentBuilder {
     public EnvironmentBuilder option(String key, String value) {
         if (key.equals(PROVIDER_ORDER)) {
             ProviderOrder.parse(value);
-        } else if (key.equals(SNAPSHOT_ON_FAILURE) || key.equals(LEAKS_REPORT)) {
-            requirePath(key, value);
-        } else if (key.equals(LEAKS)) {
-            final int ignored = RuntimeKeys.LEAKS.parse(value, OptionPlace.ENVIRONMENT.origin());
+        } else if (key.equals(SNAPSHOT_ON_FAILURE)) {
+            DirectoryOption.requirePath(key, value, OptionPlace.ENVIRONMENT.origin());
+        } else if (LeakReports.isOption(key)) {
+            LeakReports.requireValid(key, value, OptionPlace.ENVIRONMENT.origin());
         } else if (key.equals(JMX)) {
             final boolean ignored = RuntimeKeys.JMX.parse(value, OptionPlace.ENVIRONMENT.origin());
         } else if (key.equals(HISTORY)) {
@@ -106,30 +107,6 @@ public final class EnvironmentBuilder {
                     HISTORY,
                     value,
                     "a number from 0 to " + AllocatorEvents.MOST_RECENT,
-                    OptionPlace.ENVIRONMENT.origin());
-        }
-    }
-
-    private static void requirePath(String key, String value) {
-        boolean isPath = !value.isBlank();
-        try {
-            isPath &= Path.of(value).getNameCount() >= 0;
-        } catch (InvalidPathException e) {
-            isPath = false;
-        }
-        if (!isPath) {
-            throw new InvalidOptionException(key, value, "the path of a directory", OptionPlace.ENVIRONMENT.origin());
-        }
-    }
-
-    private void requireLeaksForReport() {
-        final String directory = settings.get(LEAKS_REPORT);
-        final String leaks = settings.getOrDefault(LEAKS, "off");
-        if (directory != null && RuntimeKeys.LEAKS.parse(leaks, OptionPlace.ENVIRONMENT.origin()) == 0) {
-            throw new InvalidOptionException(
-                    LEAKS_REPORT,
-                    directory,
-                    "a directory only together with " + LEAKS + "=sampled or " + LEAKS + "=full",
                     OptionPlace.ENVIRONMENT.origin());
         }
     }
@@ -196,7 +173,6 @@ public final class EnvironmentBuilder {
      *     {@link #LEAKS_REPORT} is set without {@link #LEAKS}
      */
     public Environment build() {
-        requireLeaksForReport();
         final Environment environment = new Environment(settings);
         boolean isBuilt = false;
         try {

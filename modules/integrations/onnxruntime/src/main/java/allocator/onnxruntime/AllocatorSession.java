@@ -194,8 +194,8 @@ public final class AllocatorSession implements AutoCloseable {
 
     /**
      * Closes the session, after the work on its streams. Its results and tensors stay valid; until they are closed too,
-     * the {@link OnnxRuntimeAllocators} cannot be closed. A second call does nothing. May be called by several threads
-     * at once.
+     * the {@link OnnxRuntimeAllocators} cannot be closed, and they are reported if {@link OnnxRuntimeAllocators#LEAKS}
+     * asks for it. A second call does nothing. May be called by several threads at once.
      *
      * @throws OrtException if ONNX Runtime fails
      * @throws IllegalStateException if a run of this object is under way; the session stays open
@@ -216,6 +216,7 @@ public final class AllocatorSession implements AutoCloseable {
             memory.closeStreams();
         } finally {
             session.close();
+            memory.reportHeld();
         }
     }
 

@@ -7,6 +7,8 @@ import allocator.onnxruntime.support.SystemMemory;
 import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.runtime.inspection.BlockSites;
+import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorStats;
@@ -21,6 +23,7 @@ import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
@@ -57,6 +60,9 @@ final class ExportedAllocator {
 
     private final LongAdder reserves = new LongAdder();
 
+    /** Where the live blocks were allocated; {@code null} if that is not recorded. */
+    private final @Nullable BlockSites sites;
+
     private final FailureLog failures;
     private final MemoryDump dump;
     private final long struct;
@@ -76,6 +82,7 @@ final class ExportedAllocator {
      * @param memory the memory of ONNX Runtime's that it serves
      * @param streams the streams of the session, or {@code null} if memory is not ordered on streams
      * @param budget the budget of its blocks
+     * @param sites records where its blocks are allocated, {@code null} for no record
      * @param failures the failures of the session, of all its memories
      */
     ExportedAllocator(
@@ -83,11 +90,13 @@ final class ExportedAllocator {
             OrtMemory memory,
             @Nullable SessionStreams streams,
             SessionBudget budget,
+            @Nullable BlockSites sites,
             FailureLog failures) {
         this.target = target;
         this.memory = memory;
         this.streams = streams;
         this.budget = budget;
+        this.sites = sites;
         this.failures = failures;
         session = failures.session();
         dump = new MemoryDump(failures, target, budget, blocks);
@@ -162,6 +171,9 @@ final class ExportedAllocator {
             budget.commit();
             if (isReserve) {
                 reserves.increment();
+            }
+            if (sites != null) {
+                sites.allocated(address, byteSize);
             }
             if (AllocatorEvents.recordsAllocations()) {
                 AllocatorEvents.allocated(session, target.info(), address, byteSize, stream, isReserve);
@@ -313,7 +325,7 @@ final class ExportedAllocator {
                 isDead = true;
                 isReleased = true;
             } else {
-                recordFree(address);
+                noteFree(address);
                 target.free(address);
                 isDead = true;
                 budget.release(byteSize);
@@ -348,13 +360,16 @@ final class ExportedAllocator {
         return failure;
     }
 
-    private void recordFree(long address) {
+    private void noteFree(long address) {
         try {
+            if (sites != null) {
+                sites.freeing(address);
+            }
             if (AllocatorEvents.recordsFrees()) {
                 AllocatorEvents.freeing(session, target.info(), address);
             }
         } catch (Throwable e) {
-            // Without an event: the block is freed all the same.
+            // Without an event or with a stale site: the block is freed all the same.
         }
     }
 
@@ -435,6 +450,13 @@ final class ExportedAllocator {
      */
     void retryFrees() {
         final Throwable ignored = freeOwed();
+    }
+
+    /** Adds where live blocks were allocated, as far as that is recorded. */
+    void addSites(String owner, Map<Long, Site> byAddress) {
+        if (sites != null) {
+            sites.addTo(owner, byAddress);
+        }
     }
 
     /** Returns whether the export has ended. */

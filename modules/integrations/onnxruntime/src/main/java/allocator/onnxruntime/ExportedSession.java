@@ -21,7 +21,9 @@ import org.jspecify.annotations.Nullable;
 
 /** All that one session has of an installation: an exported allocator for each memory, its streams, its failures. */
 final class ExportedSession {
+    private final Collection<InstalledMemory> installed;
     private final FailureLog failures;
+    private final HeldBlocks held;
     private final List<SessionMemory> memories = new ArrayList<>();
 
     /** By the ordinal of the GPU. */
@@ -33,11 +35,15 @@ final class ExportedSession {
      * @param installed the installation's memories
      * @param settings budgets and decorator
      * @param failures receives the failures of all memories
+     * @param held reports the blocks that ONNX Runtime holds at the close of the session
      * @throws IllegalArgumentException if a decorator's allocator lacks the streams of the one beneath
      * @throws NullPointerException if a decorator returns no allocator
      */
-    ExportedSession(Collection<InstalledMemory> installed, SessionSettings settings, FailureLog failures) {
+    ExportedSession(
+            Collection<InstalledMemory> installed, SessionSettings settings, FailureLog failures, HeldBlocks held) {
+        this.installed = installed;
         this.failures = failures;
+        this.held = held;
         boolean isDone = false;
         try {
             for (final InstalledMemory memory : installed) {
@@ -69,6 +75,7 @@ final class ExportedSession {
                 installed.target().memory(),
                 table,
                 new SessionBudget(installed.budget(), budget(allocator.info(), settings)),
+                held.sites(),
                 failures));
     }
 
@@ -108,6 +115,12 @@ final class ExportedSession {
 
     int liveBlocks() {
         return memories.stream().mapToInt(SessionMemory::liveBlocks).sum();
+    }
+
+    /** Reports the blocks that ONNX Runtime holds, if that is asked for. Throws nothing. */
+    void reportHeld() {
+        final List<ExportedAllocator> exports = allocators();
+        held.report(failures.session(), installed, exports::contains);
     }
 
     /** Begins a run, or the creation of the session. */

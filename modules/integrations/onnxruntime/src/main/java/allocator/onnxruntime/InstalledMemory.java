@@ -2,12 +2,18 @@ package allocator.onnxruntime;
 
 import allocator.onnxruntime.block.SessionBudget;
 import allocator.provider.support.Failures;
+import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.snapshot.Snapshot.User;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
+import allocator.spi.InspectableAllocator;
 import allocator.spi.MemoryInfo;
 import allocator.spi.ShrinkReport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /**
  * One memory of an installation: the allocator that its sessions share, and their common budget. Safe for use by any
@@ -92,6 +98,28 @@ public final class InstalledMemory {
         final ShrinkReport report = ExportedAllocator.shrink(allocator());
         failures.throwIfAny();
         return report;
+    }
+
+    /** Returns the uses of the allocator by some of the exports that are not closed. */
+    Stream<AllocatorUse> uses(Predicate<ExportedAllocator> which) {
+        return exports().stream().filter(which).map(this::use);
+    }
+
+    private AllocatorUse use(ExportedAllocator export) {
+        final String owner = HeldBlocks.owner(export);
+        return new AllocatorUse(
+                target,
+                target.providerName(),
+                info(),
+                new User(owner, export.liveBlocks()),
+                export::liveBlocks,
+                export::isClosed,
+                () -> allocator() instanceof InspectableAllocator inspectable
+                        ? Optional.of(inspectable.inspect())
+                        : Optional.empty(),
+                this::stats,
+                allocator()::effectiveOptions,
+                sites -> export.addSites(owner, sites));
     }
 
     /** Adds an export of the allocator, whose blocks a shrink frees if a free has failed. Returns it. */

@@ -12,6 +12,9 @@ import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.runtime.EnvironmentBuilder;
+import allocator.runtime.inspection.LeakReports;
+import allocator.runtime.snapshot.Snapshot.SessionState;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceType;
@@ -58,7 +61,24 @@ import org.jspecify.annotations.Nullable;
  */
 // One class, since most of it documents one public type and its builder.
 public final class OnnxRuntimeAllocators implements AutoCloseable {
-    private static final String ENVIRONMENT = "the environment";
+    /**
+     * The key of the option that reports leaks: blocks that ONNX Runtime holds after the close of an
+     * {@link AllocatorSession}, for results and tensors that are not closed, and all that it holds when this cannot be
+     * closed. {@code full} records the call of the program in which each block was allocated, as in a test,
+     * {@code sampled} that of one block in 100, as in production; the default is {@code off}, at no cost. A report is
+     * one line of the log with the calls that have most, and never fails a close. A result that is meant to outlive its
+     * session is reported too.
+     */
+    public static final String LEAKS = EnvironmentBuilder.LEAKS;
+
+    /**
+     * The key of the option that names a directory for reports of {@link #LEAKS}: each is also written there, as a
+     * snapshot {@code allocator-leaks-<time>-<process>.json}. The directory is made if it does not exist, and gets no
+     * more than 16 reports. Rejected by {@link Builder#install} without {@link #LEAKS}.
+     */
+    public static final String LEAKS_REPORT = EnvironmentBuilder.LEAKS_REPORT;
+
+    static final String ENVIRONMENT = "the environment";
     private static final int WARM_UP_CALLS = 30_000;
     private static final long WARM_UP_BYTES = 1000;
 
@@ -72,6 +92,8 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     /** That of the CPU first, if it is installed. */
     private final List<InstalledMemory> memories;
+
+    private final HeldBlocks held;
 
     /** Exports the first memory, for sessions of the environment if it is the CPU's. */
     private final ExportedAllocator shared;
@@ -87,8 +109,9 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
     private boolean isClosed;
 
     private OnnxRuntimeAllocators(
-            OrtEnvironment environment, NativeEnvironment registry, List<InstalledMemory> memories) {
+            OrtEnvironment environment, NativeEnvironment registry, List<InstalledMemory> memories, HeldBlocks held) {
         AllocatorEvents.prepare();
+        this.held = held;
         this.environment = environment;
         this.registry = registry;
         this.memories = memories;
@@ -98,6 +121,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 first.target().memory(),
                 null,
                 new SessionBudget(first.budget(), AllocatorStats.UNLIMITED),
+                held.sites(),
                 new FailureLog(ENVIRONMENT, "of any session")));
         boolean isInstalled = false;
         try {
@@ -205,7 +229,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         begin();
         try {
             final ExportedSession memory = new ExportedSession(
-                    memories, settings, new FailureLog(settings.name().orElse(model), model));
+                    memories, settings, new FailureLog(settings.name().orElse(model), model), held);
             return open(memory, create, options);
         } finally {
             end();
@@ -429,13 +453,28 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
      * allocations fail, and its runs throw.
      *
      * @throws IllegalStateException if sessions are open or being opened, an allocator is being warmed up, or ONNX
-     *     Runtime holds memory of an allocator; the message names the session, and nothing changes; or if an allocator
-     *     does not take a block back, and another call tries again
+     *     Runtime holds memory of an allocator; the message names the session, and nothing changes, apart from a report
+     *     that {@link #LEAKS} asks for; or if an allocator does not take a block back, and another call tries again
      * @throws allocator.spi.DeviceException if a device cannot confirm that the work of a closed session is done;
      *     another call tries again
      */
     @Override
-    public synchronized void close() {
+    public void close() {
+        try {
+            closeUnused();
+        } catch (IllegalStateException e) {
+            held.reportAll(memories, states());
+            throw e;
+        }
+    }
+
+    private synchronized List<SessionState> states() {
+        return sessions.stream()
+                .map(session -> new SessionState(session.name(), !session.isOpen(), session.liveBlocks()))
+                .toList();
+    }
+
+    private synchronized void closeUnused() {
         if (!isClosed) {
             uninstall();
             isClosed = true;
@@ -488,12 +527,15 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
 
     /** Collects the settings of an installation. Not safe for use by several threads. */
     public static final class Builder {
+        private static final String ORIGIN = "OnnxRuntimeAllocators";
+
         private final OrtEnvironment environment;
         private final Map<String, String> options = new TreeMap<>();
         private @Nullable EpFactory factory;
         private @Nullable String providerName;
         private @Nullable Allocator allocator;
         private long budget = AllocatorStats.UNLIMITED;
+        private final Map<String, String> leaks = new TreeMap<>();
         private final Map<Integer, GpuMemory> gpus = new TreeMap<>();
 
         private Builder(OrtEnvironment environment) {
@@ -534,14 +576,22 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         /**
-         * Sets an option of the provider's allocator of CPU memory.
+         * Sets an option: {@link #LEAKS} or {@link #LEAKS_REPORT}, for all memories, or one of the provider's allocator
+         * of CPU memory.
          *
          * @param key the key, such as {@code arena.max_mem}
          * @param value its value
          * @return this builder
+         * @throws InvalidOptionException if the value is not accepted; that of a provider's key is checked by
+         *     {@link #install}
          */
         public Builder option(String key, String value) {
-            options.put(key, value);
+            if (LeakReports.isOption(key)) {
+                LeakReports.requireValid(key, value, ORIGIN);
+                leaks.put(key, value);
+            } else {
+                options.put(key, value);
+            }
             return this;
         }
 
@@ -578,10 +628,12 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
          * @throws IllegalStateException if another installation is not closed
          * @throws UnsupportedOperationException if GPU memory was chosen on a system other than Linux on x86-64, where
          *     a failed allocation could not be reported to ONNX Runtime
-         * @throws InvalidOptionException if an option is unknown or its value not accepted
+         * @throws InvalidOptionException if an option is unknown or its value not accepted, or {@link #LEAKS_REPORT} is
+         *     set without {@link #LEAKS}
          * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
          */
         public OnnxRuntimeAllocators install() {
+            final HeldBlocks held = new HeldBlocks(LeakReports.of(leaks, ORIGIN));
             final NativeEnvironment registry = NativeEnvironment.get();
             final List<InstalledMemory> memories = new ArrayList<>();
             try {
@@ -590,7 +642,7 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
                 if (memories.isEmpty()) {
                     throw new IllegalArgumentException("neither a provider nor an allocator was chosen");
                 }
-                return new OnnxRuntimeAllocators(environment, registry, List.copyOf(memories));
+                return new OnnxRuntimeAllocators(environment, registry, List.copyOf(memories), held);
             } catch (Throwable e) {
                 memories.reversed().forEach(memory -> memory.target().releaseAfter(e));
                 throw e;

@@ -76,6 +76,11 @@ final class TargetAllocator {
         return Objects.requireNonNull(allocator);
     }
 
+    /** Returns the name of its provider, {@code application} if it was given without one. */
+    String providerName() {
+        return provider == null ? "application" : provider.factory().name();
+    }
+
     /** Returns the memory of ONNX Runtime's that it serves. */
     OrtMemory memory() {
         return memory;

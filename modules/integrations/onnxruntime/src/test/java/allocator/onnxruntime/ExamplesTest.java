@@ -75,6 +75,12 @@ class ExamplesTest {
     }
 
     @Test
+    void whatIsClosedIsNoLeak() throws Exception {
+        Examples.leaks(model, INPUTS, folder.resolve("leaks"));
+        assertTrue(Files.notExists(folder.resolve("leaks")));
+    }
+
+    @Test
     void aSessionIsRecordedAndReplayed() throws Exception {
         final ReplayResult result = Examples.record(model, INPUTS, folder.resolve("tiny_bert.csv.gz"));
         System.out.println("replay of tiny_bert: " + result);

@@ -252,6 +252,7 @@ class SessionFaultsTest {
                     OrtMemory.CPU,
                     null,
                     new SessionBudget(null, AllocatorStats.UNLIMITED),
+                    null,
                     new FailureLog("the test", "no model"));
         }
     }

@@ -6,6 +6,7 @@ import allocator.spi.DeviceException;
 import allocator.spi.HostAccessibleAllocator;
 import allocator.spi.ShrinkableAllocator;
 import allocator.spi.StreamAwareAllocator;
+import java.lang.StackWalker.StackFrame;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -13,9 +14,6 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,17 +28,12 @@ public final class CallSites implements InvocationHandler {
     private static final List<Class<? extends Allocator>> CAPABILITIES = List.of(
             Allocator.class, StreamAwareAllocator.class, ShrinkableAllocator.class, HostAccessibleAllocator.class);
 
-    private static final StackWalker STACK = StackWalker.getInstance();
-
     private final Allocator target;
-    private final int interval;
-    private final Map<Long, Recorded> live = new ConcurrentHashMap<>();
-
-    private record Recorded(String frame, long nanos, long byteSize) {}
+    private final BlockSites sites;
 
     private CallSites(Allocator target, int interval) {
         this.target = target;
-        this.interval = interval;
+        sites = new BlockSites(interval, stack -> Frames.ofProgram(stack, StackFrame::getClassName), "unknown");
     }
 
     /**
@@ -70,14 +63,7 @@ public final class CallSites implements InvocationHandler {
      */
     public static void addTo(Allocator allocator, String owner, Map<Long, Site> sites) {
         if (Proxy.isProxyClass(allocator.getClass()) && Proxy.getInvocationHandler(allocator) instanceof CallSites of) {
-            final long now = System.nanoTime();
-            of.live.forEach((address, recorded) -> sites.put(
-                    address,
-                    new Site(
-                            owner,
-                            recorded.frame(),
-                            Math.max(0, TimeUnit.NANOSECONDS.toMillis(now - recorded.nanos())),
-                            recorded.byteSize())));
+            of.sites.addTo(owner, sites);
         }
     }
 
@@ -97,7 +83,7 @@ public final class CallSites implements InvocationHandler {
                 && address != 0
                 && arguments != null
                 && arguments[0] instanceof Long byteSize) {
-            allocated(address, byteSize);
+            sites.allocated(address, byteSize);
         }
         return result;
     }
@@ -116,28 +102,9 @@ public final class CallSites implements InvocationHandler {
         }
     }
 
-    /** Records a block. Where the Java heap or the stack ends it is not recorded. */
-    private void allocated(long address, long byteSize) {
-        if (interval > 1 && ThreadLocalRandom.current().nextInt(interval) != 0) {
-            return;
-        }
-        try {
-            live.put(address, new Recorded(caller(), System.nanoTime(), byteSize));
-        } catch (VirtualMachineError e) {
-            live.remove(address);
-        }
-    }
-
-    private static String caller() {
-        return STACK.walk(frames -> Frames.ofProgram(frames, StackWalker.StackFrame::getClassName)
-                .findFirst()
-                .map(frame -> Frames.text(frame.toStackTraceElement()))
-                .orElse("unknown"));
-    }
-
     /** Forgets a block before it is freed: its address may be allocated again at once. */
     private void free(long address) {
-        final Recorded recorded = live.remove(address);
+        final BlockSites.Block recorded = sites.remove(address);
         boolean isFreed = false;
         try {
             target.free(address);
@@ -147,7 +114,7 @@ public final class CallSites implements InvocationHandler {
             throw e;
         } finally {
             if (!isFreed && recorded != null) {
-                live.put(address, recorded);
+                sites.restore(address, recorded);
             }
         }
     }

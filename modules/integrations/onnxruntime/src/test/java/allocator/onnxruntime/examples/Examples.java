@@ -145,6 +145,18 @@ public final class Examples {
         }
     }
 
+    /** Reports results that are not closed, here none, in a directory. */
+    public static void leaks(Path model, Inputs inputs, Path directory) throws OrtException {
+        try (OnnxRuntimeAllocators memory = OnnxRuntimeAllocators.on(OrtEnvironment.getEnvironment())
+                        .provider("cpu-reference")
+                        .option(OnnxRuntimeAllocators.LEAKS, "sampled")
+                        .option(OnnxRuntimeAllocators.LEAKS_REPORT, directory.toString())
+                        .install();
+                AllocatorSession session = memory.openSession(model)) {
+            run(session, inputs, 4, 128);
+        }
+    }
+
     /** Records a session into a trace file and replays it on a fresh arena. Returns the replay's figures. */
     public static ReplayResult record(Path model, Inputs inputs, Path file) throws OrtException, IOException {
         try (Recorder recorder = new Recorder(file);

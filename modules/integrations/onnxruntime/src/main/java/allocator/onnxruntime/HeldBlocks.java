@@ -1,0 +1,138 @@
+package allocator.onnxruntime;
+
+import allocator.runtime.inspection.AllocatorUse;
+import allocator.runtime.inspection.BlockSites;
+import allocator.runtime.inspection.LeakReports;
+import allocator.runtime.inspection.RecentEvents;
+import allocator.runtime.snapshot.Snapshot;
+import allocator.runtime.snapshot.Snapshot.Leaks;
+import allocator.runtime.snapshot.Snapshot.SessionState;
+import java.lang.System.Logger.Level;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Records where ONNX Runtime allocates, and reports the blocks that it holds at a close, if
+ * {@link OnnxRuntimeAllocators#LEAKS} asks for it. Safe for use by any thread.
+ */
+final class HeldBlocks {
+    /** The owner of the blocks of sessions that were not opened here. */
+    private static final String ENVIRONMENT = "environment";
+
+    /** Stands for the call of a block that a thread of ONNX Runtime's pools has allocated. */
+    private static final String NO_CALLER = "a thread of ONNX Runtime";
+
+    private static final System.Logger LOG = System.getLogger(ExportedAllocator.class.getName());
+
+    /** The packages between a call of the program and a block: ONNX Runtime's Java binding, and this module. */
+    private static final List<String> BETWEEN = List.of(
+            "ai.onnxruntime.",
+            BlockSites.class.getPackageName() + ".",
+            HeldBlocks.class.getPackageName() + ".",
+            HeldBlocks.class.getPackageName() + ".support.");
+
+    private final LeakReports reports;
+
+    HeldBlocks(LeakReports reports) {
+        this.reports = reports;
+    }
+
+    /** Returns the owner of an export's blocks, as snapshots name it. */
+    static String owner(ExportedAllocator export) {
+        return export.session().equals(OnnxRuntimeAllocators.ENVIRONMENT) ? ENVIRONMENT : export.session();
+    }
+
+    /** Returns a record for the blocks of one export; {@code null} if nothing is to be reported. */
+    @Nullable
+    BlockSites sites() {
+        return reports.interval() == 0
+                ? null
+                : new BlockSites(
+                        reports.interval(),
+                        stack -> stack.dropWhile(frame -> isBetween(frame.getClassName())),
+                        NO_CALLER);
+    }
+
+    private static boolean isBetween(String className) {
+        final String itsPackage = className.substring(0, className.lastIndexOf('.') + 1);
+        return BETWEEN.contains(itsPackage);
+    }
+
+    /**
+     * Reports the blocks of a session that is closed. Throws nothing.
+     *
+     * @param session the session's name
+     * @param memories the memories of the installation
+     * @param isOfSession whether an export is one of the session's
+     */
+    void report(String session, Collection<InstalledMemory> memories, Predicate<ExportedAllocator> isOfSession) {
+        if (reports.interval() == 0) {
+            return;
+        }
+        try {
+            final List<AllocatorUse> uses = memories.stream()
+                    .flatMap(memory -> memory.uses(isOfSession))
+                    .toList();
+            final long live =
+                    uses.stream().mapToLong(use -> use.user().liveBlocks()).sum();
+            report("session " + session, session, uses, memories, List.of(new SessionState(session, true, live)));
+        } catch (Throwable e) {
+            failed(session, e);
+        }
+    }
+
+    /** Reports all blocks of an installation that cannot be closed. Throws nothing. */
+    void reportAll(Collection<InstalledMemory> memories, List<SessionState> sessions) {
+        if (reports.interval() == 0) {
+            return;
+        }
+        try {
+            report(
+                    "installation that cannot be closed",
+                    ENVIRONMENT,
+                    all(memories).toList(),
+                    memories,
+                    sessions);
+        } catch (Throwable e) {
+            failed(ENVIRONMENT, e);
+        }
+    }
+
+    private void report(
+            String closed,
+            String scope,
+            List<AllocatorUse> uses,
+            Collection<InstalledMemory> memories,
+            List<SessionState> sessions) {
+        reports.report(closed, uses, leaks -> snapshot(scope, leaks, memories, sessions));
+    }
+
+    private static Snapshot snapshot(
+            String scope, Leaks leaks, Collection<InstalledMemory> memories, List<SessionState> sessions) {
+        return new Snapshot(
+                Instant.now(),
+                scope,
+                null,
+                leaks,
+                List.of(),
+                sessions,
+                AllocatorUse.describe(all(memories)),
+                RecentEvents.list());
+    }
+
+    private static Stream<AllocatorUse> all(Collection<InstalledMemory> memories) {
+        return memories.stream().flatMap(memory -> memory.uses(export -> true));
+    }
+
+    private static void failed(String closed, Throwable failure) {
+        try {
+            LOG.log(Level.WARNING, "{0}: the blocks that ONNX Runtime holds cannot be reported: {1}", closed, failure);
+        } catch (Throwable e) {
+            // The close goes on without a line.
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package allocator.runtime.inspection;
+
+import allocator.runtime.snapshot.Snapshot.Site;
+import java.lang.StackWalker.StackFrame;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where live blocks were allocated: all of them, or one in so many, chosen at random. A block that is recorded takes
+ * some microseconds for the walk of the stack, any other some nanoseconds. Safe for use by any thread.
+ */
+public final class BlockSites {
+    private static final StackWalker STACK = StackWalker.getInstance();
+
+    private final int interval;
+    private final UnaryOperator<Stream<StackFrame>> program;
+    private final String noCaller;
+    private final Map<Long, Block> live = new ConcurrentHashMap<>();
+
+    /** A recorded block. */
+    record Block(String frame, long nanos, long byteSize) {}
+
+    /**
+     * Records no block yet.
+     *
+     * @param interval 1 to record every block, more to record one in so many
+     * @param program leaves out the frames that are not the program's, of a stack from the innermost outwards
+     * @param noCaller stands for the call site of a block where no frame is left
+     */
+    public BlockSites(int interval, UnaryOperator<Stream<StackFrame>> program, String noCaller) {
+        this.interval = interval;
+        this.program = program;
+        this.noCaller = noCaller;
+    }
+
+    /**
+     * Records a block that the calling thread has allocated, if it is one of those to be recorded. Where the Java heap
+     * or the stack ends it is not.
+     *
+     * @param address its address
+     * @param byteSize the bytes requested
+     */
+    public void allocated(long address, long byteSize) {
+        if (interval > 1 && ThreadLocalRandom.current().nextInt(interval) != 0) {
+            return;
+        }
+        try {
+            live.put(address, new Block(caller(), System.nanoTime(), byteSize));
+        } catch (VirtualMachineError e) {
+            live.remove(address);
+        }
+    }
+
+    private String caller() {
+        return STACK.walk(frames -> program.apply(frames)
+                .findFirst()
+                .map(frame -> Frames.text(frame.toStackTraceElement()))
+                .orElse(noCaller));
+    }
+
+    /**
+     * Forgets a block that is about to be freed: its address may be allocated again at once.
+     *
+     * @param address its address, or any other
+     */
+    public void freeing(long address) {
+        final Block ignored = remove(address);
+    }
+
+    /** Forgets a block, and returns what was recorded of it. */
+    @Nullable
+    Block remove(long address) {
+        return live.remove(address);
+    }
+
+    /** Records a block again whose free has failed. */
+    void restore(long address, Block block) {
+        live.put(address, block);
+    }
+
+    /**
+     * Adds where the recorded blocks were allocated.
+     *
+     * @param owner the owner of the blocks
+     * @param sites receives the sites by address
+     */
+    public void addTo(String owner, Map<Long, Site> sites) {
+        final long now = System.nanoTime();
+        live.forEach((address, block) -> sites.put(
+                address,
+                new Site(
+                        owner,
+                        block.frame(),
+                        Math.max(0, TimeUnit.NANOSECONDS.toMillis(now - block.nanos())),
+                        block.byteSize())));
+    }
+}
