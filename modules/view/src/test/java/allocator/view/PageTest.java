@@ -168,12 +168,14 @@ class PageTest {
             assertThat(chromium.errors()).isEmpty();
         }
 
-        /** The pictures of docs/snapshot.md, in target/pictures: a real failure, and a recorded model. */
+        /** The pictures of the documents, in target/pictures: a real failure, a recorded model, and a plan. */
         @Test
         void thePicturesOfTheDocuments(@TempDir Path directory) throws Exception {
             chromium.open(Files.writeString(
                     directory.resolve("failure.html"), Page.of("failure", RealPages.failure(directory))));
             chromium.screenshot(PICTURES.resolve("failure.png"));
+            chromium.open(Files.writeString(directory.resolve("plan.html"), RealPages.plan("D.1048576")));
+            chromium.screenshot(PICTURES.resolve("plan.png"));
             chromium.show(1280, 900, true);
             chromium.open(Files.writeString(directory.resolve("trace.html"), RealPages.trace("two_streams")));
             chromium.screenshot(PICTURES.resolve("trace-dark.png"));

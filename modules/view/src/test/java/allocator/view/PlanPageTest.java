@@ -89,6 +89,18 @@ class PlanPageTest {
     }
 
     @Test
+    void blocksAreListedByTheirBeginningWithNumbersAsNumbers() {
+        final Instance instance = new Instance(
+                List.of(new Lifetime(5, 9, 8), new Lifetime(3, 4, 8), new Lifetime(5, 6, 8), new Lifetime(3, 8, 8)));
+        final Plan plan = new Plan(new long[] {0, 8, 16, 24}, 32, 8, 0);
+        assertThat(Page.of("p", new PlannedBlocks("", List.of("007", "1", "1234567890123456", "x"), instance, plan, 0)))
+                .contains("\"ids\":[1,\"x\",\"007\",\"1234567890123456\"],\"since\":[0,0,2,0],\"life\":[1,5,4,1],"
+                        + "\"size\":[1,1,1,1],\"offset\":[1,3,0,2]");
+        assertThat(Page.of("p", new PlannedBlocks("", List.of("0", "10", "2", "30"), instance, plan, 0)))
+                .contains("\"ids\":[10,30,0,2],\"since\"");
+    }
+
+    @Test
     void eachBlockHasAnId() {
         final PlannedBlocks blocks = small();
         assertThatIllegalArgumentException()

@@ -1,5 +1,9 @@
 package allocator.view;
 
+import allocator.plan.Plan;
+import allocator.plan.PlanFile;
+import allocator.plan.PlanFileException;
+import allocator.planner.Planner;
 import allocator.runtime.Environment;
 import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.ManagedAllocator;
@@ -21,6 +25,12 @@ import java.util.stream.Stream;
 
 /** What the pictures of the documents show. */
 final class RealPages {
+    private static final Path MINIMALLOC =
+            Path.of("..", "planner", "src", "test", "resources", "allocator", "planner", "minimalloc");
+
+    private static final long MINIMALLOC_CAPACITY = 1_048_576;
+    private static final long MOST_STEPS = 10_000_000;
+
     private RealPages() {}
 
     /** A session that runs out of memory while much of it waits for another stream. */
@@ -70,6 +80,18 @@ final class RealPages {
 
     private static long activations(ManagedAllocator allocator, long byteSize, SyncStream stream) {
         return allocator.allocOnStream(byteSize, stream);
+    }
+
+    /** An input of MiniMalloc, planned into the capacity that it is to fit, in the same way each time. */
+    static String plan(String name) throws PlanFileException {
+        final PlanFile file = PlanFile.read(MINIMALLOC.resolve(name + ".csv"));
+        final Plan plan = Planner.builder()
+                .capacity(MINIMALLOC_CAPACITY)
+                .stepLimit(MOST_STEPS)
+                .build()
+                .plan(file.instance());
+        final String subtitle = file.instance().size() + " blocks, an input of MiniMalloc";
+        return Page.of(name, new PlannedBlocks(subtitle, file.ids(), file.instance(), plan, MINIMALLOC_CAPACITY));
     }
 
     /** A recorded model with the placement policies side by side. */

@@ -240,7 +240,14 @@ class PlanChart {
       c.lineWidth = 1.5; c.setLineDash(dash);
       c.beginPath(); c.moveTo(this.left, at); c.lineTo(right, at); c.stroke(); c.setLineDash([]);
       c.textAlign = align;
-      if (width >= 500) c.fillText(text, align === 'left' ? this.left + 6 : align === 'right' ? right - 6 : (this.left + right) / 2, at - 2);
+      if (width >= 500) {
+        const x = align === 'left' ? this.left + 6 : align === 'right' ? right - 6 : (this.left + right) / 2;
+        const length = c.measureText(text).width;
+        c.fillStyle = colour('card'); // a plate, as blocks may be behind
+        c.fillRect(x - 3 - (align === 'left' ? 0 : align === 'right' ? length : length / 2), at - 17, length + 6, 16);
+        c.fillStyle = colour(name);
+        c.fillText(text, x, at - 2);
+      }
     }
     for (const [i, name] of [[this.selected, 'ink'], [this.hovered, 'accent']]) {
       if (i < 0) continue;
