@@ -80,8 +80,8 @@ public final class ArenaOptions {
     /** {@code arena.plan}; not an option of ONNX Runtime. */
     public static final OptionKey<List<String>> PLAN = OptionKey.list(
             "arena.plan",
-            Pattern.compile("[^;]*[^;\\s][^;]*"),
-            "names of CSV files with plans, separated by semicolons",
+            Pattern.compile("[^;]*(/|\\\\|\\.\\p{Alpha})[^;]*"), // no number, which would be a mistake
+            "names of CSV files with plans, each with a slash or an extension, separated by semicolons",
             "files with plans, as allocator plan writes them: allocations that come in a plan's order with its sizes "
                     + "get its offsets in one region, without a search");
 

@@ -17,6 +17,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The option {@code arena.plan}, and the files that it names. */
 class ArenaPlansTest {
+    private static final String ACCEPTED = ArenaOptions.PLAN.accepted();
+
     @TempDir
     private Path folder;
 
@@ -74,7 +76,7 @@ class ArenaPlansTest {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> ArenaConfig.from(options(file, "0")))
                 .withMessage("option arena.plan='" + file
-                        + "' (from test) is not names of CSV files with plans, separated by" + " semicolons: "
+                        + "' (from test) is not " + ACCEPTED + ": "
                         + reason.replace("FILE", file));
     }
 
@@ -83,14 +85,12 @@ class ArenaPlansTest {
             a.csv;a.csv | 'a.csv' is there twice
             a.csv;      | an entry is empty
             ;a.csv      | an entry is empty
-            "a.csv;  "  | '  ' is none
+            a.csv;plan  | 'plan' is none
             """)
     void anEntryThatIsNotAcceptedIsNamed(String plans, String reason) {
         assertThatExceptionOfType(InvalidOptionException.class)
                 .isThrownBy(() -> ArenaConfig.from(options(plans, "0")))
-                .withMessage("option arena.plan='" + plans
-                        + "' (from test) is not names of CSV files with plans, separated by" + " semicolons: "
-                        + reason);
+                .withMessage("option arena.plan='" + plans + "' (from test) is not " + ACCEPTED + ": " + reason);
     }
 
     /** A replay creates arenas in turn, which differ from the plan alike. */
@@ -115,7 +115,7 @@ class ArenaPlansTest {
         assertThat(ArenaConfig.from(options(file.toString(), "0")).plans().height())
                 .isEqualTo(1280);
         assertThatExceptionOfType(InvalidOptionException.class)
-                .isThrownBy(() -> ArenaConfig.from(options(" ", "0")))
-                .withMessageStartingWith("option arena.plan=' ' (from test) is not names of CSV files with plans");
+                .isThrownBy(() -> ArenaConfig.from(options("0", "0")))
+                .withMessageStartingWith("option arena.plan='0' (from test) is not " + ACCEPTED);
     }
 }
