@@ -5,7 +5,6 @@ import allocator.plan.Lifetime;
 import allocator.plan.Plan;
 import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
-import java.math.BigInteger;
 import java.util.Comparator;
 import java.util.Locale;
 import java.util.function.IntToLongFunction;
@@ -14,11 +13,15 @@ import java.util.stream.IntStream;
 
 /**
  * The data of a plan's page as JSON. Numbers are kept short, as there may be hundreds of thousands of blocks: sizes and
- * offsets are in a common unit, and each block's beginning is that since the block before.
+ * offsets are in a common unit, each block's beginning is that since the block before, and so are ids that are numbers.
+ * A number that JavaScript would round is written as text.
  */
 final class PlanJson {
     /** Ids that JSON has as numbers, without a loss. */
     private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,14}");
+
+    /** The largest number up to which JavaScript has all. */
+    private static final long MOST_EXACT = (1L << 53) - 1;
 
     private final JsonGenerator json;
     private final PlannedBlocks planned;
@@ -65,30 +68,37 @@ final class PlanJson {
             unit = gcd(lifetime(i).byteSize(), gcd(planned.plan().offset(blocks[i]), unit));
         }
         final long divisor = Math.max(1, unit);
-        json.writeNumberField("height", planned.plan().height());
-        json.writeNumberField("bound", planned.plan().lowerBound());
-        json.writeNumberField("capacity", planned.capacity());
-        json.writeNumberField("unit", divisor);
+        writeField("height", planned.plan().height());
+        writeField("bound", planned.plan().lowerBound());
+        writeField("capacity", planned.capacity());
+        writeField("unit", divisor);
         json.writeStringField("start", Long.toString(start));
-        json.writeFieldName("span");
-        writeUnsigned(end - start);
+        writeField("span", end - start);
         writeFacts();
-        json.writeArrayFieldStart("ids");
-        for (final int block : blocks) {
-            final String id = planned.ids().get(block);
-            if (NUMBER.matcher(id).matches()) {
-                json.writeNumber(Long.parseLong(id));
-            } else {
-                json.writeString(id);
-            }
-        }
-        json.writeEndArray();
+        writeIds();
         writeColumn(
                 "since",
                 i -> lifetime(i).lower() - (i == 0 ? start : lifetime(i - 1).lower()));
         writeColumn("life", i -> lifetime(i).upper() - lifetime(i).lower());
         writeColumn("size", i -> lifetime(i).byteSize() / divisor);
         writeColumn("offset", i -> planned.plan().offset(blocks[i]) / divisor);
+    }
+
+    /** Writes the ids: each that is a number as the difference to the one before, others as text. */
+    private void writeIds() throws IOException {
+        json.writeArrayFieldStart("ids");
+        long before = 0;
+        for (final int block : blocks) {
+            final String id = planned.ids().get(block);
+            if (NUMBER.matcher(id).matches()) {
+                final long number = Long.parseLong(id);
+                json.writeNumber(number - before);
+                before = number;
+            } else {
+                json.writeString(id);
+            }
+        }
+        json.writeEndArray();
     }
 
     private Lifetime lifetime(int index) {
@@ -122,7 +132,7 @@ final class PlanJson {
     private void writeFact(String name, long bytes, String note) throws IOException {
         json.writeStartArray();
         json.writeString(name);
-        json.writeNumber(bytes);
+        writeUnsigned(bytes);
         json.writeString(note);
         json.writeEndArray();
     }
@@ -135,12 +145,17 @@ final class PlanJson {
         json.writeEndArray();
     }
 
-    /** Times may be further apart than the range of a {@code long}. */
+    private void writeField(String name, long value) throws IOException {
+        json.writeFieldName(name);
+        writeUnsigned(value);
+    }
+
+    /** Writes a number; times may be further apart than the range of a {@code long}. */
     private void writeUnsigned(long value) throws IOException {
-        if (value >= 0) {
+        if (value >= 0 && value <= MOST_EXACT) {
             json.writeNumber(value);
         } else {
-            json.writeNumber(new BigInteger(Long.toUnsignedString(value)));
+            json.writeString(Long.toUnsignedString(value));
         }
     }
 

@@ -85,7 +85,7 @@ class PlanPageTest {
                 new Lifetime(Long.MAX_VALUE - 1, Long.MAX_VALUE, 5)));
         final String page =
                 Page.of("p", new PlannedBlocks("", List.of("a", "b"), instance, new Plan(new long[2], 5, 5, 0), 0));
-        assertThat(page).contains("\"span\":18446744073709551615", "\"since\":[0,18446744073709551614]");
+        assertThat(page).contains("\"span\":\"18446744073709551615\"", "\"since\":[0,\"18446744073709551614\"]");
     }
 
     @Test
@@ -108,6 +108,13 @@ class PlanPageTest {
                 .withMessage("1 ids for 4 blocks");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new PlannedBlocks("", blocks.ids(), blocks.instance(), blocks.plan(), -1));
+    }
+
+    /** The ids of a trace's blocks are the numbers of its allocations. */
+    @Test
+    void idsThatAreNumbersTakeTwoCharactersEach() {
+        assertThat(Page.of("large", large(1000))).contains("\"ids\":[0,1,1,1,");
+        assertThat(Page.of("p", small())).contains("12,\"0");
     }
 
     @Nested
@@ -222,6 +229,29 @@ class PlanPageTest {
                             "25.00 % above the lower bound at most",
                             "fits", "lower bound 40.0 MiB", "capacity 64.0 MiB");
             assertThat(text("tbody")).startsWith("weights30.0 MiB0");
+        }
+
+        /** Numbers of 2<sup>53</sup> and more, which JavaScript rounds. */
+        @Test
+        void largeNumbersAreShownToTheLastDigit() throws Exception {
+            final long large = (1L << 61) - 1;
+            final Instance instance = new Instance(List.of(
+                    new Lifetime(Long.MIN_VALUE, Long.MIN_VALUE + 3, large),
+                    new Lifetime(Long.MIN_VALUE + 1, Long.MAX_VALUE - 1, large)));
+            final Plan stacked = new Plan(new long[] {0, large}, 2 * large, 2 * large, 0);
+            chromium.open(Files.writeString(
+                    plan.resolveSibling("wide.html"),
+                    Page.of("wide", new PlannedBlocks("", List.of("7", "5"), instance, stacked, 2 * large + 1))));
+            chromium.press("#plan", "End");
+            assertThat(text("#planOut"))
+                    .isEqualTo(
+                            "Block 5; 2.00 EiB (2,305,843,009,213,693,951 bytes); at offset 2,305,843,009,213,693,951,"
+                                    + " up to 4,611,686,018,427,387,902; lives from -9,223,372,036,854,775,807"
+                                    + " to before 9,223,372,036,854,775,806 (18,446,744,073,709,551,613)");
+            assertThat(text("tbody")).contains("2,305,843,009,213,693,951").doesNotContain("about");
+            assertThat(chromium.evaluate("document.querySelector('#plan').getAttribute('aria-label')"))
+                    .contains("(4,611,686,018,427,387,902 bytes)", "(4,611,686,018,427,387,903 bytes)");
+            assertThat(chromium.errors()).isEmpty();
         }
 
         @Test

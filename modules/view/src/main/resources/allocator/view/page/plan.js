@@ -11,20 +11,25 @@ class PlanChart {
     this.n = plan.size.length;
     this.lower = new Float64Array(this.n);
     this.upper = new Float64Array(this.n);
-    let time = 0;
+    this.begins = isLong(plan.span) ? new BigUint64Array(this.n) : this.lower;
+    let time = isLong(plan.span) ? 0n : 0, id = 0;
     for (let i = 0; i < this.n; i++) {
-      time += plan.since[i];
-      this.lower[i] = time;
-      this.upper[i] = time + plan.life[i];
+      time += isLong(plan.span) ? BigInt(plan.since[i]) : plan.since[i];
+      this.begins[i] = time;
+      this.lower[i] = Number(time);
+      this.upper[i] = this.lower[i] + Number(plan.life[i]);
+      if (typeof plan.ids[i] === 'number') plan.ids[i] = id += plan.ids[i];
     }
-    this.size = Float64Array.from(plan.size, v => v * plan.unit);
-    this.offset = Float64Array.from(plan.offset, v => v * plan.unit);
+    this.size = Float64Array.from(plan.size, v => Number(v) * Number(plan.unit));
+    this.offset = Float64Array.from(plan.offset, v => Number(v) * Number(plan.unit));
+    this.height = Number(plan.height);
+    const capacity = Number(plan.capacity), bound = Number(plan.bound);
     this.rank();
-    const shown = plan.capacity > 0 && plan.capacity <= 2 * plan.height ? plan.capacity : 0;
-    this.time = new View(plan.span, 1e6);
-    this.space = new View(Math.max(plan.height, shown) * 1.05, 1e6);
-    this.lines = [[plan.height, 'held', [], plan.height === plan.bound ? 'needs ' + bytes(plan.height) + ', the least' : 'needs ' + bytes(plan.height), 'left']];
-    if (plan.bound < plan.height) this.lines.push([plan.bound, 'largest', [6, 4], 'lower bound ' + bytes(plan.bound), 'right']);
+    const shown = capacity > 0 && capacity <= 2 * this.height ? capacity : 0;
+    this.time = new View(Number(plan.span), 1e6);
+    this.space = new View(Math.max(this.height, shown) * 1.05, 1e6);
+    this.lines = [[this.height, 'held', [], plan.height === plan.bound ? 'needs ' + bytes(plan.height) + ', the least' : 'needs ' + bytes(plan.height), 'left']];
+    if (bound < this.height) this.lines.push([bound, 'largest', [6, 4], 'lower bound ' + bytes(plan.bound), 'right']);
     if (shown > 0) this.lines.push([shown, 'alarm', [2, 3], 'capacity ' + bytes(shown), 'center']);
     this.selected = NO_BLOCK;
     this.hovered = NO_BLOCK;
@@ -49,6 +54,12 @@ class PlanChart {
     }, { passive: false });
     canvas.addEventListener('keydown', e => this.key(e));
     new ResizeObserver(() => this.changed()).observe(canvas);
+  }
+  // What a block's text says, to the last digit.
+  exactOf(i) {
+    const begin = BigInt(this.begins[i]), offset = BigInt(this.plan.offset[i]) * BigInt(this.plan.unit);
+    const size = BigInt(this.plan.size[i]) * BigInt(this.plan.unit), life = BigInt(this.plan.life[i]);
+    return { begin, end: begin + life, life, offset, size, top: offset + size };
   }
   // Blocks of the seven sizes with the most bytes have colours of their own.
   rank() {
@@ -116,10 +127,9 @@ class PlanChart {
     this.paint();
   }
   textOf(i) {
-    const lives = this.upper[i] - this.lower[i];
-    return ['Block ' + this.plan.ids[i], exact(this.size[i]),
-      'at offset ' + count(this.offset[i]) + ', up to ' + count(this.offset[i] + this.size[i]),
-      'lives from ' + timeText(this.plan, this.lower[i]) + ' to before ' + timeText(this.plan, this.upper[i]) + ' (' + count(lives) + ')'];
+    const block = this.exactOf(i);
+    return ['Block ' + this.plan.ids[i], exact(block.size), 'at offset ' + count(block.offset) + ', up to ' + count(block.top),
+      'lives from ' + timeText(this.plan, block.begin) + ' to before ' + timeText(this.plan, block.end) + ' (' + count(block.life) + ')'];
   }
   select(i) {
     this.selected = i;
@@ -172,7 +182,7 @@ class PlanChart {
     const edge = pixelOf(colour('card'));
     const palette = Array.from({ length: PLAN_COLOURS }, (_, i) => pixelOf(colour('s' + i)));
     const perTime = w / (this.time.to - this.time.from), perByte = h / (this.space.to - this.space.from);
-    const ground = Math.max(0, Math.min(h, Math.round((this.space.to - this.plan.height) * perByte)));
+    const ground = Math.max(0, Math.min(h, Math.round((this.space.to - this.height) * perByte)));
     pixels.fill(edge, 0, ground * w);
     pixels.fill(pixelOf(colour('grid')), ground * w);
     const gap = 4 * this.ratio;
@@ -275,9 +285,13 @@ function center(view, from, to) {
   view.set(middle - half, middle + half);
 }
 
+// Returns a time, of a block or of the axis, given as what has passed since the first one.
 function timeText(plan, time) {
-  return String(BigInt(plan.start) + BigInt(Math.round(time))).replace(/\B(?=(\d{3})+$)/g, ',');
+  return count(BigInt(plan.start) + (typeof time === 'bigint' ? time : BigInt(Math.round(time))));
 }
+
+// Returns whether times are farther apart than numbers can tell.
+function isLong(span) { return typeof span === 'string'; }
 
 // Returns a colour of the form #rrggbb as a pixel of an image.
 function pixelOf(text) {
@@ -289,8 +303,8 @@ function planSections(plan) {
   const out = el('output', { id: 'planOut', 'aria-live': 'polite' }, 'Point at a block, or use the arrow keys.');
   const canvas = el('canvas', { class: 'chart plan', id: 'plan', tabindex: '0', role: 'img', 'aria-describedby': 'planHelp planOut' });
   const chart = new PlanChart(canvas, plan, text => { out.textContent = text; });
-  canvas.setAttribute('aria-label', 'Plan of ' + count(chart.n) + ' blocks, time across and offset up: needs ' + exact(plan.height)
-    + ', at least ' + exact(plan.bound) + (plan.capacity > 0 ? ', capacity ' + exact(plan.capacity) : '') + '.');
+  canvas.setAttribute('aria-label', 'Plan of ' + count(chart.n) + ' blocks, time across and offset up: needs ' + exact(BigInt(plan.height))
+    + ', at least ' + exact(BigInt(plan.bound)) + (plan.capacity > 0 ? ', capacity ' + exact(BigInt(plan.capacity)) : '') + '.');
   const button = (text, label, act) => el('button', { type: 'button', 'aria-label': label, onclick: act }, text);
   const picture = el('section', { 'aria-labelledby': 'planTitle' },
     el('div', { class: 'head' }, el('h2', { id: 'planTitle' }, 'Memory over time'),
@@ -303,8 +317,11 @@ function planSections(plan) {
     el('p', { class: 'soft', id: 'planHelp' }, 'A block is as wide as its life and as high as its size. Drag to zoom, double-click for all, click to select.'
       + ' Keys: arrows go to the next and the one before, above and below; Enter, +, −, 0.'));
   const largest = Array.from({ length: chart.n }, (_, i) => i).sort((a, b) => chart.size[b] - chart.size[a] || a - b).slice(0, 40);
-  const row = i => el('tr', {}, el('td', { class: 'name' }, String(plan.ids[i])), el('td', { class: 'number' }, bytes(chart.size[i])),
-    el('td', { class: 'number' }, count(chart.offset[i])), el('td', { class: 'number' }, timeText(plan, chart.lower[i])), el('td', { class: 'number' }, timeText(plan, chart.upper[i])));
+  const row = i => {
+    const block = chart.exactOf(i);
+    return el('tr', {}, el('td', { class: 'name' }, String(plan.ids[i])), ...[bytes(block.size), count(block.offset), timeText(plan, block.begin), timeText(plan, block.end)]
+      .map(text => el('td', { class: 'number' }, text)));
+  };
   const head = [['block'], ['size', 'number'], ['offset', 'number'], ['lives from', 'number'], ['to before', 'number']];
   const list = el('section', { 'aria-labelledby': 'largestTitle' }, el('div', { class: 'head' }, el('h2', { id: 'largestTitle' }, 'Largest blocks')),
     table(head, largest.slice(0, 10).map(row), 'Largest blocks'));

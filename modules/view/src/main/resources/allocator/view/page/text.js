@@ -6,14 +6,19 @@ const STATES = ['live', 'waiting', 'cached', 'free', 'unmapped', 'unreturned', '
 const STATE_TEXT = ['live', 'waiting for a stream', 'cached', 'free', 'no memory', 'not taken back', 'several small chunks', 'pinned'];
 const LIVE = 0, FREE = 3, UNMAPPED = 4, MIXED = 6;
 
-function bytes(n) {
+// Numbers from 2^53 come as text, and are BigInts where each digit counts; others are numbers.
+function bytes(value) {
+  let n = Number(value);
   if (n < 0) return '–' + bytes(-n);
   let unit = 0;
   while (n >= 1023.5 && unit < UNITS.length - 1) { n /= 1024; unit++; }
   return unit === 0 ? Math.round(n) + ' B' : n.toFixed(n < 9.995 ? 2 : n < 99.95 ? 1 : 0) + ' ' + UNITS[unit];
 }
 
-function count(n) { return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ','); }
+function count(n) {
+  if (typeof n === 'number' && Math.abs(n) > Number.MAX_SAFE_INTEGER) return 'about ' + n.toExponential(3);
+  return String(typeof n === 'number' ? Math.round(n) : n).replace(/\B(?=(\d{3})+$)/g, ',');
+}
 
 function exact(n) { return bytes(n) + (n >= 1024 ? ' (' + count(n) + ' bytes)' : ''); }
 
