@@ -213,6 +213,31 @@ class PageTest {
         }
 
         @Test
+        void theAllocatorThatHoldsMostIsShownFirst(@TempDir Path directory) throws Exception {
+            chromium.open(Files.writeString(
+                    directory.resolve("three.html"),
+                    Page.of(
+                            "three",
+                            Snapshots.ofAllocators(
+                                    "bert",
+                                    AllocatorSnapshot.EMPTY,
+                                    new AllocatorSnapshot(
+                                            List.of(Snapshots.region(4096, 0, State.FREE, 9 * MIB)), List.of()),
+                                    new AllocatorSnapshot(
+                                            List.of(Snapshots.region(4096, 0, State.LIVE, 5 * MIB)), List.of())))));
+            assertThat(chromium.evaluate("document.querySelector('#map').selectedOptions[0].textContent"))
+                    .endsWith("bert2");
+            assertThat(text("section[aria-labelledby=most]")).contains("bert2");
+            chromium.evaluate("(s => { s.value = '0'; s.dispatchEvent(new Event('change')); })"
+                    + "(document.querySelector('#map'))");
+            assertThat(text("#mapNote")).isEqualTo("This allocator holds no memory.");
+            assertThat(text("section[aria-labelledby=most]")).contains("No block is live.");
+            assertThat(chromium.evaluate("String(document.querySelector('#scroll').offsetHeight)"))
+                    .isEqualTo("0");
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        @Test
         void leaksAreListedByCallSite(@TempDir Path directory) throws Exception {
             final Path leaks = Files.writeString(
                     directory.resolve("leaks.html"),

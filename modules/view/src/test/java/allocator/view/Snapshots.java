@@ -81,6 +81,31 @@ final class Snapshots {
                         event(Event.Kind.FAILURE, 0, HOSTILE, 0, 5000)));
     }
 
+    /** A snapshot of one allocator for each memory map; the number of each is behind its owner. */
+    static Snapshot ofAllocators(String owner, AllocatorSnapshot... memories) {
+        final List<AllocatorState> allocators = new ArrayList<>();
+        for (final AllocatorSnapshot memory : memories) {
+            allocators.add(new AllocatorState(
+                    "cuda-arena",
+                    GPU,
+                    Map.of(),
+                    AllocatorStats.NONE,
+                    List.of(new User(owner + allocators.size(), 3)),
+                    memory,
+                    "",
+                    Map.of()));
+        }
+        return new Snapshot(
+                Instant.parse("2026-11-25T12:00:00Z"),
+                owner,
+                null,
+                null,
+                List.of(),
+                List.of(new SessionState(owner, false, 3)),
+                allocators,
+                List.of(event(Event.Kind.ALLOCATION, 3_000, owner, 4096, 100)));
+    }
+
     /** Leaks of more call sites than a page shows at once. */
     private static Leaks leaks() {
         final List<LeakSite> sites = new ArrayList<>();

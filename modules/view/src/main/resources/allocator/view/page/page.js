@@ -162,7 +162,8 @@ function maps() {
   const scroll = el('div', { class: 'scroll', id: 'scroll' }, canvas, spacer);
   const out = el('output', { id: 'mapOut', 'aria-live': 'polite' }, ' ');
   const scale = el('span', { class: 'soft', id: 'scale' });
-  const keys = el('div', {}), sizes = el('div', {}), groups = el('div', { class: 'columns' }), note = el('p', { class: 'soft' });
+  const help = el('p', { class: 'soft', id: 'mapHelp' }, 'Addresses run from left to right, row by row; a short mark begins a region. Keys: arrows, +, −. ', scale);
+  const keys = el('div', {}), sizes = el('div', {}), groups = el('div', { class: 'columns' }), note = el('p', { class: 'soft', id: 'mapNote' });
   const map = new RegionMap(canvas, scroll, spacer, text => { out.textContent = text; });
   let onShow = () => {}, showKeys = () => {};
   const show = i => {
@@ -179,9 +180,12 @@ function maps() {
         streams = streams || region.chunks[k + 2] === LIVE && region.chunks[k + 3] !== 0;
       }
     }
+    const isEmpty = counts.every((n, s) => n === 0 || s === UNMAPPED);
     note.textContent = m.missing ? 'No map: ' + m.missing + '. In use ' + bytes(m.inUse) + ', held ' + bytes(m.held) + '.'
+      : isEmpty ? 'This allocator holds no memory.'
       : m.small > 0 ? 'Neighbours below ' + bytes(m.small) + ' are drawn as one, as there are very many chunks.' : '';
-    scroll.classList.toggle('hidden', m.regions.length === 0);
+    for (const part of [scroll, help]) part.classList.toggle('hidden', isEmpty);
+    if (isEmpty) out.textContent = ' ';
     canvas.setAttribute('aria-label', 'Map of ' + m.regions.length + ' regions: ' + STATES.map((_, s) => s).filter(s => counts[s] > 0)
       .map(s => STATE_TEXT[s] + ' ' + bytes(sums[s]) + ' in ' + count(counts[s])).join(', ') + '.');
     const old = by.value;
@@ -197,7 +201,7 @@ function maps() {
     };
     showKeys();
     freeSizes(sizes, m);
-    groups.replaceChildren(...m.groups.map(group));
+    groups.replaceChildren(...(m.groups.length > 0 ? m.groups.map(group) : [el('p', { class: 'soft' }, 'No block is live.')]));
     scaleText();
     onShow(m);
   };
@@ -209,7 +213,7 @@ function maps() {
     el('div', { class: 'head' }, el('h2', { id: 'mapTitle' }, 'Map of regions'),
       el('div', { class: 'tools' }, el('label', {}, data.kind === 'trace' ? 'moment' : 'allocator', choose), el('label', {}, 'colour', by),
         button('+', 'zoom in the map', 1), button('−', 'zoom out of the map', -1))),
-    note, scroll, keys, out, el('p', { class: 'soft', id: 'mapHelp' }, 'Addresses run from left to right, row by row; a short mark begins a region. Keys: arrows, +, −. ', scale));
+    note, scroll, keys, out, help);
   const more = [el('section', { 'aria-labelledby': 'freeTitle' }, el('div', { class: 'head' }, el('h2', { id: 'freeTitle' }, 'Free memory by size of chunk')), sizes),
     el('section', { 'aria-labelledby': 'most' }, el('div', { class: 'head' }, el('h2', { id: 'most' }, 'Who has most')), groups)];
   window.allocatorMap = map;
