@@ -58,7 +58,7 @@ final class PageJson {
     /** Returns an object. */
     static String write(Content content) {
         final StringWriter text = new StringWriter();
-        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
+        try (JsonGenerator json = new ShownJson(new JsonFactory().createGenerator(text))) {
             json.writeStartObject();
             content.write(json);
             json.writeEndObject();
@@ -161,7 +161,11 @@ final class PageJson {
             }
             json.writeEndArray();
             json.writeStringField("thread", failure.thread());
-            json.writeStringField("reason", failure.reason());
+            json.writeArrayFieldStart("reason");
+            for (final String line : failure.reason().lines().toList()) {
+                json.writeString(line);
+            }
+            json.writeEndArray();
         } else {
             json.writeEndArray();
         }

@@ -139,6 +139,18 @@ class PageTest {
         assertThat(Page.of("sites", Snapshots.of(null, memory, sites)).length()).isLessThan((int) (8 * MIB));
     }
 
+    /** Half of a surrogate pair may be in any name, and no file in UTF-8 has one. */
+    @Test
+    void everyPageCanBeWritten(@TempDir Path folder) throws IOException {
+        final String half = "a\ud83d";
+        final Snapshot snapshot = Snapshots.ofAllocators(half, AllocatorSnapshot.EMPTY);
+        final Path file = Files.writeString(folder.resolve("half.html"), Page.of(half, snapshot));
+        assertThat(Files.readString(file)).contains("<title>a\\ud83d</title>", "Snapshot of a\\\\ud83d, taken");
+        assertThat(SnapshotFile.read(Snapshots.write(snapshot, folder.resolve("half.json"))))
+                .isEqualTo(snapshot);
+        assertThat(TorchSnapshot.of(snapshot)).isNotEmpty();
+    }
+
     @Nested
     class InABrowser extends InChromium {
         private Path failure;
@@ -234,6 +246,27 @@ class PageTest {
             assertThat(text("section[aria-labelledby=most]")).contains("No block is live.");
             assertThat(chromium.evaluate("String(document.querySelector('#scroll').offsetHeight)"))
                     .isEqualTo("0");
+            assertThat(chromium.errors()).isEmpty();
+        }
+
+        /** A name cannot turn the text around it, wherever it is shown. */
+        @Test
+        void charactersThatTurnTextAreShownAsEscapes(@TempDir Path directory) throws Exception {
+            final String name = "a\u202e\u2067\u200b\u0007b";
+            final AllocatorSnapshot memory =
+                    new AllocatorSnapshot(List.of(Snapshots.region(4096, 0, State.LIVE, 5 * MIB)), List.of());
+            final Path page = Files.writeString(
+                    directory.resolve("turned.html"), Page.of(name, Snapshots.ofAllocators(name, memory)));
+            chromium.open(page);
+            chromium.hover("#regions", 0.2, 0.1);
+            final String shown = "a\\u202e\\u2067\\u200b\\u0007b";
+            for (final String where :
+                    List.of("h1", ".subtitle", "#map", ".tip", "[aria-label=\"Recent events\"]", "title")) {
+                assertThat(text(where)).as(where).contains(shown);
+            }
+            assertThat(Files.readString(page)).doesNotContainPattern("[\\p{Cf}\\p{Cc}&&[^\n]]");
+            assertThat(chromium.evaluate("getComputedStyle(document.querySelector('td.name')).unicodeBidi"))
+                    .isEqualTo("isolate");
             assertThat(chromium.errors()).isEmpty();
         }
 

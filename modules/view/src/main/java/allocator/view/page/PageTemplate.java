@@ -38,7 +38,7 @@ public final class PageTemplate {
             page.append(template, from, open);
             page.append(
                     switch (template.substring(open + 2, close)) {
-                        case "title" -> escape(title);
+                        case "title" -> escape(ShownText.of(title));
                         case "style" -> style;
                         case "script" -> script;
                         case "styleHash" -> hash(style);

@@ -23,7 +23,7 @@ function why(found) {
   if (found.stack.length > 0) {
     section.append(el('h3', {}, 'Requested by' + (found.thread ? ' thread ' + found.thread : '')), el('pre', {}, found.stack.join('\n')));
   }
-  if (found.reason) section.append(el('details', {}, el('summary', {}, 'Message'), el('pre', {}, found.reason)));
+  if (found.reason && found.reason.length > 0) section.append(el('details', {}, el('summary', {}, 'Message'), el('pre', {}, found.reason.join('\n'))));
   return section;
 }
 
