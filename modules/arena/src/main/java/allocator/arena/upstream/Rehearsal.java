@@ -54,6 +54,7 @@ public final class Rehearsal {
         isRunning = true;
         try {
             AllocatorEvents.prepare();
+            AllocatorEvents.leaveOut(WithoutMemory.INFO);
             calls.accept(new WithoutMemory());
             isDone = true;
         } finally {

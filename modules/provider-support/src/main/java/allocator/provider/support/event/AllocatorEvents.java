@@ -29,6 +29,9 @@ public final class AllocatorEvents {
 
     private static boolean isWithoutRecorder;
 
+    /** A memory that there is not: its calls are rehearsed, and not recorded. {@code null} before the first. */
+    private static volatile @Nullable MemoryInfo rehearsed;
+
     /** The recent events, while they are remembered. */
     private static volatile @Nullable EventRing ring;
 
@@ -48,6 +51,20 @@ public final class AllocatorEvents {
         if (flight == null && !isWithoutRecorder) {
             load();
         }
+    }
+
+    /**
+     * Leaves a memory out of what is recorded of devices from now on: one that is only rehearsed, at addresses that
+     * there are not. There is one such memory at a time.
+     *
+     * @param memory the memory, which equals no real one
+     */
+    public static void leaveOut(MemoryInfo memory) {
+        rehearsed = memory;
+    }
+
+    private static boolean isLeftOut(MemoryInfo memory) {
+        return memory.equals(rehearsed);
     }
 
     private static synchronized void load() {
@@ -143,7 +160,7 @@ public final class AllocatorEvents {
     public static DeviceCall growing(MemoryInfo memory, DevicePart part, long byteSize) {
         final FlightEvents events = flight;
         final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.growing(memory, part, byteSize);
-        return remembered(call, Kind.GROWTH, memory, byteSize);
+        return recorded(call, Kind.GROWTH, memory, byteSize);
     }
 
     /**
@@ -157,16 +174,19 @@ public final class AllocatorEvents {
     public static DeviceCall shrinking(MemoryInfo memory, DevicePart part, long byteSize) {
         final FlightEvents events = flight;
         final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.shrinking(memory, part, byteSize);
-        return remembered(call, Kind.SHRINK, memory, byteSize);
+        return recorded(call, Kind.SHRINK, memory, byteSize);
     }
 
-    private static DeviceCall remembered(DeviceCall call, Kind kind, MemoryInfo memory, long byteSize) {
+    /** Returns the call, to be remembered as well. A rehearsed one is made like others, and dropped. */
+    private static DeviceCall recorded(DeviceCall call, Kind kind, MemoryInfo memory, long byteSize) {
         final EventRing recent = ring;
+        DeviceCall all = call;
         try {
-            return recent == null ? call : new RememberedCall(call, recent, kind, memory, byteSize);
+            all = recent == null ? call : new RememberedCall(call, recent, kind, memory, byteSize);
         } catch (OutOfMemoryError e) {
-            return call; // the event is not among the recent ones
+            // The event is not among the recent ones.
         }
+        return isLeftOut(memory) ? DeviceCall.NOT_RECORDED : all;
     }
 
     /**
@@ -179,7 +199,8 @@ public final class AllocatorEvents {
      */
     public static DeviceCall mapping(MemoryInfo memory, long byteSize, boolean isMap) {
         final FlightEvents events = flight;
-        return events == null ? DeviceCall.NOT_RECORDED : events.mapping(memory, byteSize, isMap);
+        final DeviceCall call = events == null ? DeviceCall.NOT_RECORDED : events.mapping(memory, byteSize, isMap);
+        return isLeftOut(memory) ? DeviceCall.NOT_RECORDED : call;
     }
 
     /**
