@@ -112,12 +112,25 @@ public final class OptionKey<T> {
      * @return the key
      */
     public static OptionKey<Integer> count(String name, int defaultCount, String description) {
+        return count(name, defaultCount, Integer.MAX_VALUE, description);
+    }
+
+    /**
+     * Returns a key for a count up to a maximum.
+     *
+     * @param name the key
+     * @param defaultCount the default, from 0 to the maximum
+     * @param maxCount the largest accepted count
+     * @param description what it does, for a person to read
+     * @return the key
+     */
+    public static OptionKey<Integer> count(String name, int defaultCount, int maxCount, String description) {
         return new OptionKey<>(
                 name,
                 defaultCount,
-                "a number from 0 to " + Integer.MAX_VALUE,
+                "a number from 0 to " + maxCount,
                 description,
-                text -> (int) between(text, 0, Integer.MAX_VALUE),
+                text -> (int) between(text, 0, maxCount),
                 String::valueOf);
     }
 

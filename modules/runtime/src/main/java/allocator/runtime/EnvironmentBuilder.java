@@ -1,6 +1,5 @@
 package allocator.runtime;
 
-import allocator.provider.support.event.AllocatorEvents;
 import allocator.runtime.discovery.ProviderSearch;
 import allocator.runtime.inspection.DirectoryOption;
 import allocator.runtime.inspection.LeakReports;
@@ -92,23 +91,12 @@ public final class EnvironmentBuilder {
         } else if (key.equals(JMX)) {
             final boolean ignored = RuntimeKeys.JMX.parse(value, OptionPlace.ENVIRONMENT.origin());
         } else if (key.equals(HISTORY)) {
-            requireHistory(value);
+            final int ignored = RuntimeKeys.HISTORY.parse(value, OptionPlace.ENVIRONMENT.origin());
         } else if (!OptionPlace.ENVIRONMENT.isOfProvider(key)) {
             throw OptionPlace.ENVIRONMENT.unknown(key, value);
         }
         settings.put(key, Objects.requireNonNull(value, "value"));
         return this;
-    }
-
-    private static void requireHistory(String value) {
-        final int count = RuntimeKeys.HISTORY.parse(value, OptionPlace.ENVIRONMENT.origin());
-        if (count > AllocatorEvents.MOST_RECENT) {
-            throw new InvalidOptionException(
-                    HISTORY,
-                    value,
-                    "a number from 0 to " + AllocatorEvents.MOST_RECENT,
-                    OptionPlace.ENVIRONMENT.origin());
-        }
     }
 
     /**

@@ -99,7 +99,8 @@ class SnapshotTest {
         void otherNumbersAreRejected(String value) {
             assertThatExceptionOfType(InvalidOptionException.class)
                     .isThrownBy(() -> Environment.builder().option(EnvironmentBuilder.HISTORY, value))
-                    .withMessageContaining(EnvironmentBuilder.HISTORY);
+                    .withMessageContaining(EnvironmentBuilder.HISTORY)
+                    .withMessageContaining("from 0 to 4194304");
         }
     }
 

@@ -1,5 +1,6 @@
 package allocator.runtime.options;
 
+import allocator.provider.support.event.AllocatorEvents;
 import allocator.spi.OptionKey;
 import java.util.Map;
 
@@ -25,8 +26,8 @@ public final class RuntimeKeys {
     public static final String SHRINK = "memory.enable_memory_arena_shrinkage";
 
     /** See {@code EnvironmentBuilder.HISTORY}. */
-    public static final OptionKey<Integer> HISTORY =
-            OptionKey.count("memory.history", 0, "how many recent events a snapshot lists; 0: none");
+    public static final OptionKey<Integer> HISTORY = OptionKey.count(
+            "memory.history", 0, AllocatorEvents.MOST_RECENT, "how many recent events a snapshot lists; 0: none");
 
     /** See {@code EnvironmentBuilder.JMX}. */
     public static final OptionKey<Boolean> JMX =
