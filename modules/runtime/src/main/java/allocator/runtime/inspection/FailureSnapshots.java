@@ -1,5 +1,6 @@
 package allocator.runtime.inspection;
 
+import allocator.runtime.discovery.Causes;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.options.RuntimeKeys;
 import allocator.runtime.snapshot.Snapshot;
@@ -21,7 +22,9 @@ import org.jspecify.annotations.Nullable;
  * happens here the caller sees the failure of the request.
  *
  * <p>One snapshot is written at a time; a request that fails while one is being written gets none. A directory gets no
- * further one when it holds {@value SnapshotDirectory#MOST} of them: the first failures say most.
+ * further one when it holds {@value SnapshotDirectory#MOST} of them: the first failures say most. Where writing fails
+ * it is tried again as {@link WriteAttempts} says, and no snapshot is taken before; the log has the first failure and
+ * the last.
  */
 public final class FailureSnapshots {
     private static final String PREFIX = "allocator-snapshot-";
@@ -32,6 +35,7 @@ public final class FailureSnapshots {
 
     private final @Nullable SnapshotDirectory directory;
     private final Function<Failure, Snapshot> taker;
+    private final WriteAttempts attempts = new WriteAttempts(System::nanoTime);
     private volatile boolean isFull;
 
     /**
@@ -53,26 +57,32 @@ public final class FailureSnapshots {
      */
     public void exhausted(OutOfMemoryException failure, String owner) {
         final SnapshotDirectory target = directory;
-        if (target == null || isFull || !IS_WRITING.compareAndSet(false, true)) {
+        if (target == null || isFull || !attempts.mayTry() || !IS_WRITING.compareAndSet(false, true)) {
             return;
         }
         try {
             write(target, failure, owner);
+            attempts.succeeded();
         } catch (Throwable e) {
-            Log.failed("writing a snapshot", target, e);
+            final String further = attempts.failed();
+            if (!further.isEmpty()) {
+                Log.warning(Causes.oneLine(
+                        "writing a snapshot into " + target + " failed: " + Causes.describe(e) + further));
+            }
         } finally {
             IS_WRITING.set(false);
         }
     }
 
     private void write(SnapshotDirectory target, OutOfMemoryException failure, String owner) throws IOException {
-        final Optional<Path> written = target.write(() -> taker.apply(describe(failure, owner)));
+        final Failure described = describe(failure, owner);
+        final Optional<Path> written = target.write(() -> taker.apply(described));
         isFull = written.isEmpty();
         Log.warning(
                 isFull
                         ? target + " holds " + SnapshotDirectory.MOST
                                 + " snapshots: no further one is written by this environment"
-                        : "no memory for " + owner + ": snapshot written to " + written.get());
+                        : "no memory for " + described.owner() + ": snapshot written to " + written.get());
     }
 
     private static Failure describe(OutOfMemoryException failure, String owner) {

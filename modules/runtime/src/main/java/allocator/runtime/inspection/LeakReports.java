@@ -10,6 +10,7 @@ import allocator.runtime.snapshot.Snapshot.Leaks;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.InvalidOptionException;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +40,7 @@ public final class LeakReports {
 
     private final int interval;
     private final @Nullable SnapshotDirectory directory;
+    private final WriteAttempts attempts = new WriteAttempts(System::nanoTime);
     private boolean isFull;
 
     /**
@@ -134,32 +136,42 @@ public final class LeakReports {
         String place = "";
         final SnapshotDirectory target = directory;
         if (target != null) {
-            try {
-                place = write(target, leaks, taker);
-            } catch (Throwable e) {
-                place = "; no report in " + target + ": " + Causes.describe(e);
-            }
+            place = place(target, leaks, taker);
         }
         Log.warning(Causes.oneLine(text(leaks) + place));
     }
 
-    private String write(SnapshotDirectory target, Leaks leaks, Function<Leaks, Snapshot> taker) throws Exception {
+    /** Writes a report; returns what the log says of it. */
+    private String place(SnapshotDirectory target, Leaks leaks, Function<Leaks, Snapshot> taker) {
         synchronized (WRITING) {
-            if (isFull) {
+            if (isFull || !attempts.mayTry()) {
                 return "";
             }
-            final Optional<Path> written = target.write(() -> bounded(taker.apply(leaks)));
-            isFull = written.isEmpty();
-            return written.map(file -> "; report written to " + file)
-                    .orElse("; " + target + " holds " + SnapshotDirectory.MOST
-                            + " reports: no further one is written by this environment");
+            try {
+                final String place = write(target, leaks, taker);
+                attempts.succeeded();
+                return place;
+            } catch (Throwable e) {
+                return "; no report in " + target + ": " + Causes.describe(e) + attempts.failed();
+            }
         }
+    }
+
+    private String write(SnapshotDirectory target, Leaks leaks, Function<Leaks, Snapshot> taker) throws IOException {
+        final Optional<Path> written = target.write(() -> bounded(taker.apply(leaks)));
+        isFull = written.isEmpty();
+        return written.map(file -> "; report written to " + file)
+                .orElse("; " + target + " holds " + SnapshotDirectory.MOST
+                        + " reports: no further one is written by this environment");
     }
 
     /** Describes leaks, with the call sites that have most. */
     private static String text(Leaks leaks) {
-        final String sites =
-                leaks.sites().stream().limit(MOST_LOGGED).map(LeakReports::text).collect(Collectors.joining("; "));
+        final boolean isOfSession = leaks.closed().startsWith("session ");
+        final String sites = leaks.sites().stream()
+                .limit(MOST_LOGGED)
+                .map(site -> text(site, isOfSession))
+                .collect(Collectors.joining("; "));
         final long more = leaks.sites().size() + leaks.omittedSites() - MOST_LOGGED;
         return leaks.closed() + ": " + leaks.blocks()
                 + (leaks.blocks() == 1 ? " block is live, " : " blocks are live, ")

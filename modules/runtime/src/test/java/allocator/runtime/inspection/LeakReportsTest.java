@@ -38,18 +38,59 @@ class LeakReportsTest {
             "Cpu", new MemoryLocation(DeviceType.CPU, 0, 0, MemoryType.DEFAULT), 64, AllocatorType.DEVICE);
 
     private static AllocatorUse use(
-            long live, Supplier<Optional<AllocatorSnapshot>> inspect, Consumer<Map<Long, Site>> sites) {
+            String owner, long live, Supplier<Optional<AllocatorSnapshot>> inspect, Consumer<Map<Long, Site>> sites) {
         return new AllocatorUse(
                 new Object(),
                 "fake",
                 CPU,
-                new User("bert", live),
+                new User(owner, live),
                 () -> live,
                 () -> false,
                 inspect,
                 () -> AllocatorStats.NONE,
                 () -> AllocatorOptions.EMPTY,
                 sites);
+    }
+
+    private static AllocatorUse use(
+            long live, Supplier<Optional<AllocatorSnapshot>> inspect, Consumer<Map<Long, Site>> sites) {
+        return use("bert", live, inspect, sites);
+    }
+
+    /** One line of the program may allocate for several sessions. */
+    @Test
+    void aReportOfTheEnvironmentSaysWhoseBlocksTheyAre() {
+        final AllocatorUse one =
+                use("one", 1, Optional::empty, sites -> sites.put(1L, new Site("one", "A.b(A.java:1)", 5, 7)));
+        final AllocatorUse two =
+                use("two", 1, Optional::empty, sites -> sites.put(2L, new Site("two", "A.b(A.java:1)", 5, 9)));
+        try (Warnings warnings = new Warnings()) {
+            new LeakReports(1, null).report("environment that cannot be closed", List.of(one, two), _ -> {
+                throw new AssertionError();
+            });
+            assertThat(warnings.texts())
+                    .containsExactly("environment that cannot be closed: 2 blocks are live, 2 of them recorded:"
+                            + " 1 with 9 bytes of Cpu (cpu:0) for two at A.b(A.java:1);"
+                            + " 1 with 7 bytes of Cpu (cpu:0) for one at A.b(A.java:1)");
+        }
+    }
+
+    @Test
+    void aDirectoryThatCannotBeWrittenIsTriedOnceAtFirst(@TempDir Path folder) throws Exception {
+        final Path file = Files.createFile(folder.resolve("file"));
+        final LeakReports reports = new LeakReports(1, file.toString());
+        try (Warnings warnings = new Warnings()) {
+            for (int i = 0; i < 3; i++) {
+                reports.report("session bert", List.of(use(1, Optional::empty, sites -> {})), _ -> {
+                    throw new AssertionError();
+                });
+            }
+            assertThat(warnings.texts()).hasSize(3);
+            assertThat(warnings.texts().getFirst())
+                    .contains("; no report in " + file + ": ")
+                    .endsWith("; it is tried again after 1 s at the earliest");
+            assertThat(warnings.texts().getLast()).isEqualTo("session bert: 1 block is live, 0 of them recorded");
+        }
     }
 
     @Test
