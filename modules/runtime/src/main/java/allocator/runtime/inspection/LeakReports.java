@@ -180,8 +180,10 @@ public final class LeakReports {
                 + (more > 0 ? "; and " + more + " more call sites" : "");
     }
 
-    private static String text(LeakSite site) {
-        return site.blocks() + " with " + site.bytes() + " bytes of " + site.memory() + " at " + site.frame();
+    /** Describes a call site; that of a session's own report need not say whose it is. */
+    private static String text(LeakSite site, boolean isOfSession) {
+        return site.blocks() + " with " + site.bytes() + " bytes of " + site.memory()
+                + (isOfSession ? "" : " for " + site.owner()) + " at " + site.frame();
     }
 
     private static Snapshot bounded(Snapshot snapshot) {
