@@ -73,6 +73,16 @@ public final class Causes {
      */
     public static String oneLine(String text) {
         final String joined = text.strip().replaceAll("\\s*\\R\\s*", "; ").replaceAll("[\\p{Cntrl}\\p{Cf}]", " ");
-        return joined.length() <= MAX_LENGTH ? joined : joined.substring(0, MAX_LENGTH) + "...";
+        return bounded(joined);
+    }
+
+    /**
+     * Ends a text after some thousand characters.
+     *
+     * @param text any text
+     * @return the text, or its beginning
+     */
+    static String bounded(String text) {
+        return text.length() <= MAX_LENGTH ? text : text.substring(0, MAX_LENGTH) + "...";
     }
 }

@@ -6,7 +6,8 @@ import java.lang.System.Logger.Level;
 /**
  * The module's one logger, {@code allocator.runtime}. What goes as planned is {@code DEBUG}, so that a program that
  * does not configure logging sees warnings only. A log that fails, for lack of heap or stack, is ignored; with little
- * stack left it is not called, since a log in which the stack ends may keep its locks.
+ * stack left it is not called, since a log in which the stack ends may keep its locks. A warning ends after some
+ * thousand characters, as names may have millions.
  */
 public final class Log {
     private static final System.Logger LOGGER = System.getLogger("allocator.runtime");
@@ -18,7 +19,7 @@ public final class Log {
     }
 
     public static void warning(String message) {
-        log(Level.WARNING, message);
+        log(Level.WARNING, Causes.bounded(message));
     }
 
     /**
@@ -27,7 +28,7 @@ public final class Log {
     public static void failed(String operation, Object what, Throwable thrown) {
         try {
             StackReserve.touch();
-            final String message = operation + " of " + what + " failed";
+            final String message = Causes.bounded(operation + " of " + what) + " failed";
             LOGGER.log(Level.WARNING, message + ": " + Causes.describe(thrown));
             LOGGER.log(Level.DEBUG, message, thrown);
         } catch (Throwable e) {

@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Each lane of each allocator is described as it was at one moment. The moments differ: an allocator's statistics
  * are read right after its chunks, and one allocator after the other.
  *
+ * <p>A name of a session, an owner or a thread has at most {@value #MAX_NAME} characters here: a longer one is cut, and
+ * ends with an ellipsis.
+ *
  * @param takenAt when it was taken
  * @param scope the session's name, or {@code environment}
  * @param failure the request that could not be served, if the snapshot was taken for it; otherwise {@code null}
@@ -37,15 +40,25 @@ public record Snapshot(
         List<SessionState> sessions,
         List<AllocatorState> allocators,
         List<Event> history) {
+    /** The most characters of a name of a session, an owner or a thread. */
+    public static final int MAX_NAME = 200;
 
-    /** Copies the lists. */
+    /** Copies the lists, and cuts the name. */
     public Snapshot {
         Objects.requireNonNull(takenAt, "takenAt");
-        Objects.requireNonNull(scope, "scope");
+        scope = cut(scope);
         devices = List.copyOf(devices);
         sessions = List.copyOf(sessions);
         allocators = List.copyOf(allocators);
         history = List.copyOf(history);
+    }
+
+    private static String cut(String name) {
+        if (name.length() <= MAX_NAME) {
+            return name;
+        }
+        final int end = MAX_NAME - 1;
+        return name.substring(0, Character.isHighSurrogate(name.charAt(end - 1)) ? end - 1 : end) + "\u2026";
     }
 
     /**
@@ -69,6 +82,11 @@ public record Snapshot(
             long address,
             long byteSize,
             long streamId) {
+        /** Cuts the name. */
+        public Event {
+            owner = cut(owner);
+        }
+
         /** What happened. */
         public enum Kind {
             /** A block was allocated. */
@@ -116,8 +134,10 @@ public record Snapshot(
         /** Stands for a figure that is not known. */
         public static final long UNKNOWN = -2;
 
-        /** Copies the list. */
+        /** Copies the list, and cuts the names. */
         public Failure {
+            owner = cut(owner);
+            thread = cut(thread);
             stack = List.copyOf(stack);
         }
     }
@@ -132,8 +152,9 @@ public record Snapshot(
      * @param omittedSites how many further call sites are left out
      */
     public record Leaks(String closed, long blocks, long recorded, List<LeakSite> sites, long omittedSites) {
-        /** Copies the list. */
+        /** Copies the list, and cuts the name. */
         public Leaks {
+            closed = cut(closed);
             sites = List.copyOf(sites);
         }
     }
@@ -148,7 +169,12 @@ public record Snapshot(
      * @param bytes the bytes requested, of all of them
      * @param oldestMillis how long ago the oldest was allocated, in milliseconds
      */
-    public record LeakSite(String owner, String memory, String frame, long blocks, long bytes, long oldestMillis) {}
+    public record LeakSite(String owner, String memory, String frame, long blocks, long bytes, long oldestMillis) {
+        /** Cuts the name. */
+        public LeakSite {
+            owner = cut(owner);
+        }
+    }
 
     /**
      * A device.
@@ -167,7 +193,12 @@ public record Snapshot(
      * @param isClosed whether it was closed, and is kept by live blocks or a run
      * @param liveBlocks how many of its blocks are live, in all its allocators
      */
-    public record SessionState(String name, boolean isClosed, long liveBlocks) {}
+    public record SessionState(String name, boolean isClosed, long liveBlocks) {
+        /** Cuts the name. */
+        public SessionState {
+            name = cut(name);
+        }
+    }
 
     /**
      * An instance of a provider's allocator.
@@ -204,7 +235,12 @@ public record Snapshot(
      * @param owner the name of a session, or {@code environment}
      * @param liveBlocks how many blocks of this user are live
      */
-    public record User(String owner, long liveBlocks) {}
+    public record User(String owner, long liveBlocks) {
+        /** Cuts the name. */
+        public User {
+            owner = cut(owner);
+        }
+    }
 
     /**
      * Where and when a block was allocated.
@@ -214,5 +250,10 @@ public record Snapshot(
      * @param ageMillis how long ago, in milliseconds
      * @param byteSize the bytes requested; {@code 0} if that was not recorded
      */
-    public record Site(String owner, String frame, long ageMillis, long byteSize) {}
+    public record Site(String owner, String frame, long ageMillis, long byteSize) {
+        /** Cuts the name. */
+        public Site {
+            owner = cut(owner);
+        }
+    }
 }
