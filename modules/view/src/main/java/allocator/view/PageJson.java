@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.time.temporal.ChronoUnit;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -42,10 +41,6 @@ final class PageJson {
 
     /** The most call sites that they name, together. */
     private static final int MOST_SITES = 20_000;
-
-    /** Orders allocators by the bytes of their live blocks, then by the bytes that they hold. */
-    private static final Comparator<AllocatorState> MOST = Comparator.comparingLong(PageJson::liveBytes)
-            .thenComparingLong(allocator -> allocator.stats().bytesHeld());
 
     private PageJson() {}
 
@@ -86,11 +81,7 @@ final class PageJson {
                 write(json, snapshot.leaks());
             }
             writeHistory(json, snapshot.history());
-            json.writeNumberField(
-                    "first",
-                    first(
-                            snapshot.allocators(),
-                            Diagnosis.failedAllocator(snapshot).orElse(null)));
+            json.writeNumberField("first", ShownFirst.of(snapshot));
             json.writeArrayFieldStart("series");
             json.writeEndArray();
             json.writeArrayFieldStart("maps");
@@ -105,24 +96,6 @@ final class PageJson {
             }
             json.writeEndArray();
         });
-    }
-
-    /** Returns the allocator to be shown first: the one that failed, otherwise the one that holds most. */
-    private static int first(List<AllocatorState> allocators, @Nullable AllocatorState failed) {
-        int first = 0;
-        for (int i = 0; i < allocators.size(); i++) {
-            if (allocators.get(i).equals(failed)) {
-                return i;
-            }
-            first = MOST.compare(allocators.get(i), allocators.get(first)) > 0 ? i : first;
-        }
-        return first;
-    }
-
-    private static long liveBytes(AllocatorState allocator) {
-        return Math.max(
-                allocator.stats().bytesInUse(),
-                Breakdown.of(allocator.memoryMap()).bytes(AllocatorSnapshot.State.LIVE));
     }
 
     private static String title(AllocatorState allocator) {
@@ -274,7 +247,7 @@ final class PageJson {
                 write(json, diagnosis.get(), failure.failure());
             }
             json.writeNumberField("events", profile.events());
-            json.writeNumberField("first", first(timeline));
+            json.writeNumberField("first", ShownFirst.of(timeline));
             json.writeArrayFieldStart("series");
             if (profile.events() > 0) {
                 write(json, profile);
@@ -287,23 +260,6 @@ final class PageJson {
             }
             json.writeEndArray();
         });
-    }
-
-    /** Returns the moment to be shown first: the one with the most live bytes of the memory that failed, or of all. */
-    private static int first(Timeline timeline) {
-        final Snapshot snapshot = timeline.failure();
-        final Failure failure = snapshot == null ? null : snapshot.failure();
-        final List<AllocatorState> states =
-                timeline.moments().stream().map(Timeline.Moment::state).toList();
-        return first(
-                states,
-                states.stream()
-                        .filter(state -> failure != null
-                                && state.memory()
-                                        .toString()
-                                        .equals(failure.memory().toString()))
-                        .max(MOST)
-                        .orElse(null));
     }
 
     /** Returns the moment with the most bytes held, to be shown first. */
