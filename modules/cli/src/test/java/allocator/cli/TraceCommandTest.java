@@ -67,7 +67,7 @@ class TraceCommandTest {
                             .out())
                     .isEqualToIgnoringWhitespace("""
                             {"trace": "t.csv", "events": 3, "allocations": 2, "frees": 1, "live_at_end": 1,
-                             "allocated_bytes": 128, "peak_live_blocks": 2, "peak_live_bytes": 128, "peak_event": 2,
+                             "allocated_bytes": 128, "peak_live_blocks": 2, "peak_live_bytes": 128, "peak_event": 1,
                              "lifetimes": {"shortest": 2, "median": 2, "percentile_90": 2, "longest": 2},
                              "streams": [{"allocations": 1, "allocated_bytes": 100, "peak_live_bytes": 100},
                                          {"allocations": 1, "allocated_bytes": 28, "peak_live_bytes": 28}],

@@ -14,7 +14,7 @@ import java.util.List;
  * @param allocatedBytes the sizes of all blocks together
  * @param peakLiveBlocks the peak number of live blocks
  * @param peakLiveBytes the peak of the sizes of all live blocks
- * @param peakEvent the number of the event, from 1, with which {@code peakLiveBytes} is reached first; 0 if there is
+ * @param peakEvent the number of the event, from 0, with which {@code peakLiveBytes} is reached first; -1 if there is
  *     none
  * @param lifetimes how long blocks live
  * @param streams the streams, in order of appearance
@@ -121,7 +121,7 @@ public record TraceSummary(
         private int freed;
         private long allocatedBytes;
         private long liveBytes;
-        private int peakEvent;
+        private int peakEvent = -1;
 
         Counts(Trace trace) {
             this.trace = trace;
@@ -152,8 +152,8 @@ public record TraceSummary(
             liveOfStream[stream] = sum(liveOfStream[stream], byteSize);
             peakOfStream[stream] = Math.max(peakOfStream[stream], liveOfStream[stream]);
             liveBytes = sum(liveBytes, byteSize);
-            if (peakEvent == 0 && liveBytes == trace.peakLiveBytes()) {
-                peakEvent = event + 1;
+            if (peakEvent < 0 && liveBytes == trace.peakLiveBytes()) {
+                peakEvent = event;
             }
         }
 

@@ -46,7 +46,7 @@ public final class TraceText {
                         "live bytes, peak",
                         size(summary.peakLiveBytes()),
                         Sizes.exact(summary.peakLiveBytes()),
-                        summary.peakEvent() == 0 ? "" : "at event " + Sizes.exact(summary.peakEvent()))
+                        summary.peakEvent() < 0 ? "" : "at event " + Sizes.exact(summary.peakEvent()))
                 .lines()
                 .forEach(out::println);
         out.println();
