@@ -78,11 +78,11 @@ public final class FailureSnapshots {
         final Failure described = describe(failure, owner);
         final Optional<Path> written = target.write(() -> taker.apply(described));
         isFull = written.isEmpty();
-        Log.warning(
+        Log.warning(Causes.oneLine(
                 isFull
                         ? target + " holds " + SnapshotDirectory.MOST
                                 + " snapshots: no further one is written by this environment"
-                        : "no memory for " + described.owner() + ": snapshot written to " + written.get());
+                        : "no memory for " + described.owner() + ": snapshot written to " + written.get()));
     }
 
     private static Failure describe(OutOfMemoryException failure, String owner) {
