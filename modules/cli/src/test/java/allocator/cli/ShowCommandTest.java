@@ -247,7 +247,7 @@ class ShowCommandTest {
         final Outcome damaged = Outcome.of("show", cut.toString());
         assertThat(damaged.exitCode()).isEqualTo(1);
         assertThat(damaged.err())
-                .startsWith("allocator: " + cut + ": is not a whole snapshot")
+                .startsWith("allocator: " + cut + ": is cut off: it ends within the snapshot at line 1, column 3")
                 .hasLineCount(1);
         assertThat(Outcome.of("show", folder.resolve("none").toString()).exitCode())
                 .isEqualTo(2);

@@ -28,6 +28,7 @@ import java.time.DateTimeException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -115,9 +116,12 @@ final class SnapshotParser {
             throw tokens.error("has a version that is no whole number");
         }
         final long version = json.getLongValue();
-        if (version > SnapshotJson.VERSION || version < 1) {
+        if (version > SnapshotJson.VERSION) {
             throw tokens.error("has version " + version + "; this reader knows versions up to " + SnapshotJson.VERSION
                     + ": use a newer one");
+        }
+        if (version < 1) {
+            throw tokens.error("has version " + version + ", and the first is 1: it is damaged, or no snapshot");
         }
     }
 
@@ -148,13 +152,13 @@ final class SnapshotParser {
                 values.text("owner"),
                 values.text("thread"),
                 memory[0],
-                values.number("requested", Failure.UNKNOWN),
-                values.number("rounded", Failure.UNKNOWN),
-                values.number("limit", Failure.UNKNOWN),
-                values.number("in_use", Failure.UNKNOWN),
-                values.number("held", Failure.UNKNOWN),
-                values.number("largest_free", Failure.UNKNOWN),
-                values.number("device_free", Failure.UNKNOWN),
+                tokens.figure(values, "requested"),
+                tokens.figure(values, "rounded"),
+                tokens.figure(values, "limit"),
+                tokens.figure(values, "in_use"),
+                tokens.figure(values, "held"),
+                tokens.figure(values, "largest_free"),
+                tokens.figure(values, "device_free"),
                 stack);
     }
 
@@ -206,16 +210,12 @@ final class SnapshotParser {
         return new MemoryInfo(
                 values.text("name"),
                 new MemoryLocation(
-                        constant(DeviceType.class, values.text("device")),
+                        tokens.constant(DeviceType.class, "device", values.text("device")),
                         Math.toIntExact(values.number("vendor", 0)),
                         Math.toIntExact(values.number("ordinal", 0)),
-                        constant(MemoryType.class, values.text("type"))),
+                        tokens.constant(MemoryType.class, "type of memory", values.text("type"))),
                 values.number("alignment", 0),
-                constant(AllocatorType.class, values.text("role")));
-    }
-
-    private static <E extends Enum<E>> E constant(Class<E> type, String name) {
-        return Enum.valueOf(type, name.toUpperCase(Locale.ROOT));
+                tokens.constant(AllocatorType.class, "role", values.text("role")));
     }
 
     private AllocatorState allocator() throws IOException {
@@ -242,6 +242,7 @@ final class SnapshotParser {
         if (memory[0] == null) {
             throw tokens.error("has an allocator without memory");
         }
+        requireApart(regions);
         return new AllocatorState(
                 values.text("provider"),
                 memory[0],
@@ -257,18 +258,36 @@ final class SnapshotParser {
     private Optional<Event> event() throws IOException {
         final Scalars values = tokens.scalars();
         final String kind = values.text("kind");
-        return Arrays.stream(Event.Kind.values())
-                .filter(known -> known.name().toLowerCase(Locale.ROOT).equals(kind))
-                .findFirst()
-                .map(known -> new Event(
-                        known,
+        final Optional<Event.Kind> known = Arrays.stream(Event.Kind.values())
+                .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(kind))
+                .findFirst();
+        return known.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Event(
+                        known.get(),
                         values.number("micros_ago", 0),
                         values.text("owner"),
                         values.text("memory"),
                         Math.toIntExact(values.number("device", 0)),
-                        Long.parseUnsignedLong(values.text("address"), 16),
+                        tokens.address(values.text("address")),
                         Math.max(0, values.number("bytes", 0)),
                         Math.max(0, values.number("stream", 0))));
+    }
+
+    /** Lanes are listed at different moments, between which a region may go from one to another. */
+    private void requireApart(List<Region> regions) throws SnapshotException {
+        final List<Region> sorted = new ArrayList<>(regions);
+        sorted.sort(Comparator.comparingInt(Region::lane)
+                .thenComparing((a, b) -> Long.compareUnsigned(a.address(), b.address())));
+        for (int i = 1; i < sorted.size(); i++) {
+            final Region before = sorted.get(i - 1);
+            final Region region = sorted.get(i);
+            final long distance = region.address() - before.address();
+            if (before.lane() == region.lane() && Long.compareUnsigned(distance, before.byteSize()) < 0) {
+                throw tokens.error("has two regions of lane " + region.lane() + " at "
+                        + Long.toHexString(region.address()) + tokens.place());
+            }
+        }
     }
 
     private AllocatorStats stats() throws IOException {
@@ -311,7 +330,7 @@ final class SnapshotParser {
                 tokens.scalar(name, values);
             }
         });
-        final long address = Long.parseUnsignedLong(values.text("address"), 16);
+        final long address = tokens.address(values.text("address"));
         final long byteSize = values.number("bytes", 0);
         if (offset[0] != byteSize) {
             throw tokens.error("has a region of " + byteSize + " bytes whose chunks have " + offset[0]);
@@ -334,7 +353,7 @@ final class SnapshotParser {
     private Chunk block() throws IOException {
         tokens.require(JsonToken.START_ARRAY);
         json.nextToken();
-        return chunk(Long.parseUnsignedLong(json.getText(), 16));
+        return chunk(tokens.address(json.getText()));
     }
 
     /** Reads the rest of an array: size, requested size, state and stream. */
@@ -342,7 +361,7 @@ final class SnapshotParser {
         final long byteSize = tokens.wholeNumber();
         final long requested = tokens.wholeNumber();
         json.nextToken();
-        final State state = constant(State.class, json.getText());
+        final State state = tokens.constant(State.class, "state", json.getText());
         final long streamId = tokens.wholeNumber();
         if (byteSize <= 0 || requested < 0 || streamId < 0) {
             throw tokens.error(
@@ -357,7 +376,7 @@ final class SnapshotParser {
     private void site(Map<Long, Site> sites) throws IOException {
         tokens.require(JsonToken.START_ARRAY);
         json.nextToken();
-        final long address = Long.parseUnsignedLong(json.getText(), 16);
+        final long address = tokens.address(json.getText());
         json.nextToken();
         final String owner = json.getText();
         json.nextToken();

@@ -1,12 +1,24 @@
 package allocator.view;
 
+import allocator.runtime.snapshot.Snapshot.Failure;
+import allocator.spi.AllocatorStats;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The tokens of a snapshot's JSON: what is missing or wrong is reported with the file. */
 final class SnapshotTokens {
+    /** No message quotes more of a text. */
+    private static final int MOST_QUOTED = 60;
+
+    private static final Pattern ADDRESS = Pattern.compile("[0-9a-fA-F]{1,16}");
+
     private final String file;
     private final JsonParser json;
 
@@ -88,9 +100,60 @@ final class SnapshotTokens {
 
     void require(JsonToken token) throws SnapshotException {
         if (json.currentToken() != token) {
-            throw error("is not a whole snapshot: " + token + " is missing at line "
-                    + json.currentLocation().getLineNr() + ", column "
-                    + json.currentLocation().getColumnNr());
+            throw error("is damaged: there must be " + name(token) + place());
         }
+    }
+
+    private static String name(JsonToken token) {
+        return switch (token) {
+            case START_OBJECT -> "an object";
+            case END_OBJECT -> "the end of an object";
+            case START_ARRAY -> "an array";
+            case VALUE_NUMBER_INT -> "a whole number";
+            default -> "another value";
+        };
+    }
+
+    /** Returns where the parser is. */
+    String place() {
+        return place(json.currentLocation());
+    }
+
+    static String place(@Nullable JsonLocation location) {
+        return location == null ? "" : " at line " + location.getLineNr() + ", column " + location.getColumnNr();
+    }
+
+    /** Returns the constant of a name in lower case. */
+    <E extends Enum<E>> E constant(Class<E> type, String what, String name) throws SnapshotException {
+        for (final E constant : type.getEnumConstants()) {
+            if (constant.name().toLowerCase(Locale.ROOT).equals(name)) {
+                return constant;
+            }
+        }
+        throw error("has the " + what + " '" + quote(name) + "'" + place() + "; there are "
+                + Arrays.stream(type.getEnumConstants())
+                        .map(constant -> constant.name().toLowerCase(Locale.ROOT))
+                        .collect(Collectors.joining(", ")));
+    }
+
+    /** Returns an address. */
+    long address(String text) throws SnapshotException {
+        if (!ADDRESS.matcher(text).matches()) {
+            throw error("has the address '" + quote(text) + "'" + place() + ": it must be hexadecimal");
+        }
+        return Long.parseUnsignedLong(text, 16);
+    }
+
+    /** Returns a figure in bytes of a failure, which is negative only to say that there is none. */
+    long figure(Scalars values, String name) throws SnapshotException {
+        final long figure = values.number(name, Failure.UNKNOWN);
+        if (figure < Failure.UNKNOWN || (figure == AllocatorStats.UNLIMITED && !name.equals("limit"))) {
+            throw error("has a failure whose " + name + " is " + figure + " bytes" + place());
+        }
+        return figure;
+    }
+
+    private static String quote(String text) {
+        return text.length() <= MOST_QUOTED ? text : text.substring(0, MOST_QUOTED) + "...";
     }
 }

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class SnapshotFileTest {
     @TempDir
@@ -43,6 +44,12 @@ class SnapshotFileTest {
                 Snapshots.failure(4096, 1000, 500, 900, 10),
                 memory,
                 Map.of(0x7f00_0000_0000L, new Site("bert", "com.example.Model.load(Model.java:42)", 1500, 511)));
+    }
+
+    /** One line, without names of classes, tokens and sources. */
+    private static void speaksToAUser(SnapshotException e) {
+        assertThat(e.getMessage())
+                .doesNotContain("\n", "Source", "allocator.spi", "Exception", "START_", "VALUE_", "END_", "java.lang");
     }
 
     @Test
@@ -84,7 +91,8 @@ class SnapshotFileTest {
             final Path cut = Files.writeString(folder.resolve("cut"), text.substring(0, length));
             assertThatExceptionOfType(SnapshotException.class)
                     .isThrownBy(() -> SnapshotFile.read(cut))
-                    .withMessageStartingWith(cut.toString());
+                    .withMessageStartingWith(cut.toString())
+                    .satisfies(SnapshotFileTest::speaksToAUser);
         }
     }
 
@@ -101,6 +109,7 @@ class SnapshotFileTest {
                 assertThat(SnapshotFile.read(file)).isNotNull();
             } catch (SnapshotException e) {
                 assertThat(e).hasMessageStartingWith(file.toString());
+                speaksToAUser(e);
             }
         }
     }
@@ -111,10 +120,17 @@ class SnapshotFileTest {
                     "version":1           | "version":1.9          | has a version that is no whole number
                     "version":1,          | "other":1,             | has no version
                     java.allocator.snap   | java.allocator.other   | its field format is not java.allocator.snapshot
-                    "device":"gpu"        | "device":"quantum"     | has an impossible value
-                    [512,511,"live",5]    | [512,511,"lively",5]   | has an impossible value
+                    "version":1           | "version":0            | has version 0, and the first is 1
+                    "version":1           | "version":-1           | has version -1, and the first is 1
+                    "device":"gpu"        | "device":"quantum"     | has the device 'quantum' at line 1, column
+                    [512,511,"live",5]    | [512,511,"lively",5]   | has the state 'lively' at line 1, column
+                    [512,511,"live",5]    | [512,-7,"live",5]      | has a chunk of 512 bytes, -7 requested
+                    "requested":4096      | "requested":-7         | has a failure whose requested is -7 bytes
+                    "in_use":500          | "in_use":-1            | has a failure whose in_use is -1 bytes
+                    "7f0000000000",       | "7g",                  | has the address '7g' at line 1, column
+                    "regions":[           | "regions":7,"x":[      | there must be an array at line 1, column
                     [512,511,"live",5]    | [-512,511,"live",5]    | has a chunk of -512 bytes
-                    [512,511,"live",5]    | [512.0,511,"live",5]   | VALUE_NUMBER_INT is missing
+                    [512,511,"live",5]    | [512.0,511,"live",5]   | there must be a whole number at line 1, column
                     [512,511,"live",5]    | [9223372036854775807,511,"live",5] | has an impossible value
                     [512,511,"live",5]    | [256,255,"live",5]     | has a region of 2048 bytes whose chunks have 1792
                     2026-11-25T12:00:00Z  | yesterday              | has an impossible time
@@ -126,6 +142,37 @@ class SnapshotFileTest {
         assertThatExceptionOfType(SnapshotException.class)
                 .isThrownBy(() -> SnapshotFile.read(file))
                 .withMessageContaining(message);
+    }
+
+    @Test
+    void aRegionIsListedOnce() throws IOException {
+        final AllocatorSnapshot twice = new AllocatorSnapshot(
+                List.of(
+                        Snapshots.region(0x1000, 0, State.LIVE, 0x2000),
+                        Snapshots.region(0x8000, 0, State.LIVE, 0x1000),
+                        Snapshots.region(0x2fff, 0, State.LIVE, 0x1000)),
+                List.of());
+        final Path file = Snapshots.write(Snapshots.of(null, twice, Map.of()), folder.resolve("twice"));
+        assertThatExceptionOfType(SnapshotException.class)
+                .isThrownBy(() -> SnapshotFile.read(file))
+                .withMessageContaining("has two regions of lane 0 at 2fff");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{", "{\"format\"", "{\"format\":\"java.allocator.snapshot\",", "{\"devices\":[{},"})
+    void aFileThatIsCutOffIsSaidToBe(String text) throws IOException {
+        final Path file = Files.writeString(folder.resolve("cut"), text);
+        assertThatExceptionOfType(SnapshotException.class)
+                .isThrownBy(() -> SnapshotFile.read(file))
+                .withMessageStartingWith(file + ": is cut off: it ends within the snapshot at line 1, column ");
+    }
+
+    @Test
+    void aByteOrderMarkDoesNotMatter() throws IOException {
+        final String text = Files.readString(Snapshots.write(sample(), folder.resolve("whole")));
+        final Path file = Files.writeString(folder.resolve("marked"), "\ufeff" + text);
+        assertThat(SnapshotFile.looksLikeOne(file)).isTrue();
+        assertThat(SnapshotFile.read(file)).isEqualTo(sample());
     }
 
     @Test

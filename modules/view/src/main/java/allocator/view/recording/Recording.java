@@ -90,7 +90,14 @@ public final class Recording {
                     e);
         } catch (RuntimeException | Error e) {
             // What the JDK's reader throws where bytes are wrong: it trusts them.
-            throw new RecordingException(file.toString(), "is damaged: " + e, e);
+            throw new RecordingException(
+                    file.toString(),
+                    "is damaged: "
+                            + (e instanceof IllegalArgumentException && e.getMessage() != null
+                                    ? e.getMessage()
+                                    : "its events cannot be read")
+                            + "; copy it again, or dump it again with jcmd PID JFR.dump",
+                    e);
         }
     }
 

@@ -171,6 +171,7 @@ class RecordingTest {
             } catch (RecordingException e) {
                 rejected++;
                 assertThat(e).hasMessageStartingWith(file + ": ");
+                assertThat(e.getMessage()).doesNotContain("java.lang", "Exception");
             }
         }
         assertThat(rejected).isPositive();
