@@ -70,45 +70,6 @@ class SnapshotTest {
         }
     }
 
-    /** A name may have a million characters, and each block names its session. */
-    @Nested
-    class Names {
-        private static final String LONG = "x".repeat(198) + "\ud83d\ude00" + "y".repeat(1 << 20);
-
-        @Test
-        void aLongNameIsCut() throws IOException {
-            try (Environment environment = open(Map.of(
-                            EnvironmentBuilder.SNAPSHOT_ON_FAILURE,
-                            folder.toString(),
-                            EnvironmentBuilder.HISTORY,
-                            "100"));
-                    Session session = limited(environment, LONG)) {
-                session.allocator().free(session.allocator().alloc(1000));
-                exhaust(session);
-                assertThat(session.name()).isEqualTo(LONG);
-                final String cut = "x".repeat(198) + "\u2026";
-                final Snapshot snapshot = session.snapshot();
-                assertThat(snapshot.scope()).isEqualTo(cut);
-                assertThat(snapshot.sessions().getFirst().name()).isEqualTo(cut);
-                assertThat(snapshot.allocators().getFirst().users().getFirst().owner())
-                        .isEqualTo(cut);
-                assertThat(snapshot.history()).extracting(Event::owner).containsOnly("", cut);
-                assertThat(files(folder))
-                        .singleElement()
-                        .satisfies(file -> assertThat(Files.size(file)).isLessThan(20_000));
-            }
-        }
-
-        @Test
-        void aNameOfTheMostCharactersStays() {
-            final String most = "x".repeat(Snapshot.MAX_NAME);
-            assertThat(new Snapshot.User(most, 1).owner()).isEqualTo(most);
-            assertThat(new Snapshot.User(most + "x", 1).owner())
-                    .hasSize(Snapshot.MAX_NAME)
-                    .endsWith("x\u2026");
-        }
-    }
-
     @Nested
     class History {
         @Test
