@@ -7,7 +7,7 @@ import java.util.List;
 /**
  * A page that shows where memory is: one HTML file that needs no network and no server. It has a timeline, a map of
  * regions, fragmentation, and who has most; or the blocks of a plan. Names from outside are shown as text, whatever
- * they are.
+ * they are: control and format characters, and half a surrogate pair, as escapes, so that each page can be encoded.
  */
 public final class Page {
     private Page() {}
