@@ -23,7 +23,7 @@ final class WriteAttempts {
     /**
      * Allows an attempt at once.
      *
-     * @param clock tells the time as {@link System#nanoTime} does
+     * @param clock returns the time, as {@link System#nanoTime} does
      */
     WriteAttempts(LongSupplier clock) {
         this.clock = clock;
