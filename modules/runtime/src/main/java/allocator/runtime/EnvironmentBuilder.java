@@ -43,9 +43,8 @@ public final class EnvironmentBuilder {
 
     /**
      * The key of the option that makes snapshots list recent events: allocations, frees, growth, shrinks and failures
-     * of this process, at most as many as its value says, up to {@value AllocatorEvents#MOST_RECENT}. The default is
-     * {@code 0}, none. They are remembered while an environment with the option is open; the first one decides how
-     * many.
+     * of this process, at most as many as its value says, up to 4,194,304. The default is {@code 0}, none. They are
+     * remembered while an environment with the option is open; the first one decides how many.
      */
     public static final String HISTORY = RuntimeKeys.HISTORY.name();
 
