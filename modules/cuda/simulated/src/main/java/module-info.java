@@ -16,6 +16,7 @@ import org.jspecify.annotations.NullMarked;
 module java.allocator.cuda.simulated {
     requires transitive java.allocator.cuda.driver;
     requires transitive java.allocator.spi;
+    requires java.allocator.provider.support;
     requires static org.jspecify;
 
     exports allocator.cuda.simulated;

@@ -19,6 +19,7 @@ class StackReserveTest {
     /** What is touched, and how many frames of a short method surely fit into it, interpreted or compiled. */
     @SuppressWarnings("ImmutableEnumChecker") // the actions hold nothing
     enum Touch {
+        DEEP(StackReserve::touchDeep, 400),
         FULL(StackReserve::touch, 100),
         SHALLOW(StackReserve::touchShallow, 20),
         BRIEF(StackReserve::touchBriefly, 8);

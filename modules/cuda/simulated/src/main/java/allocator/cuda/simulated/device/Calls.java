@@ -37,8 +37,19 @@ final class Calls {
         });
     }
 
-    /** Makes a call that returns a value and needs no context. */
+    /**
+     * Makes a call that returns a value and needs no context.
+     *
+     * <p>As in a native function, the stack does not end half way: the call is made on this thread's stack if there is
+     * enough of it, and otherwise on a stack of its own.
+     *
+     * @throws StackOverflowError if this thread has no stack left at all; the call has not begun
+     */
     long getWithoutContext(CudaFunction function, int device, Supplier<String> arguments, LongSupplier body) {
+        return NativeStack.call(() -> getHere(function, device, arguments, body));
+    }
+
+    private long getHere(CudaFunction function, int device, Supplier<String> arguments, LongSupplier body) {
         lock.lock();
         try {
             if (isClosed) {
