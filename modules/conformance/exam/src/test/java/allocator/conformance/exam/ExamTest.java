@@ -131,7 +131,9 @@ class ExamTest {
                 .isEmpty();
     }
 
+    /** A build compiles those that it runs. */
     @TestFactory
+    @Tag("whole-exam")
     Stream<DynamicNode> unusualProvidersCompile() {
         return ExamProvider.all().stream()
                 .flatMap(provider -> provider.edits().stream()
