@@ -11,8 +11,8 @@ import java.util.Optional;
 import java.util.zip.GZIPInputStream;
 
 /**
- * Recognizes a file that is not what a command reads, by its beginning, and says what can be done with it. A trace, and
- * what is not known, is none of them.
+ * Recognizes a file that is not what a command reads, by its beginning, and says what can be done with it. A trace, a
+ * log, and what is not known, is none of them.
  */
 final class ForeignFile {
     private static final int GZIP_1 = 0x1f;
@@ -26,10 +26,10 @@ final class ForeignFile {
     private ForeignFile() {}
 
     /**
-     * Describes a file that is given in place of a trace.
+     * Describes a file that is given in place of a trace or a log.
      *
      * @param file the file
-     * @return what it is, and what to do with it; empty if it may be a trace, or cannot be read
+     * @return what it is, and what to do with it; empty if it may be a trace or a log, or cannot be read
      */
     static Optional<String> describe(Path file) {
         try (InputStream in = Files.newInputStream(file)) {
@@ -46,12 +46,25 @@ final class ForeignFile {
         }
     }
 
+    /**
+     * Rejects a file that is given in place of a trace or a log.
+     *
+     * @param file the file
+     * @throws CommandException if it is something else, with what it is
+     */
+    static void reject(Path file) {
+        describe(file).ifPresent(what -> {
+            throw new CommandException(file + ": " + what);
+        });
+    }
+
     private enum Kind {
         RECORDING(
                 "a recording of the flight recorder",
                 "allocator show shows it, and allocator trace import makes a trace of it"),
         CUT_RECORDING("the beginning of a recording of the flight recorder", "copy it again"),
         JSON("JSON, as a snapshot is", "allocator show shows a snapshot"),
+        JSON_ARRAY("an array in JSON", "a snapshot is an object in JSON"),
         PAGE("a page", "open it in a browser"),
         ARCHIVE("an archive", "unpack it first"),
         BLOCKS("a file of blocks", "allocator plan reads it, and with --html makes a page"),
@@ -83,6 +96,9 @@ final class ForeignFile {
         }
         if (text.startsWith("{")) {
             return Optional.of(Kind.JSON);
+        }
+        if (text.startsWith("[")) {
+            return Optional.of(Kind.JSON_ARRAY);
         }
         if (text.startsWith("<")) {
             return Optional.of(Kind.PAGE);

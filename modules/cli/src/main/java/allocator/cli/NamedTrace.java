@@ -39,9 +39,7 @@ final class NamedTrace {
                 throw new UsageException(name + ": no such file, and no bundled trace ("
                         + String.join(", ", Trace.bundledNames()) + ")");
             }
-            ForeignFile.describe(file).ifPresent(what -> {
-                throw new CommandException(name + ": " + what, null);
-            });
+            ForeignFile.reject(file);
             return Trace.read(file);
         } catch (InvalidPathException e) {
             throw new UsageException(name + ": " + e.getReason(), e);

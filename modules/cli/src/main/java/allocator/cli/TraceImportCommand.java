@@ -76,6 +76,7 @@ final class TraceImportCommand extends ResultCommand {
             long entries, long allocations, long frees, long addedFrees, long failures, long unknownFrees) {}
 
     private static Imported importLog(Path file, Path target) {
+        ForeignFile.reject(file);
         final List<RmmLog.Entry> entries = read(file);
         final RmmLog.Conversion made = convert(file, entries, target);
         return new Imported(

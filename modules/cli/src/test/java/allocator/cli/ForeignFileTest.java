@@ -43,6 +43,7 @@ class ForeignFileTest {
             plan   | ID;Lower;Upper;Size          | is like a file of blocks: its header must be id,lower,upper,size, in
             show   | <!DOCTYPE html><html>        | is a page: open it in a browser
             plan   | {"format":"x"}               | is JSON, as a snapshot is: allocator show shows a snapshot
+            show   | [1,2]                        | is an array in JSON: a snapshot is an object in JSON
             replay | FLR\0more                    | is a recording of the flight recorder: allocator show shows it
             show   | FLR                          | is the beginning of a recording of the flight recorder: copy it
             show   | PK\3\4more                   | is an archive: unpack it first
@@ -58,6 +59,17 @@ class ForeignFileTest {
                 .contains(message)
                 .startsWith("allocator: " + folder)
                 .hasLineCount(1);
+    }
+
+    @Test
+    void anImportNamesThemToo() throws IOException {
+        final Path file = Files.writeString(folder.resolve("given"), "{\"format\":1}");
+        final Outcome outcome = Outcome.of("trace", "import", file.toString());
+        assertThat(outcome.exitCode()).isEqualTo(1);
+        assertThat(outcome.err())
+                .startsWith("allocator: " + file + ": is JSON, as a snapshot is: allocator show shows a snapshot")
+                .hasLineCount(1);
+        assertThat(folder).isDirectoryNotContaining("glob:**.gz");
     }
 
     private static Path cut(Path file) throws IOException {
