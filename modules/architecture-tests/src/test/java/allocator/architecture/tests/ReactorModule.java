@@ -28,6 +28,8 @@ import org.xml.sax.SAXException;
 record ReactorModule(String folder) {
     static final Path ROOT = root();
 
+    private static final String SCOPE_OF_TESTS = "test";
+
     /** Every Maven module, in the order of the root pom. */
     static List<ReactorModule> all() {
         return texts(pom(ROOT), "modules", "module").map(ReactorModule::new).toList();
@@ -60,6 +62,21 @@ record ReactorModule(String folder) {
         return texts(pom(path()), "dependency", "artifactId").collect(Collectors.toSet());
     }
 
+    /** The artifacts that the users of this module get with it. */
+    Set<String> shippedDependencies() {
+        final NodeList nodes = pom(path()).getElementsByTagName("dependency");
+        return IntStream.range(0, nodes.getLength())
+                .mapToObj(i -> (Element) nodes.item(i))
+                .filter(dependency -> !SCOPE_OF_TESTS.equals(text(dependency, "scope")))
+                .map(dependency -> text(dependency, "artifactId"))
+                .collect(Collectors.toSet());
+    }
+
+    /** Whether a release has it. */
+    boolean isPublished() {
+        return texts(pom(path()), "properties", "maven.deploy.skip").noneMatch("true"::equals);
+    }
+
     /** The compiled descriptor; empty if the sources declare no module. */
     Optional<ModuleDescriptor> descriptor() {
         if (Files.notExists(path().resolve("src/main/java/module-info.java"))) {
@@ -71,6 +88,11 @@ record ReactorModule(String folder) {
                 .or(() -> {
                     throw new IllegalStateException(folder + " is not built: run this test with ./mvnw verify");
                 });
+    }
+
+    private static String text(Element parent, String name) {
+        final Node node = parent.getElementsByTagName(name).item(0);
+        return node == null ? "" : node.getTextContent().strip();
     }
 
     private static Path root() {
