@@ -15,12 +15,13 @@ public final class LibUtilsCuda {
      * Loads a native library of this module; does nothing if it is loaded already.
      *
      * <p>The library is copied to a new directory that only this user can access, and loaded from there; the copy is
-     * deleted before this method returns, so no other user and no other JVM can load it. A failure has no lasting
-     * effect, and the call can be repeated.
+     * deleted before this method returns, so no other user and no other JVM can load it. It is loaded only if its
+     * SHA-256 is that of the library with which this module was built. A failure has no lasting effect, and the call
+     * can be repeated.
      *
      * @param libraryName the name with platform, as {@link LibUtils#createPlatformLibraryName} returns it
      * @param dependentLibraryNames names of libraries to load first
-     * @throws UnsatisfiedLinkError if this module has no such library, or it cannot be copied or linked
+     * @throws UnsatisfiedLinkError if this module has no such library, it is damaged, or it cannot be copied or linked
      */
     public static synchronized void loadLibrary(String libraryName, String... dependentLibraryNames) {
         for (String dependent : dependentLibraryNames) {
@@ -40,6 +41,7 @@ public final class LibUtilsCuda {
                 throw new UnsatisfiedLinkError("module jcuda has no " + fileName + ", only linux-x86_64");
             }
             try (PrivateCopy copy = PrivateCopy.of(library, fileName)) {
+                NativeChecksums.require(copy.file());
                 System.load(copy.file().toString());
             }
         } catch (IOException e) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -60,7 +61,30 @@ class NativeLoadingTest {
         }
     }
 
+    @Test
+    void aDamagedLibraryIsRefusedByName(@TempDir Path patch) throws Exception {
+        final String name = "libJCudaRuntime-12.6.0-linux-x86_64.so";
+        final Path damaged = Files.createDirectory(patch.resolve("lib")).resolve(name);
+        try (InputStream library = JCudaVersion.class.getResourceAsStream("/lib/" + name)) {
+            assertThat(library).isNotNull();
+            final byte[] content = library.readAllBytes();
+            content[content.length / 2] ^= 1;
+            Files.write(damaged, content);
+        }
+
+        assertThat(inANewJvm(1, patch + System.getProperty("path.separator")))
+                .contains(name + " is not the library that module jcuda was built with")
+                .doesNotContain("version 12000");
+        try (Stream<Path> files = Files.list(temporary)) {
+            assertThat(files).isEmpty();
+        }
+    }
+
     private String runtimeVersionInANewJvm() throws IOException, InterruptedException {
+        return inANewJvm(0, "");
+    }
+
+    private String inANewJvm(int status, String patch) throws IOException, InterruptedException {
         final Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-Djava.io.tmpdir=" + temporary,
@@ -68,7 +92,7 @@ class NativeLoadingTest {
                         "--module-path",
                         System.getProperty("jdk.module.path"),
                         "--patch-module",
-                        "jcuda=" + location(),
+                        "jcuda=" + patch + location(),
                         "--enable-native-access=jcuda",
                         "--illegal-native-access=deny",
                         "-m",
@@ -76,7 +100,7 @@ class NativeLoadingTest {
                 .redirectErrorStream(true)
                 .start();
         final String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-        assertThat(process.waitFor()).as(output).isZero();
+        assertThat(process.waitFor()).as(output).isEqualTo(status);
         return output;
     }
 
