@@ -46,8 +46,12 @@ class LauncherTest {
         Files.createDirectories(root.resolve("traces"));
         Files.writeString(root.resolve("pom.xml"), "<project/>");
         Files.copy(SCRIPT, root.resolve("allocator"));
-        Files.writeString(root.resolve(".mvn/find-jdk.sh"), "JAVA_HOME=$root/jdk\n");
-        executable("jdk/bin/java", "for argument; do echo \"[$argument]\"; done");
+        Files.writeString(root.resolve(".mvn/find-jdk.sh"), "export root; JAVA_HOME=$root/jdk\n");
+        executable(
+                "jdk/bin/java",
+                "for argument; do echo \"[$argument]\"; case $argument in -XX:AOTCache=*) cache=${argument#*=};; "
+                        + "*AOTMode=create) making=yes;; esac; done\n"
+                        + "if [ -n \"$making\" ]; then echo made >>\"$root/made\"; echo cache >\"$cache\"; fi");
         executable(
                 "mvnw",
                 "echo built; d=\"$(dirname \"$0\")/modules/cli/target/distribution\"; mkdir -p \"$d/lib\"; "
@@ -129,6 +133,40 @@ class LauncherTest {
         assertThat(outcome.out()).isEmpty();
         assertThat(outcome.err().lines()).last().isEqualTo("allocator: the build failed, see " + log);
         assertThat(log).hasContent("what went wrong");
+    }
+
+    @Test
+    void makesACacheAfterEachBuildAndStartsWithIt() throws Exception {
+        final String option = "[-XX:AOTCache=" + root.toRealPath() + "/modules/cli/target/distribution/start.aot]\n";
+        assertThat(run(root.resolve("allocator"), "providers").out()).contains(option);
+        assertThat(run(root.resolve("allocator"), "providers").out()).contains(option);
+        assertThat(root.resolve("made")).hasContent("made");
+        age();
+        Files.writeString(root.resolve("modules/cli/target/distribution/lib/new.jar"), "");
+        assertThat(run(root.resolve("allocator"), "providers").out()).contains(option);
+        assertThat(root.resolve("made")).hasContent("made\nmade");
+    }
+
+    @Test
+    void whereJavaMakesNoCacheItStartsWithoutAndDoesNotTryAgain() throws Exception {
+        executable(
+                "jdk/bin/java",
+                "for argument; do echo \"[$argument]\"; case $argument in *AOTMode=*) "
+                        + "echo tried >>\"$root/tried\"; echo 'an error' >&2; exit 1;; esac; done");
+        age();
+        for (int i = 0; i < 2; i++) {
+            final Outcome outcome = run(root.resolve("allocator"), "providers");
+            assertThat(outcome.exitCode()).isZero();
+            assertThat(outcome.out()).doesNotContain("AOT").endsWith("[providers]\n");
+            assertThat(outcome.err()).doesNotContain("an error");
+        }
+        assertThat(root.resolve("tried")).hasContent("tried");
+    }
+
+    @Test
+    void whatEndsAtOnceRunsWithoutTheOptimizingCompiler() throws Exception {
+        assertThat(run(root.resolve("allocator"), "--version").out()).contains("[-XX:TieredStopAtLevel=1]\n");
+        assertThat(run(root.resolve("allocator"), "replay").out()).doesNotContain("TieredStopAtLevel");
     }
 
     @Test
