@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.providers.InstalledProviders;
 import allocator.cli.text.DeviceId;
 import allocator.runtime.Environment;
 import allocator.runtime.EnvironmentBuilder;
@@ -64,6 +65,7 @@ abstract class DeviceCommand extends ResultCommand {
         // Read when the first logger is created, which the builder does.
         System.setProperty(LOG_LEVEL, isVerbose() ? "debug" : logLevel());
         final EnvironmentBuilder builder = Environment.builder();
+        InstalledProviders.folder().ifPresent(builder::providersFrom);
         for (final Path folder : providerFolders) {
             if (!Files.isDirectory(folder)) {
                 throw new UsageException("--providers-dir " + folder + ": "

@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import allocator.cli.output.Terminal;
+import allocator.cli.providers.InstalledProviders;
 import allocator.conformance.runner.ConformanceCommand;
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -93,7 +94,13 @@ public final class Main {
         return exitCode;
     }
 
-    private static CommandLine commandLine(Terminal terminal) {
+    /**
+     * Returns the command with all its options.
+     *
+     * @param terminal where it writes
+     * @return the command
+     */
+    public static CommandLine commandLine(Terminal terminal) {
         return new CommandLine(new Main(), new Commands(terminal))
                 .setOut(terminal.rawOut())
                 .setErr(terminal.err())
@@ -120,12 +127,22 @@ public final class Main {
     /** Options that are not the command's own are those of a replay. */
     private static String[] withCommand(String... args) {
         final List<String> own = List.of("-h", "--help", "-V", "--version");
+        if (args.length > 0 && args[0].equals("conformance")) {
+            return withInstalledProviders(args);
+        }
         if (args.length > 0 && (!args[0].startsWith("-") || own.contains(args[0]))) {
             return args;
         }
         final List<String> replay = new ArrayList<>(Arrays.asList(args));
         replay.addFirst("replay");
         return replay.toArray(String[]::new);
+    }
+
+    /** The command of the kit knows no installation: it gets the folder as an option. */
+    private static String[] withInstalledProviders(String... args) {
+        final List<String> all = new ArrayList<>(Arrays.asList(args));
+        InstalledProviders.folder().ifPresent(folder -> all.addAll(1, List.of("--providers-dir", folder.toString())));
+        return all.toArray(String[]::new);
     }
 
     private static int refuse(ParameterException e, String... args) {
