@@ -102,7 +102,8 @@ class OnnxRuntimeConformanceTest {
     @ParameterizedTest
     @ValueSource(strings = {"arena", "session", "shared"})
     void breaksWhatThePageSaysAndNothingElse(String source) throws IOException {
-        final ConformanceReport report = new ConformanceRunner(() -> new OfSource(source), settings(source), "*").run(_ -> {});
+        final ConformanceReport report =
+                new ConformanceRunner(() -> new OfSource(source), settings(source), "*").run(_ -> {});
 
         final List<TestResult> failures = report.tests().stream()
                 .filter(test -> test.status() == Status.FAILED)

@@ -35,12 +35,11 @@ class BadInputTest {
     private static final String SMALL_HEAP = "-Xmx48m";
 
     private static void run(List<String> more, String... arguments) throws IOException, InterruptedException {
-        final List<String> options =
-                new ArrayList<>(List.of(
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-XX:ErrorFile=/dev/null",
-                        "-XX:TieredStopAtLevel=1",
-                        "-XX:+UseSerialGC"));
+        final List<String> options = new ArrayList<>(List.of(
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:ErrorFile=/dev/null",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC"));
         options.addAll(more);
         OwnJvm.run(CLASS_PATH, BadInputProgram.class, options, arguments);
     }
