@@ -1,5 +1,6 @@
 package allocator.runtime;
 
+import allocator.runtime.AllocatorReport.Setting;
 import allocator.runtime.discovery.Log;
 import allocator.runtime.options.OptionPlace;
 import allocator.spi.OptionKey;
@@ -28,19 +29,39 @@ public record SessionReport(
     /** Logs the report, and warns of settings of the session that are not effective. */
     void log() {
         notes.forEach(note -> Log.warning(session + ": " + note));
-        for (final AllocatorReport allocator : allocators) {
-            Log.debug(session + ": " + allocator);
-            // Settings are for arenas; read-only memory has none, which is no reason for a warning. A provider that
-            // reports no settings has nothing shared from which EXCLUSIVE could keep the session apart.
-            allocator.settings().stream()
-                    .filter(setting ->
-                            !setting.isEffective() && setting.origin().equals(OptionPlace.SESSION.origin()))
-                    .filter(setting -> setting.effective() != null
-                            || !(allocator.memory().isReadOnly()
-                                    || setting.key().equals(OptionKey.EXCLUSIVE.name())))
-                    .forEach(setting -> Log.warning(session + ": " + setting.key() + "=" + setting.requested()
-                            + " is not effective on " + allocator.memory() + ": " + setting.why()));
-        }
+        warnings().forEach(warning -> Log.warning(session + ": " + warning));
+        allocators.forEach(allocator -> Log.debug(session + ": " + allocator));
+    }
+
+    /** Returns a line for each setting of the session that is not effective on a memory that it is meant for. */
+    List<String> warnings() {
+        return allocators.stream()
+                .flatMap(allocator -> allocator.settings().stream()
+                        .filter(setting -> !setting.isEffective()
+                                && setting.origin().equals(OptionPlace.SESSION.origin())
+                                && isMeantFor(allocator, setting))
+                        .map(setting -> setting.key() + "=" + setting.requested() + " is not effective on "
+                                + allocator.memory() + ": " + setting.why()))
+                .toList();
+    }
+
+    /**
+     * Settings are for arenas; read-only memory has none. A provider that reports no settings has nothing shared from
+     * which EXCLUSIVE could keep the session apart. A key that serves one memory of a provider need not serve its
+     * others, as a policy of device memory does not serve pinned memory.
+     */
+    private boolean isMeantFor(AllocatorReport allocator, Setting setting) {
+        return setting.effective() != null
+                || !(allocator.memory().isReadOnly()
+                        || setting.key().equals(OptionKey.EXCLUSIVE.name())
+                        || servesOther(allocator, setting.key()));
+    }
+
+    private boolean servesOther(AllocatorReport allocator, String key) {
+        return allocators.stream()
+                .filter(other -> other.provider().equals(allocator.provider()))
+                .flatMap(other -> other.settings().stream())
+                .anyMatch(setting -> setting.key().equals(key) && setting.effective() != null);
     }
 
     @Override

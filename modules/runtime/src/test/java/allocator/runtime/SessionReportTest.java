@@ -37,4 +37,39 @@ class SessionReportTest {
     void aReportWithoutAllocatorsIsOneLine() {
         assertThat(new SessionReport("empty", List.of(), List.of(), List.of())).hasToString("session empty");
     }
+
+    private static AllocatorReport report(String name, String provider, Setting setting) {
+        return new AllocatorReport(
+                FakeMemory.memory(name, DeviceType.GPU, 0, MemoryType.DEFAULT),
+                provider,
+                "bert",
+                Source.EXCLUSIVE,
+                List.of(setting));
+    }
+
+    private static List<String> warnings(AllocatorReport... allocators) {
+        return new SessionReport("bert", List.of(allocators), List.of(), List.of()).warnings();
+    }
+
+    @Test
+    void aKeyThatServesAnotherMemoryOfTheProviderIsNoReasonToWarn() {
+        final Setting effective = new Setting("arena.policy", "compact", "compact", "session", "");
+        final Setting unknown = new Setting("arena.policy", "compact", null, "session", "the key does not apply");
+        final AllocatorReport pinned = report("Pinned", "cuda-arena", unknown);
+
+        assertThat(warnings(report("Gpu", "cuda-arena", effective), pinned)).isEmpty();
+        assertThat(warnings(report("Gpu", "other", effective), pinned))
+                .containsExactly("arena.policy=compact is not effective on Pinned (gpu:0): the key does not apply");
+    }
+
+    @Test
+    void aValueOtherThanTheRequestedOneIsWarnedOf() {
+        final Setting effective = new Setting("arena.max_mem", "1000", "1000", "session", "");
+        final Setting other = new Setting("arena.max_mem", "1000", "500", "session", "it is shared");
+        final Setting byDefault = new Setting("arena.max_mem", "0", "500", "default", "it is shared");
+
+        assertThat(warnings(report("Gpu", "cuda-arena", effective), report("Pinned", "cuda-arena", other)))
+                .containsExactly("arena.max_mem=1000 is not effective on Pinned (gpu:0): it is shared");
+        assertThat(warnings(report("Gpu", "cuda-arena", byDefault))).isEmpty();
+    }
 }
