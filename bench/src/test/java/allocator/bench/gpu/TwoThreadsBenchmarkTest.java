@@ -1,28 +1,42 @@
 package allocator.bench.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TwoThreadsBenchmarkTest {
     private static final String SUBJECT = "cpu-reference compact direct";
 
-    @TempDir
-    private Path folder;
-
-    /** The host has the same counters of pages as a device. */
-    @Test
-    void heldIsComparedWithWhatBothThreadsRequestedAtOnce() throws Exception {
-        final Path trace = Files.writeString(folder.resolve("mine.csv"), """
+    private static final String TRACE = """
                 op,id,bytes,stream
                 a,0,3000000,0
                 a,1,5000000,1
                 f,0,3000000,0
                 a,2,4000000,0
-                """);
+                """;
+
+    @TempDir
+    private Path folder;
+
+    /** Where one stream is busy with all free addresses, a request of the other is no shortage. */
+    @RepeatedTest(40)
+    void neitherThreadRunsOutOfAddresses() throws Exception {
+        final Path trace = Files.writeString(folder.resolve("mine.csv"), TRACE);
+        final String results = folder.resolve("results.csv").toString();
+        assertThatCode(() ->
+                        TwoThreadsBenchmark.main(new String[] {results, "cpu-reference", trace.toString(), "compact"}))
+                .doesNotThrowAnyException();
+    }
+
+    /** The host has the same counters of pages as a device. */
+    @Test
+    void heldIsComparedWithWhatBothThreadsRequestedAtOnce() throws Exception {
+        final Path trace = Files.writeString(folder.resolve("mine.csv"), TRACE);
         final Path results = folder.resolve("results.csv");
         TwoThreadsBenchmark.main(new String[] {results.toString(), "cpu-reference", trace.toString(), "compact"});
 

@@ -32,6 +32,9 @@ final class PageGrowth {
     /** How many mappings of no use a request ends at most. */
     private static final int MOST_ENDED = 4;
 
+    /** How many times a request is tried while other streams are busy with all free addresses. */
+    private static final int MOST_ATTEMPTS = 200;
+
     /** How many times as long as the memory of the device the range of addresses is. */
     private static final int RANGE_FACTOR = 2;
 
@@ -89,29 +92,40 @@ final class PageGrowth {
         }
         arena.lane.requireOutsideDevice();
         try {
-            return allocateOnce(byteSize, stream, false);
+            final long address = allocateOnce(byteSize, stream, false);
+            if (address != NO_ADDRESS) {
+                return address;
+            }
         } catch (OutOfMemoryException e) {
             // Idle extents that reach beyond the chunk may hold what it lacks.
-            return allocateExactly(byteSize, stream);
         }
+        return allocateExactly(byteSize, stream);
     }
 
     private long allocateExactly(long byteSize, @Nullable SyncStream stream) {
-        try {
-            return allocateOnce(byteSize, stream, true);
-        } catch (OutOfMemoryException e) {
-            // Extents that streams may still use come last: they have to be waited for.
-            if (!arena.awaitOwners()) {
-                throw arena.lane.failure(byteSize, stream, e);
+        OutOfMemoryException last = null;
+        for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+            OutOfMemoryException shortage = null;
+            try {
+                final long address = allocateOnce(byteSize, stream, true);
+                if (address != NO_ADDRESS) {
+                    return address;
+                }
+            } catch (OutOfMemoryException e) {
+                shortage = e;
             }
+            // Extents that streams may still use come last: they have to be waited for. Streams that are busy with all
+            // free addresses may be done by now, so that there is nothing to wait for.
+            final boolean hasWaited = arena.awaitOwners();
+            if (shortage != null && (last != null || !hasWaited)) {
+                throw arena.lane.failure(byteSize, stream, shortage);
+            }
+            last = shortage;
         }
-        try {
-            return allocateOnce(byteSize, stream, true);
-        } catch (OutOfMemoryException e) {
-            throw arena.lane.failure(byteSize, stream, e);
-        }
+        throw arena.lane.failure(byteSize, stream, arena.locked(() -> shortage(byteSize)));
     }
 
+    /** Returns the address, {@link #NO_ADDRESS} if other streams use the pages at all free addresses. */
     private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact) {
         arena.deviceLock.lock();
         try {
@@ -142,7 +156,12 @@ final class PageGrowth {
         }
     }
 
-    /** Takes a chunk that is backed, or begins to back one. Under both locks. */
+    /**
+     * Takes a chunk that is backed, or begins to back one. Under both locks.
+     *
+     * @return its address, {@link #NO_ADDRESS} if other streams use the pages at all free addresses
+     * @throws OutOfMemoryException if there are too few pages
+     */
     private long take(Region range, long byteSize, @Nullable SyncStream stream, boolean isExact) {
         abandonLeft();
         final long bytes = Granules.roundUp(byteSize);
@@ -154,14 +173,18 @@ final class PageGrowth {
             return backed;
         }
         final long address = isPossible ? begin(byteSize, stream, isExact) : NO_ADDRESS;
-        if (address == NO_ADDRESS) {
-            throw new OutOfMemoryException(
-                    "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
-                            + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "
-                            + bytes,
-                    OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
+        if (!isPossible) {
+            throw shortage(byteSize);
         }
         return address;
+    }
+
+    private OutOfMemoryException shortage(long byteSize) {
+        return new OutOfMemoryException(
+                "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
+                        + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "
+                        + Granules.roundUp(byteSize),
+                OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
     }
 
     /** Takes a chunk that is backed, wherever it is. Under the arena's lock. */
