@@ -122,7 +122,12 @@ final class PageGrowth {
             }
             last = shortage;
         }
-        throw arena.lane.failure(byteSize, stream, arena.locked(() -> shortage(byteSize)));
+        throw arena.lane.failure(
+                byteSize,
+                stream,
+                shortage(
+                        byteSize,
+                        "No free addresses can be backed now for requested bytes of " + Granules.roundUp(byteSize)));
     }
 
     /** Returns the address, {@link #NO_ADDRESS} if other streams use the pages at all free addresses. */
@@ -174,17 +179,18 @@ final class PageGrowth {
         }
         final long address = isPossible ? begin(byteSize, stream, isExact) : NO_ADDRESS;
         if (!isPossible) {
-            throw shortage(byteSize);
+            throw shortage(
+                    byteSize,
+                    "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
+                            + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "
+                            + bytes);
         }
         return address;
     }
 
-    private OutOfMemoryException shortage(long byteSize) {
+    private OutOfMemoryException shortage(long byteSize, String reason) {
         return new OutOfMemoryException(
-                "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
-                        + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "
-                        + Granules.roundUp(byteSize),
-                OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
+                reason, OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
     }
 
     /** Takes a chunk that is backed, wherever it is. Under the arena's lock. */
