@@ -2,6 +2,7 @@ package allocator.bench.scale;
 
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,10 +14,10 @@ import java.util.function.IntConsumer;
 final class CrowdMeter {
     private static final int SIZES = 3;
     private static final int WINDOWS = 7;
-    private static final long WINDOW_NANOS = 100_000_000;
     private static final int LEAST_WARM = 2_000;
 
     private final CrowdType type;
+    private final Duration window;
     private final List<Integer> sizes = new ArrayList<>();
     private final SequencedMap<String, List<Double>> nanos = new LinkedHashMap<>();
 
@@ -30,16 +31,23 @@ final class CrowdMeter {
      */
     record Result(CrowdType type, List<Integer> sizes, List<Costs> costs, long heapAtMost, long heapAtEnd) {}
 
-    private CrowdMeter(CrowdType type, int most) {
+    private CrowdMeter(CrowdType type, int most, Duration window) {
         this.type = type;
+        this.window = window;
         for (int i = SIZES - 1; i >= 0; i--) {
             sizes.add(Math.max(1, most / (int) Math.pow(Costs.STEP, i)));
         }
     }
 
-    /** Measures a crowd of that many members, after some seconds of use at least. */
-    static Result measure(CrowdType type, int most, int warmUpSeconds) {
-        return new CrowdMeter(type, most).measure(warmUpSeconds);
+    /**
+     * Measures a crowd.
+     *
+     * @param most how many members it grows to
+     * @param warmUpSeconds how long it is used before, at least
+     * @param window how long an operation is repeated for each of the times of which the median counts
+     */
+    static Result measure(CrowdType type, int most, int warmUpSeconds, Duration window) {
+        return new CrowdMeter(type, most, window).measure(warmUpSeconds);
     }
 
     private Result measure(int warmUpSeconds) {
@@ -127,16 +135,16 @@ final class CrowdMeter {
     /** The median over several windows. */
     private double cost(IntConsumer operation, int size) {
         final List<Double> costs = new ArrayList<>();
-        for (int window = 0; window < WINDOWS; window++) {
+        for (int i = 0; i < WINDOWS; i++) {
             final long[] done = {0};
             final double time = nanos(() -> {
                 final long begin = System.nanoTime();
                 do {
-                    for (int i = 0; i < 1 + done[0] / 8 && i < 1000; i++) {
+                    for (int k = 0; k < 1 + done[0] / 8 && k < 1000; k++) {
                         operation.accept(size);
                     }
                     done[0] += Math.min(1000, 1 + done[0] / 8);
-                } while (System.nanoTime() - begin < WINDOW_NANOS);
+                } while (System.nanoTime() - begin < window.toNanos());
             });
             costs.add(time / done[0]);
         }

@@ -4,6 +4,7 @@ import allocator.bench.page.KeptPage;
 import allocator.bench.pairs.Machine;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.time.Duration;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.Arrays;
@@ -27,6 +28,7 @@ import picocli.CommandLine.Option;
         description = "Measures operations beside N/100, N/10 and N blocks, streams, sessions or threads.")
 public final class Scale implements Callable<Integer> {
     private static final Logger LOGGER = Logger.getLogger("allocator");
+    private static final Duration WINDOW = Duration.ofMillis(100);
 
     @Option(names = "--of", split = ",", paramLabel = "NAME", description = "Beside what (default: everything).")
     private List<String> names =
@@ -81,7 +83,7 @@ public final class Scale implements Callable<Integer> {
                 the cost grew over the steeper of two steps, each tenfold: 0 is constant, 1 linear, a logarithm about 0.1.
                 Caches make it larger, as malloc shows.""");
         for (final CrowdType type : types) {
-            print(CrowdMeter.measure(type, Math.max(100, type.most() / divisor), warmUpSeconds));
+            print(CrowdMeter.measure(type, Math.max(100, type.most() / divisor), warmUpSeconds, WINDOW));
         }
         print("\nLoad average: " + Machine.load() + " after.");
         kept.write(report);

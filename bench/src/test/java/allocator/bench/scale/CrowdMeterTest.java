@@ -2,6 +2,7 @@ package allocator.bench.scale;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -11,7 +12,7 @@ class CrowdMeterTest {
     @ParameterizedTest
     @EnumSource(names = {"BLOCKS_ARENA", "BLOCKS_ARENA_QUICK", "BLOCKS_BUMP", "STREAMS_ARENA", "STREAMS_BUMP"})
     void measuresEveryOperationAtEachSize(CrowdType type) {
-        final CrowdMeter.Result result = CrowdMeter.measure(type, 300, 0);
+        final CrowdMeter.Result result = CrowdMeter.measure(type, 300, 0, Duration.ofMillis(2));
 
         assertThat(result.sizes()).containsExactly(3, 30, 300);
         assertThat(result.costs())

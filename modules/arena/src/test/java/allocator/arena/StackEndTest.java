@@ -1,6 +1,7 @@
 package allocator.arena;
 
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -22,6 +23,7 @@ class StackEndTest {
     /** A compiler that inlines little makes many calls. */
     @ParameterizedTest
     @EnumSource
+    @Tag("thorough")
     void norDoesItWhereLittleIsInlined(ArenaSubject.Kind kind) throws Exception {
         OwnJvm.run(StackExhaustion.class, List.of("-XX:TieredStopAtLevel=1"), kind.name());
     }

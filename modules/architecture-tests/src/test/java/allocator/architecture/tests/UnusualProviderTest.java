@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -24,6 +25,7 @@ class UnusualProviderTest {
     }
 
     @Test
+    @Tag("thorough")
     void largeAlignmentUnderAModestLimit() throws Exception {
         requireConforms(
                 "buddy",

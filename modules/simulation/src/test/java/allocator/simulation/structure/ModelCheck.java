@@ -10,7 +10,7 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
  * {@code allocator.modelcheck.schedules} set how many.
  */
 public final class ModelCheck {
-    private static final int PROGRAMS = Integer.getInteger("allocator.modelcheck.programs", 3);
+    private static final int PROGRAMS = Integer.getInteger("allocator.modelcheck.programs", 2);
     private static final int SCHEDULES = Integer.getInteger("allocator.modelcheck.schedules", 50);
 
     /** Table sizes are no endless loops, and neither is the stack that is touched. */

@@ -4,12 +4,14 @@ import allocator.conformance.ConformanceSettings;
 import allocator.cuda.testkit.SimulatedConformance;
 import allocator.testkit.PlanFiles;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * With {@code arena.plan}, on a simulated device whose streams lag, with each driver call failing in turn: plans that
  * the programs begin to follow.
  */
+@Tag("thorough")
 class KnownPlansConformanceTest extends SimulatedConformance {
     @TempDir
     private static Path folder;
