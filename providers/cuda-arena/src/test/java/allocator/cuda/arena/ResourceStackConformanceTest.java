@@ -16,10 +16,12 @@ import allocator.resource.log.TraceLog;
 import allocator.spi.Allocator;
 import allocator.testkit.DecoratedFactory;
 import java.io.Writer;
+import org.junit.jupiter.api.Tag;
 
 /**
  * A stack over the arena of a device whose streams lag keeps the whole contract, with each driver call failing in turn.
  */
+@Tag("thorough")
 class ResourceStackConformanceTest extends SimulatedConformance {
     ResourceStackConformanceTest() {
         super(driver -> new DecoratedFactory(new CudaArenaFactory(driver), ResourceStackConformanceTest::over));

@@ -5,8 +5,10 @@ import allocator.conformance.ConformanceSettings;
 import allocator.conformance.DeviceProbe;
 import allocator.spi.EpFactory;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 
 /** The suites under plain JUnit, as in a vendor's test: the provider without a fault passes. */
+@Tag("thorough")
 class SimpleConformanceTest extends AllocatorConformance {
     @Override
     protected EpFactory factory() {
