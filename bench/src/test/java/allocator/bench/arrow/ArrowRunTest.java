@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import allocator.bench.Console;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -21,6 +22,7 @@ class ArrowRunTest {
     }
 
     @Test
+    @Tag("thorough")
     void measuresAndKeepsAPage() throws Exception {
         assertThat(run("--managers=unsafe,netty,ours --rounds=1 --sample=1 --keep=mine"))
                 .as(console.output())

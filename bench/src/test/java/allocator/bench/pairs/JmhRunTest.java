@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -43,6 +44,7 @@ class JmhRunTest {
 
     /** A whole run, as short as can be: of each subject a JVM in which both measure. */
     @Test
+    @Tag("thorough")
     void measuresByBothAndKeepsATableAndACsv() throws IOException {
         final Console console = new Console();
 
