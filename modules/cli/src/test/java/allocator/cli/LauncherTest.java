@@ -21,19 +21,20 @@ import org.junit.jupiter.api.io.TempDir;
  * that prints its arguments.
  */
 class LauncherTest {
-    private static final Path SCRIPT = script();
+    private static final Path SCRIPT = checkout().resolve("allocator");
 
     @TempDir
     private Path folder;
 
     private Path root;
 
-    private static Path script() {
+    /** Returns the root of the checkout. */
+    static Path checkout() {
         Path parent = Path.of("").toAbsolutePath();
         while (Files.notExists(parent.resolve("allocator"))) {
             parent = parent.getParent();
         }
-        return parent.resolve("allocator");
+        return parent;
     }
 
     @BeforeEach
@@ -133,6 +134,24 @@ class LauncherTest {
         assertThat(outcome.out()).isEmpty();
         assertThat(outcome.err().lines()).last().isEqualTo("allocator: the build failed, see " + log);
         assertThat(log).hasContent("what went wrong");
+    }
+
+    /** A read-only checkout, but also where the tests run as a user who may write everywhere. */
+    @Test
+    void whereNothingCanBeWrittenItSaysSoInsteadOfBuilding() throws Exception {
+        final Path target = root.resolve("modules/cli/target");
+        Files.writeString(target, "in the place of the folder");
+        final Outcome outcome = run(root.resolve("allocator"));
+        assertThat(outcome.exitCode()).isEqualTo(1);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err().lines().skip(1))
+                .containsExactly(
+                        "allocator: cannot write " + root.toRealPath() + "/modules/cli/target/build.log, as a build"
+                                + " needs: use a copy of " + root.toRealPath() + " that can be written to");
+
+        Files.delete(target);
+        Files.createDirectories(target.resolve("build.log"));
+        assertThat(run(root.resolve("allocator")).err()).contains("cannot write");
     }
 
     @Test
