@@ -144,7 +144,7 @@ class LauncherTest {
         final Outcome outcome = run(root.resolve("allocator"));
         assertThat(outcome.exitCode()).isEqualTo(1);
         assertThat(outcome.out()).isEmpty();
-        assertThat(outcome.err().lines().skip(1))
+        assertThat(outcome.err().lines())
                 .containsExactly(
                         "allocator: cannot write " + root.toRealPath() + "/modules/cli/target/build.log, as a build"
                                 + " needs: use a copy of " + root.toRealPath() + " that can be written to");
@@ -180,6 +180,25 @@ class LauncherTest {
             assertThat(outcome.err()).doesNotContain("an error");
         }
         assertThat(root.resolve("tried")).hasContent("tried");
+    }
+
+    /** The check of the download tries damaged caches, and those of another JDK; here they meet the same options. */
+    @Test
+    void theLauncherOfTheDownloadHasTheSameOptionsForACache() throws Exception {
+        final Path other = checkout().resolve("modules/release/download/src/allocator");
+        assertThat(optionsForACache(SCRIPT))
+                .hasSizeGreaterThan(2)
+                .contains("-XX:+VerifySharedSpaces")
+                .isEqualTo(optionsForACache(other));
+    }
+
+    private static List<String> optionsForACache(Path script) throws IOException {
+        return Files.readAllLines(script).stream()
+                .filter(line -> line.contains("-XX:AOTCache=") && line.endsWith("\"$@\""))
+                .flatMap(line -> Arrays.stream(line.split("[ \"]+")))
+                .filter(word -> word.startsWith("-X"))
+                .map(word -> word.replaceAll("=\\$.*", ""))
+                .toList();
     }
 
     @Test
