@@ -9,8 +9,18 @@ find_jdk() (
   set +efu
   release=25
 
-  is_wanted() {
-    [ -x "$1/bin/java" ] && [ -x "$1/bin/javac" ] && grep -q "^JAVA_VERSION=\"$release[.\"]" "$1/release" 2>/dev/null
+  # Prints the folder if it has a JDK of the release. Starts no program: this is part of each start of the allocator command.
+  print_if_wanted() {
+    [ -x "$1/bin/java" ] && [ -x "$1/bin/javac" ] && [ -r "$1/release" ] || return
+    while read -r line; do
+      case $line in
+        "JAVA_VERSION=\"$release"[.\"]*)
+          printf '%s\n' "$1"
+          return
+          ;;
+      esac
+    done <"$1/release"
+    return 1
   }
 
   # The JDK that owns the java on PATH, which is often a chain of symbolic links.
@@ -20,15 +30,15 @@ find_jdk() (
       target=$(readlink "$java")
       case $target in
         /*) java=$target ;;
-        *) java=$(dirname "$java")/$target ;;
+        *) java=${java%/*}/$target ;;
       esac
     done
-    cd "$(dirname "$java")/.." 2>/dev/null && pwd -P
+    cd "${java%/*}/.." 2>/dev/null && pwd -P
   }
 
+  ! print_if_wanted "$JAVA_HOME" || return 0
+  ! print_if_wanted "$(home_on_path)" || return 0
   for home in \
-    "$JAVA_HOME" \
-    "$(home_on_path)" \
     /usr/lib/jvm/* \
     /usr/lib64/jvm/* \
     /usr/java/* \
@@ -43,10 +53,7 @@ find_jdk() (
     "$HOME"/Library/Java/JavaVirtualMachines/*/Contents/Home \
     /opt/homebrew/opt/openjdk@$release/libexec/openjdk.jdk/Contents/Home \
     /usr/local/opt/openjdk@$release/libexec/openjdk.jdk/Contents/Home; do
-    if is_wanted "$home"; then
-      printf '%s\n' "$home"
-      return
-    fi
+    ! print_if_wanted "$home" || return 0
   done
   echo "JDK $release not found${JAVA_HOME:+ (JAVA_HOME=$JAVA_HOME is not one)}: install one, for instance Eclipse Temurin $release, or set JAVA_HOME to it." >&2
   return 1

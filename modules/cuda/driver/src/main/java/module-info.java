@@ -8,6 +8,7 @@ import org.jspecify.annotations.NullMarked;
  */
 @NullMarked
 module java.allocator.cuda.driver {
+    requires java.allocator.provider.support;
     requires jcuda;
     requires static org.jspecify;
 

@@ -51,10 +51,14 @@ public final class Main {
     static final class Version implements IVersionProvider {
         @Override
         public String[] getVersion() {
+            return new String[] {text()};
+        }
+
+        static String text() {
             final String version = Main.class.getModule().isNamed()
                     ? Main.class.getModule().getDescriptor().rawVersion().orElse("")
                     : Objects.requireNonNullElse(Main.class.getPackage().getImplementationVersion(), "");
-            return new String[] {("allocator " + version).strip() + " on Java " + Runtime.version()};
+            return ("allocator " + version).strip() + " on Java " + Runtime.version();
         }
     }
 
@@ -82,7 +86,9 @@ public final class Main {
     static int run(Terminal terminal, String... args) {
         int exitCode;
         try {
-            exitCode = commandLine(terminal).execute(withCommand(args));
+            exitCode = isVersion(args)
+                    ? printVersion(terminal)
+                    : commandLine(terminal).execute(withCommand(args));
         } catch (Throwable e) {
             exitCode = fail(terminal, e, isVerbose(args));
         }
@@ -111,6 +117,16 @@ public final class Main {
                 .setExecutionStrategy(Main::execute)
                 .setParameterExceptionHandler(Main::refuse)
                 .setExecutionExceptionHandler((e, command, _) -> fail(terminal, e, isVerbose(command)));
+    }
+
+    /** Whether nothing but the version is asked for. The model of all commands takes longer to build than the rest. */
+    private static boolean isVersion(String... args) {
+        return args.length == 1 && (args[0].equals("--version") || args[0].equals("-V"));
+    }
+
+    private static int printVersion(Terminal terminal) {
+        terminal.rawOut().println(Version.text());
+        return 0;
     }
 
     /** Executes the command. Picocli prints the stack trace of whatever a strategy throws that is not its own. */

@@ -21,19 +21,20 @@ import org.junit.jupiter.api.io.TempDir;
  * that prints its arguments.
  */
 class LauncherTest {
-    private static final Path SCRIPT = script();
+    private static final Path SCRIPT = checkout().resolve("allocator");
 
     @TempDir
     private Path folder;
 
     private Path root;
 
-    private static Path script() {
+    /** Returns the root of the checkout. */
+    static Path checkout() {
         Path parent = Path.of("").toAbsolutePath();
         while (Files.notExists(parent.resolve("allocator"))) {
             parent = parent.getParent();
         }
-        return parent.resolve("allocator");
+        return parent;
     }
 
     @BeforeEach
@@ -135,6 +136,24 @@ class LauncherTest {
         assertThat(log).hasContent("what went wrong");
     }
 
+    /** A read-only checkout, but also where the tests run as a user who may write everywhere. */
+    @Test
+    void whereNothingCanBeWrittenItSaysSoInsteadOfBuilding() throws Exception {
+        final Path target = root.resolve("modules/cli/target");
+        Files.writeString(target, "in the place of the folder");
+        final Outcome outcome = run(root.resolve("allocator"));
+        assertThat(outcome.exitCode()).isEqualTo(1);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err().lines())
+                .containsExactly(
+                        "allocator: cannot write " + root.toRealPath() + "/modules/cli/target/build.log, as a build"
+                                + " needs: use a copy of " + root.toRealPath() + " that can be written to");
+
+        Files.delete(target);
+        Files.createDirectories(target.resolve("build.log"));
+        assertThat(run(root.resolve("allocator")).err()).contains("cannot write");
+    }
+
     @Test
     void makesACacheAfterEachBuildAndStartsWithIt() throws Exception {
         final String option = "[-XX:AOTCache=" + root.toRealPath() + "/modules/cli/target/distribution/start.aot]\n";
@@ -161,6 +180,25 @@ class LauncherTest {
             assertThat(outcome.err()).doesNotContain("an error");
         }
         assertThat(root.resolve("tried")).hasContent("tried");
+    }
+
+    /** The check of the download tries damaged caches, and those of another JDK; here they meet the same options. */
+    @Test
+    void theLauncherOfTheDownloadHasTheSameOptionsForACache() throws Exception {
+        final Path other = checkout().resolve("modules/release/download/src/allocator");
+        assertThat(optionsForACache(SCRIPT))
+                .hasSizeGreaterThan(2)
+                .contains("-XX:+VerifySharedSpaces")
+                .isEqualTo(optionsForACache(other));
+    }
+
+    private static List<String> optionsForACache(Path script) throws IOException {
+        return Files.readAllLines(script).stream()
+                .filter(line -> line.contains("-XX:AOTCache=") && line.endsWith("\"$@\""))
+                .flatMap(line -> Arrays.stream(line.split("[ \"]+")))
+                .filter(word -> word.startsWith("-X"))
+                .map(word -> word.replaceAll("=\\$.*", ""))
+                .toList();
     }
 
     @Test

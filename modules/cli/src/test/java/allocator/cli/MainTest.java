@@ -41,6 +41,15 @@ class MainTest {
         return new Outcome(exitCode, "", err.toString());
     }
 
+    /** {@code --version} alone goes around the model of the commands. */
+    @ParameterizedTest
+    @ValueSource(strings = {"--version", "-V"})
+    void theVersionIsTheSameWithAndWithoutTheModelOfTheCommands(String argument) {
+        final Outcome alone = Outcome.of(argument);
+        assertThat(alone.out()).startsWith("allocator ").endsWith(" on Java " + Runtime.version() + LINE);
+        assertThat(alone).isEqualTo(Outcome.of("replay", argument)).isEqualTo(Outcome.of(argument, "replay"));
+    }
+
     @Nested
     class LostOutput {
         @ParameterizedTest

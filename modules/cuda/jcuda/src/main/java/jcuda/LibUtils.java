@@ -14,16 +14,19 @@ public final class LibUtils {
      * @return the name with operating system and architecture
      */
     public static String createPlatformLibraryName(String baseLibraryName) {
-        return baseLibraryName + '-' + operatingSystem() + '-' + architecture();
+        return baseLibraryName + '-' + platform(System.getProperty("os.name"), System.getProperty("os.arch"));
     }
 
-    private static String operatingSystem() {
-        final String name = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+    /** The platform in JCuda's words. */
+    static String platform(String osName, String osArch) {
+        return operatingSystem(osName.toLowerCase(Locale.ROOT)) + '-' + architecture(osArch.toLowerCase(Locale.ROOT));
+    }
+
+    private static String operatingSystem(String name) {
         return name.startsWith("windows") ? "windows" : name.startsWith("mac") ? "apple" : name;
     }
 
-    private static String architecture() {
-        final String name = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
+    private static String architecture(String name) {
         return name.equals("amd64") ? "x86_64" : name;
     }
 }

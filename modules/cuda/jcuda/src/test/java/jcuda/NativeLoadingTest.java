@@ -14,6 +14,9 @@ import jcuda.driver.JCudaDriver;
 import jcuda.runtime.JCuda;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class NativeLoadingTest {
     @TempDir
@@ -32,6 +35,25 @@ class NativeLoadingTest {
             assertThat(new String(licence.readAllBytes(), StandardCharsets.UTF_8))
                     .contains("Marco Hutter", "WITHOUT WARRANTY OF ANY KIND");
         }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Linux, amd64, linux-x86_64",
+        "Linux, aarch64, linux-aarch64",
+        "Mac OS X, x86_64, apple-x86_64",
+        "Windows 11, amd64, windows-x86_64",
+    })
+    void librariesHaveThePlatformInJCudasWords(String system, String processor, String platform) {
+        assertThat(LibUtils.platform(system, processor)).isEqualTo(platform);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"JCudaDriver-12.6.0-linux-aarch64", "JCudaDriver-12.6.0-windows-x86_64"})
+    void aLibraryOfAnotherPlatformIsRefusedByName(String name) {
+        assertThatThrownBy(() -> LibUtilsCuda.loadLibrary(name))
+                .isInstanceOf(UnsatisfiedLinkError.class)
+                .hasMessage("module jcuda has no lib" + name + ".so, only linux-x86_64");
     }
 
     @Test

@@ -1,6 +1,8 @@
 package allocator.resource;
 
 import allocator.provider.support.StackReserve;
+import allocator.provider.support.platform.CLibrary;
+import allocator.provider.support.platform.Platform;
 import allocator.resource.base.AddressTable;
 import allocator.resource.base.NativeMemory;
 import allocator.spi.AllocatorClosedException;
@@ -33,8 +35,17 @@ public final class HostResource implements MemoryResource {
     private final AddressTable<Void> live = new AddressTable<>();
     private boolean isClosed;
 
-    /** Creates a resource without allocations. */
+    /**
+     * Creates a resource without allocations.
+     *
+     * @throws allocator.spi.UnsupportedMemoryException if the platform does not have 64 bits
+     */
     public HostResource() {
+        this(Platform.current());
+    }
+
+    HostResource(Platform platform) {
+        final CLibrary ignored = CLibrary.of(platform); // before a class is initialized that would stay unusable
         NativeMemory.prepare();
     }
 

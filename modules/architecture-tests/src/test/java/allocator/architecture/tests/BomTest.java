@@ -3,13 +3,23 @@ package allocator.architecture.tests;
 import static java.util.stream.Collectors.toSet;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What is published is in the bill of materials, and in the module that makes the bundle of a release. */
 class BomTest {
     private static final String BOM = "java-allocator-bom";
     private static final String RELEASE = "java-allocator-release";
+
+    /** A dependency on a page, with its version if it has one. */
+    private static final Pattern DEPENDENCY = Pattern.compile("<groupId>io\\.github\\.javaallocator</groupId>\\s*"
+            + "<artifactId>(?<artifact>.*)</artifactId>\\s*(<version>(?<version>.*)</version>)?");
 
     @Test
     void theBillOfMaterialsListsWhatIsPublished() {
@@ -36,6 +46,32 @@ class BomTest {
                 .filteredOn(ReactorModule::isPublished)
                 .allSatisfy(
                         module -> assertThat(module.shippedDependencies()).doesNotContainAnyElementsOf(unpublished));
+    }
+
+    /** A page names the last release; before there is one, the first. */
+    @Test
+    void pagesNamePublishedArtifactsInTheLastVersion() throws IOException {
+        final String last = ReactorModule.property("api.baseline");
+        final String version =
+                last.equals("none") ? new ReactorModule("modules/bom").version().replace("-SNAPSHOT", "") : last;
+        int found = 0;
+        try (Stream<Path> pages = Files.walk(ReactorModule.ROOT.resolve("docs"))) {
+            for (final Path page :
+                    pages.filter(file -> file.toString().endsWith(".md")).toList()) {
+                final Matcher dependency = DEPENDENCY.matcher(Files.readString(page));
+                while (dependency.find()) {
+                    found++;
+                    final String artifact = dependency.group("artifact");
+                    assertThat(published().contains(artifact) || artifact.equals(BOM))
+                            .as("%s, which %s names, is published", artifact, page)
+                            .isTrue();
+                    assertThat(dependency.group("version"))
+                            .as("%s on %s", artifact, page)
+                            .isIn(null, version);
+                }
+            }
+        }
+        assertThat(found).as("dependencies on pages").isGreaterThanOrEqualTo(6);
     }
 
     private static Set<String> published() {

@@ -57,6 +57,15 @@ record ReactorModule(String folder) {
         return texts(pom(path()), "project", "artifactId").findFirst().orElseThrow();
     }
 
+    String version() {
+        return texts(pom(path()), "parent", "version").findFirst().orElseThrow();
+    }
+
+    /** A property of the root pom. */
+    static String property(String name) {
+        return texts(pom(ROOT), "properties", name).findFirst().orElseThrow();
+    }
+
     /** The artifacts that the module's pom depends on, in any scope. */
     Set<String> dependencies() {
         return texts(pom(path()), "dependency", "artifactId").collect(Collectors.toSet());

@@ -12,6 +12,7 @@ import allocator.onnxruntime.support.ThrowingThunk;
 import allocator.provider.support.Failures;
 import allocator.provider.support.StackReserve;
 import allocator.provider.support.event.AllocatorEvents;
+import allocator.provider.support.platform.Platform;
 import allocator.runtime.EnvironmentBuilder;
 import allocator.runtime.inspection.LeakReports;
 import allocator.runtime.snapshot.Snapshot.SessionState;
@@ -626,13 +627,23 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
          *     blocks are aligned to less than ONNX Runtime needs, 64 bytes for CPU memory; or if options are given
          *     together with an allocator
          * @throws IllegalStateException if another installation is not closed
-         * @throws UnsupportedOperationException if GPU memory was chosen on a system other than Linux on x86-64, where
-         *     a failed allocation could not be reported to ONNX Runtime
+         * @throws UnsupportedOperationException if GPU memory was chosen on a platform other than Linux on x86-64 with
+         *     GNU's C++ library, where a failed allocation could not be reported to ONNX Runtime; nothing is installed
          * @throws InvalidOptionException if an option is unknown or its value not accepted, or {@link #LEAKS_REPORT} is
          *     set without {@link #LEAKS}
          * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded, or its version is not known
          */
         public OnnxRuntimeAllocators install() {
+            return install(Platform.current());
+        }
+
+        OnnxRuntimeAllocators install(Platform platform) {
+            if (!gpus.isEmpty()) {
+                ThrowingThunk.requireSupported(
+                        platform,
+                        "GPU memory for sessions of ONNX Runtime",
+                        "Leave gpu(...) out: ONNX Runtime's own allocators serve the GPU then");
+            }
             final HeldBlocks held = new HeldBlocks(LeakReports.of(leaks, ORIGIN));
             final NativeEnvironment registry = NativeEnvironment.get();
             final List<InstalledMemory> memories = new ArrayList<>();
@@ -673,10 +684,6 @@ public final class OnnxRuntimeAllocators implements AutoCloseable {
         }
 
         private static void addGpu(List<InstalledMemory> memories, GpuMemory gpu) {
-            if (!ThrowingThunk.isSupported()) {
-                throw new UnsupportedOperationException("GPU memory for ONNX Runtime needs Linux on x86-64; this is "
-                        + System.getProperty("os.name") + " on " + System.getProperty("os.arch"));
-            }
             final TargetProvider provider = Objects.requireNonNull(
                     provider(gpu.provider().orElse(null), gpu.providerName().orElse(null)));
             try {

@@ -1,5 +1,7 @@
 package allocator.resource.base;
 
+import allocator.provider.support.platform.CLibrary;
+import allocator.provider.support.platform.Platform;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -12,11 +14,13 @@ import org.jspecify.annotations.Nullable;
 /** The module's only native access: memory of the C library, and segments over addresses. */
 @SuppressWarnings("restricted") // the module is named on --enable-native-access
 public final class NativeMemory {
-    private static final MethodHandle ALIGNED_ALLOC = downcall(
-            "aligned_alloc",
-            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+    private static final CLibrary LIBRARY = CLibrary.of(Platform.current());
 
-    private static final MethodHandle FREE = downcall("free", FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
+    private static final MethodHandle ALIGNED_ALLOC = LIBRARY.alignmentFirst(downcall(
+            LIBRARY.alignedAlloc(),
+            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG)));
+
+    private static final MethodHandle FREE = downcall(LIBRARY.free(), FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
 
     private NativeMemory() {}
 

@@ -4,6 +4,7 @@ import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
 import allocator.arena.PlacementPolicy;
 import allocator.arena.StreamArenaAllocator;
+import allocator.provider.support.platform.Platform;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
@@ -25,11 +26,12 @@ final class CpuBfcArena extends StreamArenaAllocator implements CpuArena {
     }
 
     /** Creates an arena, on pages of the host if the policy needs them. */
-    static CpuBfcArena of(HostAllocator upstream, ArenaConfig config, AllocatorOptions effectiveOptions) {
+    static CpuBfcArena of(
+            HostAllocator upstream, Platform platform, ArenaConfig config, AllocatorOptions effectiveOptions) {
         if (config.placementPolicy() != PlacementPolicy.COMPACT) {
             return new CpuBfcArena(upstream, null, new BfcArena(upstream, config), effectiveOptions);
         }
-        final HostPages pages = new HostPages(upstream.info(), HostPages.pageBytesFor(config.maxMem()));
+        final HostPages pages = new HostPages(upstream.info(), HostPages.pageBytesFor(config.maxMem()), platform);
         try {
             return new CpuBfcArena(upstream, pages, BfcArena.onPages(upstream, pages, config), effectiveOptions);
         } catch (Throwable e) { // the end of the Java heap

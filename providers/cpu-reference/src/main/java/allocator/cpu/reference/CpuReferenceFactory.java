@@ -8,6 +8,8 @@ import allocator.provider.support.Endings;
 import allocator.provider.support.ProviderVersion;
 import allocator.provider.support.References;
 import allocator.provider.support.StreamOwner;
+import allocator.provider.support.platform.CLibrary;
+import allocator.provider.support.platform.Platform;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
 import allocator.spi.AllocatorOptions;
@@ -66,6 +68,7 @@ public final class CpuReferenceFactory implements EpFactory {
             ArenaOptions.MAX_MEM);
 
     private final Heap heap;
+    private final Platform platform;
     private final Object lock = new Object();
     private final References<CpuAllocator> references = new References<>();
     private final Endings endings = new Endings();
@@ -75,11 +78,12 @@ public final class CpuReferenceFactory implements EpFactory {
 
     /** Creates the factory; called by the service loader. */
     public CpuReferenceFactory() {
-        this(Heap.NATIVE);
+        this(Heap.NATIVE, Platform.current());
     }
 
-    CpuReferenceFactory(Heap heap) {
+    CpuReferenceFactory(Heap heap, Platform platform) {
         this.heap = heap;
+        this.platform = platform;
     }
 
     @Override
@@ -119,6 +123,7 @@ public final class CpuReferenceFactory implements EpFactory {
     @Override
     public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
         options.requireValid(OPTION_KEYS);
+        final CLibrary ignored = CLibrary.of(platform); // before a class is initialized that would stay unusable
         final AllocatorOptions served = HostPages.pageBytesFor(options.get(ArenaOptions.MAX_MEM)) == 0
                 ? ArenaOptions.withoutPages(options)
                 : options;
@@ -146,7 +151,8 @@ public final class CpuReferenceFactory implements EpFactory {
         final HostAllocator upstream = new HostAllocator(DEFAULT_MEMORY, heap);
         return switch (options.get(BumpOptions.KIND)) {
             case BFC ->
-                CpuBfcArena.of(upstream, config, served.resolve(ArenaOptions.applicable(BFC_KEYS, served, config)));
+                CpuBfcArena.of(
+                        upstream, platform, config, served.resolve(ArenaOptions.applicable(BFC_KEYS, served, config)));
             case BUMP ->
                 new CpuBumpArena(
                         upstream,

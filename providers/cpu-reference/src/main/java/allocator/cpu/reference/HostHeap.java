@@ -1,5 +1,7 @@
 package allocator.cpu.reference;
 
+import allocator.provider.support.platform.CLibrary;
+import allocator.provider.support.platform.Platform;
 import allocator.spi.DeviceException;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -10,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Memory of the host, by address: small blocks from the C library's {@code aligned_alloc} and {@code free}, large ones
- * mapped. The C library keeps what it is given back, often up to 64 MiB of it; of what is unmapped nothing stays
- * resident.
+ * mapped, where the platform is known to have {@code mmap}. The C library keeps what it is given back, often up to 64
+ * MiB of it; of what is unmapped nothing stays resident.
  *
  * <p>The class is initialized, and the library looked up, when the first allocator is created, and not before (F-01). A
  * {@link java.lang.foreign.Arena} for each block would be simpler, but costs microseconds and zeroes the memory.
@@ -20,11 +22,13 @@ import org.jspecify.annotations.Nullable;
 final class HostHeap {
     private static final Linker LINKER = Linker.nativeLinker();
 
-    private static final MethodHandle ALIGNED_ALLOC = downcall(
-            "aligned_alloc",
-            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG));
+    private static final CLibrary LIBRARY = CLibrary.of(Platform.current());
 
-    private static final MethodHandle FREE = downcall("free", FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
+    private static final MethodHandle ALIGNED_ALLOC = LIBRARY.alignmentFirst(downcall(
+            LIBRARY.alignedAlloc(),
+            FunctionDescriptor.of(ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG, ValueLayout.JAVA_LONG)));
+
+    private static final MethodHandle FREE = downcall(LIBRARY.free(), FunctionDescriptor.ofVoid(ValueLayout.JAVA_LONG));
 
     /** From this size on blocks are mapped. A page is smaller, and a multiple of every alignment asked for here. */
     static final long MAPPED_FROM = 1 << 17;
@@ -32,12 +36,8 @@ final class HostHeap {
     private static final int READ_AND_WRITE = 3;
     private static final long FAILED = -1;
 
-    /** {@code MAP_PRIVATE | MAP_ANONYMOUS}, {@code 0} where the numbers are not known: all blocks are small there. */
-    private static final int PRIVATE_AND_ANONYMOUS = switch (System.getProperty("os.name")) {
-        case "Linux" -> 0x22;
-        case "Mac OS X" -> 0x1002;
-        default -> 0;
-    };
+    /** Flags of mmap; {@code 0} where they are not known: all blocks are small there. */
+    private static final int PRIVATE_AND_ANONYMOUS = LIBRARY.privateAnonymous();
 
     private static final @Nullable MethodHandle MMAP = PRIVATE_AND_ANONYMOUS == 0
             ? null

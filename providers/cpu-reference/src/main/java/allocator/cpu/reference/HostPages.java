@@ -2,6 +2,8 @@ package allocator.cpu.reference;
 
 import allocator.arena.page.PageSource;
 import allocator.provider.support.Failures;
+import allocator.provider.support.platform.OperatingSystem;
+import allocator.provider.support.platform.Platform;
 import allocator.spi.AllocatorException;
 import allocator.spi.DeviceException;
 import allocator.spi.MemoryInfo;
@@ -78,11 +80,11 @@ final class HostPages implements PageSource {
      *
      * @param info the memory to serve
      * @param pageBytes the size of a page, a power of two, at least 4096 and at least the size of the system's pages
-     * @throws UnsupportedMemoryException if the system is not Linux or does not have such memory
+     * @throws UnsupportedMemoryException if the platform is not Linux of 64 bits, or does not have such memory
      * @throws IllegalArgumentException if no page can have that size
      */
-    HostPages(MemoryInfo info, long pageBytes) {
-        this(info, pageBytes, nativeCalls(System.getProperty("os.name")), mappingsLimit());
+    HostPages(MemoryInfo info, long pageBytes, Platform platform) {
+        this(info, pageBytes, nativeCalls(platform), mappingsLimit());
     }
 
     HostPages(MemoryInfo info, long pageBytes, LinuxCalls linux, long mappingsLimit) {
@@ -122,11 +124,13 @@ final class HostPages implements PageSource {
         return Math.min(wanted, DEFAULT_PAGE_BYTES);
     }
 
-    /** Finds the calls; throws on other systems than Linux. */
-    static LinuxCalls nativeCalls(String system) {
-        if (!system.equals("Linux")) {
-            throw new UnsupportedMemoryException(
-                    system + " has no calls to map pages of the host with; arena.policy=best-fit works there");
+    /** Finds the calls; throws where the numbers in {@link LinuxCalls} are not those of the platform. */
+    static LinuxCalls nativeCalls(Platform platform) {
+        if (platform.system() != OperatingSystem.LINUX || !platform.processor().has64Bits()) {
+            throw new UnsupportedMemoryException(platform.lacks(
+                    "arena.policy=compact for memory of the host",
+                    "Linux of 64 bits, which maps pages by memfd_create and mmap",
+                    "arena.policy=best-fit, the default, works here"));
         }
         return new NativeLinuxCalls();
     }

@@ -2,6 +2,7 @@ package allocator.cpu.reference;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.provider.support.platform.Platform;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.DeviceException;
 import allocator.spi.EpFactory;
@@ -60,7 +61,7 @@ class CpuFaultsTest {
     /** The provider on a heap of its own. */
     private static final class Device implements FaultsInTurn.Device {
         private final FaultyHeap heap = new FaultyHeap();
-        private final EpFactory factory = new CpuReferenceFactory(heap);
+        private final EpFactory factory = new CpuReferenceFactory(heap, Platform.current());
         private final boolean isReadOnly;
         private final AllocatorOptions options;
 

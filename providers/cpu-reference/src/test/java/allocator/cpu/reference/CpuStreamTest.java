@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import allocator.provider.support.platform.Platform;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpDevice;
@@ -112,20 +113,22 @@ class CpuStreamTest {
     void aRunEndsWhileOtherSessionsClose() {
         final List<Allocator> others = new ArrayList<>();
         final List<Allocator> bumps = new ArrayList<>();
-        final EpFactory shared = new CpuReferenceFactory(new Heap() {
-            @Override
-            public long allocate(long byteAlignment, long byteSize) {
-                return NATIVE.allocate(byteAlignment, byteSize);
-            }
+        final EpFactory shared = new CpuReferenceFactory(
+                new Heap() {
+                    @Override
+                    public long allocate(long byteAlignment, long byteSize) {
+                        return NATIVE.allocate(byteAlignment, byteSize);
+                    }
 
-            @Override
-            public void free(long address, long byteSize) {
-                NATIVE.free(address, byteSize);
-                final List<Allocator> all = List.copyOf(others);
-                others.clear();
-                all.forEach(factoryOf::releaseAllocator);
-            }
-        });
+                    @Override
+                    public void free(long address, long byteSize) {
+                        NATIVE.free(address, byteSize);
+                        final List<Allocator> all = List.copyOf(others);
+                        others.clear();
+                        all.forEach(factoryOf::releaseAllocator);
+                    }
+                },
+                Platform.current());
         factoryOf = shared;
         final SyncStream stream = shared.createSyncStream(memory);
         for (int i = 0; i < 16; i++) {

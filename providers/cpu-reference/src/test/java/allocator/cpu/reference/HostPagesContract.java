@@ -1,5 +1,6 @@
 package allocator.cpu.reference;
 
+import allocator.provider.support.platform.Platform;
 import allocator.spi.DeviceType;
 import allocator.spi.MemoryInfo;
 import allocator.spi.MemoryType;
@@ -45,7 +46,7 @@ abstract class HostPagesContract extends PageSourceFaultsContract {
 
     /** Returns calls that fail as {@code calls} throws, and have that much memory. */
     static LinuxCalls faulty(FaultyCalls calls, long mostBytes) {
-        final LinuxCalls linux = HostPages.nativeCalls("Linux");
+        final LinuxCalls linux = HostPages.nativeCalls(Platform.current());
         return (LinuxCalls) Proxy.newProxyInstance(
                 LinuxCalls.class.getClassLoader(), new Class<?>[] {LinuxCalls.class}, (proxy, method, arguments) -> {
                     try {

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import allocator.cpu.reference.HostPagesContract.Errno;
+import allocator.provider.support.platform.Platform;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.UnsupportedMemoryException;
@@ -41,13 +42,6 @@ class HostPagesTest {
         Large() {
             super(2 << 20);
         }
-    }
-
-    @Test
-    void anotherSystemIsRefused() {
-        assertThatExceptionOfType(UnsupportedMemoryException.class)
-                .isThrownBy(() -> HostPages.nativeCalls("Mac OS X"))
-                .withMessageContainingAll("Mac OS X", "arena.policy=best-fit works there");
     }
 
     /** What is particular to Linux. */
@@ -336,7 +330,7 @@ class HostPagesTest {
         void aPageIsAPowerOfTwoAndNoSmallerThanTheSystemsSize() {
             for (long size : new long[] {0, -1, 2048, 3 * 4096, Long.MIN_VALUE}) {
                 assertThatIllegalArgumentException()
-                        .isThrownBy(() -> new HostPages(MEMORY, size))
+                        .isThrownBy(() -> new HostPages(MEMORY, size, Platform.current()))
                         .withMessageContaining("a page of " + size + " bytes");
             }
         }

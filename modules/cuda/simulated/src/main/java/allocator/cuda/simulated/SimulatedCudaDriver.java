@@ -8,6 +8,8 @@ import allocator.cuda.driver.CudaMemory;
 import allocator.cuda.driver.CudaPools;
 import allocator.cuda.driver.CudaStreams;
 import allocator.cuda.simulated.device.Machine;
+import allocator.provider.support.platform.CLibrary;
+import allocator.provider.support.platform.Platform;
 import allocator.spi.EpFactory;
 import allocator.spi.StreamHazardException;
 import java.util.List;
@@ -234,8 +236,14 @@ public final class SimulatedCudaDriver implements CudaDriver, AutoCloseable {
          * Builds the driver.
          *
          * @return a new driver
+         * @throws allocator.spi.UnsupportedMemoryException if the platform does not have 64 bits
          */
         public SimulatedCudaDriver build() {
+            return build(Platform.current());
+        }
+
+        SimulatedCudaDriver build(Platform platform) {
+            final CLibrary ignored = CLibrary.of(platform); // before a class is initialized that would stay unusable
             return new SimulatedCudaDriver(new Machine.Properties(
                     deviceCount,
                     byteSize,

@@ -9,12 +9,16 @@ import allocator.cuda.driver.CudaResult;
 import allocator.cuda.driver.HostSegments;
 import allocator.cuda.driver.MemoryAccess;
 import allocator.cuda.driver.PoolAttribute;
+import allocator.provider.support.platform.Platform;
+import allocator.spi.UnsupportedMemoryException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Properties of the simulated device beyond those of a real one. */
 class SimulatedCudaDriverTest {
@@ -28,6 +32,24 @@ class SimulatedCudaDriverTest {
         final SimulatedCudaDriver driver = oneDevice().build();
         driver.devices().primaryContextRetain(0);
         return driver;
+    }
+
+    /** Where there is no driver, the simulated one works: it needs the C library alone. */
+    @ParameterizedTest
+    @CsvSource({"Linux, aarch64", "Mac OS X, x86_64", "Mac OS X, aarch64", "Windows 11, amd64"})
+    void everyPlatformOf64BitsIsServed(String system, String processor) {
+        final SimulatedCudaDriver driver = oneDevice().build(new Platform(system, processor));
+        driver.devices().primaryContextRetain(0);
+        final long address = driver.memory().memHostAlloc(0, 1, false);
+        assertThat(address % 4096).isZero();
+        driver.memory().memFreeHost(0, address);
+    }
+
+    @Test
+    void lessThan64BitsAreRefusedByName() {
+        assertThatThrownBy(() -> oneDevice().build(new Platform("Linux", "arm")))
+                .isInstanceOf(UnsupportedMemoryException.class)
+                .hasMessageContainingAll("a processor of 64 bits", "this is Linux on arm");
     }
 
     @Nested

@@ -9,7 +9,9 @@ import allocator.onnxruntime.ep.abi.EpStructs;
 import allocator.onnxruntime.ep.host.HostedDevices;
 import allocator.onnxruntime.ep.host.HostedFactory;
 import allocator.onnxruntime.ep.host.Uses;
+import allocator.onnxruntime.ep.library.Machine;
 import allocator.provider.support.Failures;
+import allocator.provider.support.platform.Platform;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.EpFactory;
 import allocator.spi.InvalidOptionException;
@@ -314,12 +316,18 @@ public final class PluginLibrary implements AutoCloseable {
          * @return the library, to be closed by the caller after its sessions
          * @throws IllegalArgumentException if there is no provider or more than four, or two have the same name
          * @throws InvalidOptionException if an option is of no provider here, unknown, or its value not accepted
-         * @throws UnsupportedOperationException if the platform is not Linux on x86-64 or aarch64
+         * @throws UnsupportedOperationException if the platform is not Linux on x86-64 or aarch64; nothing is
+         *     registered
          * @throws OnnxRuntimeException if ONNX Runtime cannot be loaded or its version is not known, if the library
          *     cannot be written or loaded, or if ONNX Runtime rejects it, as for a name that is taken; if a provider
          *     threw something in a callback, that is the cause
          */
         public PluginLibrary register() {
+            return register(Platform.current());
+        }
+
+        PluginLibrary register(Platform platform) {
+            Machine.requireCode(platform);
             final String ignored = OnnxRuntimeLibrary.version(); // rejects a version that is not known
             return new PluginLibrary(this);
         }

@@ -7,6 +7,7 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtEpDevice;
 import ai.onnxruntime.OrtException;
 import allocator.onnxruntime.OnnxRuntimeException;
+import allocator.provider.support.platform.Platform;
 import allocator.spi.DeviceType;
 import allocator.spi.InvalidOptionException;
 import allocator.spi.MemoryType;
@@ -19,6 +20,8 @@ import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Registrations with stock ONNX Runtime. */
 class PluginLibraryTest {
@@ -39,6 +42,20 @@ class PluginLibraryTest {
     @Tag("module-path")
     void theModuleHasItsName() {
         assertThat(PluginLibrary.class.getModule().getName()).isEqualTo("java.allocator.onnxruntime.ep");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"Mac OS X, aarch64", "Windows 11, amd64", "Linux, riscv64"})
+    void anotherPlatformIsRefusedByNameAndNothingIsRegistered(String system, String processor) throws OrtException {
+        try (HostProvider provider = new HostProvider()) {
+            final PluginLibrary.Builder builder = PluginLibrary.on(ENVIRONMENT).provider(provider);
+            assertThatThrownBy(() -> builder.register(new Platform(system, processor)))
+                    .isInstanceOf(UnsupportedOperationException.class)
+                    .hasMessageContaining("this is " + system + " on " + processor);
+            assertThat(listed()).doesNotContain("cpu-reference");
+            assertThat(provider.references()).isZero();
+            builder.register().close();
+        }
     }
 
     @Nested

@@ -4,6 +4,9 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import allocator.onnxruntime.OnnxRuntimeException;
+import allocator.provider.support.platform.OperatingSystem;
+import allocator.provider.support.platform.Platform;
+import allocator.provider.support.platform.Processor;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -51,14 +54,34 @@ public final class ThrowingThunk {
         return Holder.THROWER.isPresent();
     }
 
+    /**
+     * Checks that thunks can be made, for a part that does not work without.
+     *
+     * @param part the part, as a user knows it
+     * @param instead what works without, as a sentence without a full stop
+     * @throws UnsupportedOperationException if they cannot: the platform is another one, or the C++ library is missing
+     */
+    public static void requireSupported(Platform platform, String part, String instead) {
+        if (!isMadeFor(platform)) {
+            throw new UnsupportedOperationException(platform.lacks(part, "Linux on x86-64", instead));
+        }
+        if (!isSupported()) {
+            throw new UnsupportedOperationException(
+                    platform.lacks(part, "GNU's C++ library, " + RUNTIME + ", which is not found", instead));
+        }
+    }
+
+    private static boolean isMadeFor(Platform platform) {
+        return platform.is(OperatingSystem.LINUX, Processor.X86_64);
+    }
+
     private static final class Holder {
         static final Optional<MemorySegment> THROWER = findThrower();
     }
 
     @SuppressWarnings("restricted")
     private static Optional<MemorySegment> findThrower() {
-        if (!System.getProperty("os.name").equals("Linux")
-                || !System.getProperty("os.arch").equals("amd64")) {
+        if (!isMadeFor(Platform.current())) {
             return Optional.empty();
         }
         try {

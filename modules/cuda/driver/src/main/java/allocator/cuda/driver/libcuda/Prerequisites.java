@@ -2,6 +2,9 @@ package allocator.cuda.driver.libcuda;
 
 import allocator.cuda.driver.CudaFunction;
 import allocator.cuda.driver.CudaResult;
+import allocator.provider.support.platform.OperatingSystem;
+import allocator.provider.support.platform.Platform;
+import allocator.provider.support.platform.Processor;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -19,10 +22,10 @@ import jcuda.driver.CUresult;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What must hold before a class is initialized that binds the driver's functions: native access, a library with every
- * function used, a supported version, a driver that initializes, JCuda's own library. A class that fails to initialize
- * stays unusable while the process lives, and JCuda ends the process if its library lacks a function. These checks bind
- * nothing and can be repeated.
+ * What must hold before a class is initialized that binds the driver's functions: the platform, native access, a
+ * library with every function used, a supported version, a driver that initializes, JCuda's own library. A class that
+ * fails to initialize stays unusable while the process lives, and JCuda ends the process if its library lacks a
+ * function. These checks bind nothing and can be repeated.
  */
 public final class Prerequisites {
     /** Has every function that this module calls; {@code cuStreamGetId} came with it. */
@@ -36,6 +39,17 @@ public final class Prerequisites {
      * @return one line with the reason, null if all are met
      */
     public static @Nullable String firstUnmet() {
+        return firstUnmet(Platform.current());
+    }
+
+    /** The platform comes first: on others the library has another name, or there is none. */
+    static @Nullable String firstUnmet(Platform platform) {
+        if (!platform.is(OperatingSystem.LINUX, Processor.X86_64)) {
+            return platform.lacks(
+                    "memory of CUDA devices",
+                    "Linux on x86-64, the only platform for which module jcuda has natives",
+                    "Use cpu-reference for memory of the host, or java.allocator.cuda.simulated in tests");
+        }
         final String disabled = modulesWithoutNativeAccess();
         if (!disabled.isEmpty()) {
             return "native access is not enabled: start java with --enable-native-access=" + disabled;

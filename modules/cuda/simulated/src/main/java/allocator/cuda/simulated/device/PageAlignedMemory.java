@@ -1,23 +1,24 @@
 package allocator.cuda.simulated.device;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import allocator.cuda.driver.CudaResult;
-import java.lang.foreign.Arena;
+import allocator.provider.support.platform.CLibrary;
+import allocator.provider.support.platform.Platform;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 
 /** Page-aligned memory of this process, for pinned and managed memory; neither zeroed nor touched. */
 @SuppressWarnings("restricted") // the C library's allocator returns memory without touching it
 final class PageAlignedMemory {
+    /** The least that a page of any host has, as pinned memory is aligned on all of them. */
     private static final long PAGE = 4096;
-    private static final MethodHandle POSIX_MEMALIGN =
-            bind("posix_memalign", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, JAVA_LONG));
-    private static final MethodHandle FREE = bind("free", FunctionDescriptor.ofVoid(JAVA_LONG));
+
+    private static final CLibrary LIBRARY = CLibrary.of(Platform.current());
+    private static final MethodHandle ALIGNED_ALLOC = LIBRARY.alignmentFirst(
+            bind(LIBRARY.alignedAlloc(), FunctionDescriptor.of(JAVA_LONG, JAVA_LONG, JAVA_LONG)));
+    private static final MethodHandle FREE = bind(LIBRARY.free(), FunctionDescriptor.ofVoid(JAVA_LONG));
 
     private PageAlignedMemory() {}
 
@@ -27,17 +28,16 @@ final class PageAlignedMemory {
     }
 
     static long allocate(long byteSize) {
-        final int result;
-        try (Arena arena = Arena.ofConfined()) {
-            final MemorySegment address = arena.allocate(JAVA_LONG);
-            result = (int) POSIX_MEMALIGN.invokeExact(address, PAGE, byteSize);
-            if (result == 0) {
-                return address.get(JAVA_LONG, 0);
-            }
+        final long address;
+        try {
+            address = (long) ALIGNED_ALLOC.invokeExact(PAGE, Sizes.roundUp(byteSize, PAGE));
         } catch (Throwable e) {
             throw new IllegalStateException(e);
         }
-        throw new CallFailure(CudaResult.OUT_OF_MEMORY);
+        if (address == 0) {
+            throw new CallFailure(CudaResult.OUT_OF_MEMORY);
+        }
+        return address;
     }
 
     static void free(long address) {

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 
 import allocator.onnxruntime.OnnxRuntimeException;
 import allocator.onnxruntime.support.OrtApi;
+import allocator.provider.support.platform.Platform;
 import java.io.IOException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -44,7 +45,7 @@ public final class LibraryFile implements AutoCloseable {
      * @throws OnnxRuntimeException if it cannot be written or loaded
      */
     public static LibraryFile load(MemorySegment create, MemorySegment release) {
-        final byte[] bytes = SharedObject.bytes(Machine.current());
+        final byte[] bytes = SharedObject.bytes(Machine.of(Platform.current()));
         final LibraryFile library = new LibraryFile(newDirectory());
         try {
             library.writeAndLoad(bytes, create, release);

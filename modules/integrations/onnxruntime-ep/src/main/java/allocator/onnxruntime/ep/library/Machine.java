@@ -1,5 +1,7 @@
 package allocator.onnxruntime.ep.library;
 
+import allocator.provider.support.platform.OperatingSystem;
+import allocator.provider.support.platform.Platform;
 import java.nio.ByteBuffer;
 
 /**
@@ -48,29 +50,34 @@ public enum Machine {
     abstract void putJump(ByteBuffer code, int slot);
 
     /**
-     * Returns the processor of this process.
+     * Returns the processor of a platform.
      *
      * @throws UnsupportedOperationException if there is no code for the platform, which the message names
      */
-    public static Machine current() {
-        return of(System.getProperty("os.name"), System.getProperty("os.arch"));
+    public static Machine of(Platform platform) {
+        if (platform.system() != OperatingSystem.LINUX) {
+            throw unsupported(platform);
+        }
+        return switch (platform.processor()) {
+            case X86_64 -> X86_64;
+            case AARCH64 -> AARCH64;
+            case OTHER_64_BIT, OTHER -> throw unsupported(platform);
+        };
     }
 
-    static Machine of(String system, String processor) {
-        if (system.equals("Linux")) {
-            switch (processor) {
-                case "amd64" -> {
-                    return X86_64;
-                }
-                case "aarch64" -> {
-                    return AARCH64;
-                }
-                default -> {
-                    // There is no code for it.
-                }
-            }
-        }
-        throw new UnsupportedOperationException("plug-in execution providers in Java need Linux on x86-64 or aarch64;"
-                + " this is " + system + " on " + processor);
+    /**
+     * Checks that there is code for a platform, before anything is made.
+     *
+     * @throws UnsupportedOperationException as {@link #of}
+     */
+    public static void requireCode(Platform platform) {
+        final Machine ignored = of(platform);
+    }
+
+    private static UnsupportedOperationException unsupported(Platform platform) {
+        return new UnsupportedOperationException(platform.lacks(
+                "a plug-in execution provider in Java",
+                "Linux on x86-64 or aarch64",
+                "OnnxRuntimeAllocators of java.allocator.onnxruntime gives sessions CPU memory here"));
     }
 }
