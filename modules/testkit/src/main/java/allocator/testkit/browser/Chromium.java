@@ -46,7 +46,7 @@ public final class Chromium implements AutoCloseable {
     private final WebSocket socket;
     private final BlockingQueue<String> received = new LinkedBlockingQueue<>();
     private final List<String> errors = new ArrayList<>();
-    private final List<URI> requests = new ArrayList<>();
+    private final List<String> requests = new ArrayList<>();
     private int lastId;
 
     private Chromium(Process process, String url, HttpClient client) {
@@ -258,8 +258,8 @@ public final class Chromium implements AutoCloseable {
         return List.copyOf(errors);
     }
 
-    /** Returns what pages have requested so far, from files and from hosts. */
-    public List<URI> requests() {
+    /** Returns the addresses that pages have requested so far, of files and of hosts. */
+    public List<String> requests() {
         return List.copyOf(requests);
     }
 
@@ -297,7 +297,7 @@ public final class Chromium implements AutoCloseable {
         if (method.equals("Network.requestWillBeSent")
                 && message.get("params") instanceof Map<?, ?> event
                 && event.get("request") instanceof Map<?, ?> request) {
-            requests.add(URI.create(String.valueOf(request.get("url")).split("#", 2)[0]));
+            requests.add(String.valueOf(request.get("url")));
         }
     }
 
