@@ -9,6 +9,7 @@ import allocator.runtime.snapshot.Snapshot.Site;
 import allocator.spi.AllocatorSnapshot;
 import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.AllocatorSnapshot.State;
+import allocator.testkit.browser.InChromium;
 import allocator.view.TraceProfile.Moment;
 import allocator.view.TraceProfile.Point;
 import java.io.IOException;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import allocator.plan.Instance;
 import allocator.plan.Lifetime;
 import allocator.plan.Plan;
+import allocator.testkit.browser.InChromium;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package allocator.view;
+package allocator.testkit.browser;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
@@ -28,6 +28,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Assumptions;
 
@@ -35,9 +36,9 @@ import org.junit.jupiter.api.Assumptions;
  * A Chromium without a window, driven by its DevTools protocol over the JDK's web socket: the pages are tested as a
  * user has them, with a mouse and a keyboard.
  */
-final class Chromium implements AutoCloseable {
+public final class Chromium implements AutoCloseable {
     /** The property that makes a skip a failure. */
-    static final String REQUIRED = "allocator.browser.required";
+    public static final String REQUIRED = "allocator.browser.required";
 
     private static final long PATIENCE_SECONDS = 120;
 
@@ -45,6 +46,7 @@ final class Chromium implements AutoCloseable {
     private final WebSocket socket;
     private final BlockingQueue<String> received = new LinkedBlockingQueue<>();
     private final List<String> errors = new ArrayList<>();
+    private final List<String> requests = new ArrayList<>();
     private int lastId;
 
     private Chromium(Process process, String url, HttpClient client) {
@@ -55,10 +57,11 @@ final class Chromium implements AutoCloseable {
         call("Page.enable", Map.of());
         call("Runtime.enable", Map.of());
         call("Log.enable", Map.of());
+        call("Network.enable", Map.of());
     }
 
     /** Starts the Chromium of the path; skips the test if there is none, unless one is required. */
-    static Chromium start(Path profile) throws Exception {
+    public static Chromium start(Path profile) throws Exception {
         final String program = program().orElse("");
         if (program.isEmpty()) {
             final String reason = "no Chromium is on the path";
@@ -127,7 +130,7 @@ final class Chromium implements AutoCloseable {
     }
 
     /** Sets the size of the window and the colour scheme. */
-    void show(int width, int height, boolean isDark) {
+    public void show(int width, int height, boolean isDark) {
         call(
                 "Emulation.setDeviceMetricsOverride",
                 Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", false));
@@ -138,22 +141,36 @@ final class Chromium implements AutoCloseable {
                         List.of(Map.of("name", "prefers-color-scheme", "value", isDark ? "dark" : "light"))));
     }
 
-    /** Opens a file, and returns the milliseconds until the page is drawn. */
-    long open(Path file) throws InterruptedException {
+    /** Opens a page that says in {@code data-ready} when it is drawn, and returns the milliseconds until then. */
+    public long open(Path file) throws InterruptedException {
         final long begin = System.nanoTime();
         call("Page.navigate", Map.of("url", file.toUri().toString()));
-        while (!"true".equals(evaluate("String(document.documentElement?.dataset.ready)"))) {
-            if (System.nanoTime() - begin > TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS)) {
-                throw new AssertionError("the page is not ready: " + errors);
-            }
-            Thread.sleep(20);
-        }
+        await("document.documentElement?.dataset.ready === 'true'");
         evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done('drawn'))))");
         return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
     }
 
+    /** Opens an address and waits until all of the page is loaded. */
+    public void load(URI address) throws InterruptedException {
+        call("Page.navigate", Map.of("url", "about:blank"));
+        await("location.href === 'about:blank'");
+        call("Page.navigate", Map.of("url", address.toString()));
+        await("location.href !== 'about:blank' && document.readyState === 'complete'");
+    }
+
+    /** Waits until an expression is true. */
+    public void await(String condition) throws InterruptedException {
+        final long begin = System.nanoTime();
+        while (!"true".equals(evaluate("String(" + condition + ")"))) {
+            if (System.nanoTime() - begin > TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS)) {
+                throw new AssertionError("never true: " + condition + "; errors of the page: " + errors);
+            }
+            Thread.sleep(20);
+        }
+    }
+
     /** Evaluates an expression, and returns its value as text. */
-    String evaluate(String expression) {
+    public String evaluate(String expression) {
         final Map<?, ?> answer =
                 call("Runtime.evaluate", Map.of("expression", expression, "returnByValue", true, "awaitPromise", true));
         if (answer.get("exceptionDetails") != null) {
@@ -163,12 +180,12 @@ final class Chromium implements AutoCloseable {
     }
 
     /** Moves the mouse to a part of an element: 0, 0 is its left upper corner and 1, 1 its right lower one. */
-    void hover(String selector, double x, double y) {
+    public void hover(String selector, double x, double y) {
         mouse("mouseMoved", selector, x, y, "none");
     }
 
     /** Drags the mouse from one part of an element to another one. */
-    void drag(String selector, double fromX, double toX) {
+    public void drag(String selector, double fromX, double toX) {
         mouse("mousePressed", selector, fromX, 0.5, "left");
         mouse("mouseMoved", selector, (fromX + toX) / 2, 0.5, "left");
         mouse("mouseMoved", selector, toX, 0.5, "left");
@@ -196,14 +213,20 @@ final class Chromium implements AutoCloseable {
     }
 
     /** Focuses an element and presses a key. */
-    void press(String selector, String key) {
+    public void press(String selector, String key) {
         evaluate("document.querySelector('" + selector + "').focus()");
         call("Input.dispatchKeyEvent", Map.of("type", "keyDown", "key", key));
         call("Input.dispatchKeyEvent", Map.of("type", "keyUp", "key", key));
     }
 
+    /** Focuses an element and types a text. */
+    public void type(String selector, String text) {
+        evaluate("document.querySelector('" + selector + "').focus()");
+        call("Input.insertText", Map.of("text", text));
+    }
+
     /** Writes a picture of the whole page. */
-    void screenshot(Path file) throws IOException {
+    public void screenshot(Path file) throws IOException {
         final String[] size = evaluate(
                         "[document.documentElement.clientWidth, document.documentElement.scrollHeight].join()")
                 .split(",", -1);
@@ -231,8 +254,13 @@ final class Chromium implements AutoCloseable {
     }
 
     /** Returns what the page has logged as errors or thrown. */
-    List<String> errors() {
+    public List<String> errors() {
         return List.copyOf(errors);
+    }
+
+    /** Returns the addresses that pages have requested so far, of files and of hosts. */
+    public List<String> requests() {
+        return List.copyOf(requests);
     }
 
     private Map<?, ?> call(String method, Map<String, ?> parameters) {
@@ -266,13 +294,18 @@ final class Chromium implements AutoCloseable {
                 || (method.equals("Log.entryAdded") && text.contains("\"level\":\"error\""))) {
             errors.add(text);
         }
+        if (method.equals("Network.requestWillBeSent")
+                && message.get("params") instanceof Map<?, ?> event
+                && event.get("request") instanceof Map<?, ?> request) {
+            requests.add(String.valueOf(request.get("url")));
+        }
     }
 
     private final class Listener implements WebSocket.Listener {
         private final StringBuilder text = new StringBuilder();
 
         @Override
-        public CompletionStage<?> onText(WebSocket from, CharSequence data, boolean isLast) {
+        public @Nullable CompletionStage<?> onText(WebSocket from, CharSequence data, boolean isLast) {
             text.append(data);
             if (isLast) {
                 received.add(text.toString());

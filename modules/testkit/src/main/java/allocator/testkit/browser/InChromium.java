@@ -1,4 +1,4 @@
-package allocator.view;
+package allocator.testkit.browser;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,10 +12,10 @@ import org.junit.jupiter.api.io.TempDir;
 /** Tests of pages in Chromium of the path. The property {@value Chromium#REQUIRED} makes a skip a failure. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(600)
-abstract class InChromium {
-    static final Path PICTURES = Path.of("target", "pictures");
+public abstract class InChromium {
+    protected static final Path PICTURES = Path.of("target", "pictures");
 
-    Chromium chromium;
+    protected Chromium chromium;
 
     @BeforeAll
     void startChromium(@TempDir Path profile) throws Exception {
@@ -34,12 +34,12 @@ abstract class InChromium {
         chromium.show(1280, 900, false);
     }
 
-    String text(String selector) {
+    protected String text(String selector) {
         return chromium.evaluate("document.querySelector('" + selector + "').textContent");
     }
 
     /** Returns how many colours a canvas has. */
-    int colours(String selector) {
+    protected int colours(String selector) {
         return Integer.parseInt(chromium.evaluate("(c => new Set(new Uint32Array(c.getContext('2d')"
                 + ".getImageData(0, 0, c.width, c.height).data.buffer)).size)(document.querySelector('"
                 + selector + "'))"));
