@@ -1,6 +1,7 @@
 package allocator.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -15,6 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The script {@code allocator} at the root, in a tree of stand-ins: a build that writes a line to its log, and a Java
@@ -79,8 +82,11 @@ class LauncherTest {
     private Outcome run(Path script, String... arguments) throws Exception {
         final List<String> command = new ArrayList<>(List.of(script.toString()));
         command.addAll(Arrays.asList(arguments));
-        final Process process = new ProcessBuilder(command)
-                .directory(folder.toFile())
+        return run(new ProcessBuilder(command));
+    }
+
+    private Outcome run(ProcessBuilder command) throws Exception {
+        final Process process = command.directory(folder.toFile())
                 .redirectOutput(folder.resolve("out").toFile())
                 .redirectError(folder.resolve("err").toFile())
                 .start();
@@ -118,11 +124,39 @@ class LauncherTest {
     }
 
     @Test
+    void buildsAgainWhenASourceWasSavedDuringTheBuild() throws Exception {
+        executable(
+                "mvnw",
+                "d=\"$(dirname \"$0\")\"; mkdir -p \"$d/modules/cli/target/distribution\"; sleep 0.1; "
+                        + "touch \"$d/spi/src/Late.java\"; sleep 0.1; "
+                        + "touch \"$d/modules/cli/target/distribution/java.args\"");
+        run(root.resolve("allocator"));
+        assertThat(run(root.resolve("allocator")).err()).startsWith("allocator: the sources have changed, building");
+    }
+
+    @Test
     void worksThroughSymbolicLinks() throws Exception {
         final Path direct = Files.createSymbolicLink(folder.resolve("direct"), root.resolve("allocator"));
         final Path relative = Files.createSymbolicLink(folder.resolve("relative"), Path.of("direct"));
         assertThat(run(direct).exitCode()).isZero();
         assertThat(run(relative).out()).startsWith("[@" + root.toRealPath());
+    }
+
+    /** Where {@code CDPATH} is set, {@code cd} looks there first, and prints what it has found. */
+    @Test
+    void startsByARelativePathWhereCdpathIsSet() throws Exception {
+        executable("download/runtime/bin/java", "echo \"[$1]\"");
+        Files.createDirectories(root.resolve("download/bin"));
+        Files.copy(
+                checkout().resolve("modules/release/download/src/allocator"), root.resolve("download/bin/allocator"));
+        age();
+        for (final String program : List.of("allocator", "download/bin/allocator")) {
+            final ProcessBuilder command = new ProcessBuilder("/bin/sh", root.getFileName() + "/" + program);
+            command.environment().put("CDPATH", ".:/");
+            final Outcome outcome = run(command);
+            assertThat(outcome.exitCode()).as(outcome.err()).isZero();
+            assertThat(outcome.out()).startsWith("[@" + root.toRealPath());
+        }
     }
 
     @Test
@@ -180,6 +214,24 @@ class LauncherTest {
             assertThat(outcome.err()).doesNotContain("an error");
         }
         assertThat(root.resolve("tried")).hasContent("tried");
+    }
+
+    /** By a signal that no build server ignores. Each shell has its own rule for one that its program has taken. */
+    @ParameterizedTest
+    @ValueSource(strings = {"/bin/sh", "/bin/bash"})
+    void anInterruptWhileItMakesTheCacheEndsItAndLeavesNothing(String shell) throws Exception {
+        assumeTrue(Files.isExecutable(Path.of(shell)) && Files.isExecutable(Path.of("/usr/bin/setsid")));
+        executable(
+                "jdk/bin/java",
+                "for argument; do case $argument in -XX:AOTConfiguration=*) touch \"${argument#*=}\";; esac; done\n"
+                        + "trap 'exit 143' TERM; echo interrupted >>\"$root/interrupted\"; kill -TERM 0; exit 143");
+        age();
+        // A group of its own, as a terminal gives it; the tests are in another one.
+        final Outcome outcome = run(new ProcessBuilder(
+                "/usr/bin/setsid", "--wait", shell, root.resolve("allocator").toString(), "providers"));
+        assertThat(outcome.exitCode()).isEqualTo(130);
+        assertThat(root.resolve("interrupted")).hasContent("interrupted");
+        assertThat(root.resolve("modules/cli/target/distribution")).isDirectoryNotContaining("glob:**/start.aot*");
     }
 
     /** The check of the download tries damaged caches, and those of another JDK; here they meet the same options. */
