@@ -20,7 +20,8 @@ import picocli.CommandLine.Command;
         sortOptions = false,
         synopsisHeading = "%nUsage: ",
         optionListHeading = "%n",
-        header = "Lists every provider found, its devices, and why any provider was skipped.")
+        header = "Lists every provider found, its devices, and why any provider was skipped.",
+        footer = {"", "Exit codes: 0 success, 1 the work failed, 2 wrong usage."})
 final class ProvidersCommand extends DeviceCommand {
     ProvidersCommand(Terminal terminal) {
         super(terminal);

@@ -13,7 +13,8 @@ import picocli.CommandLine.Spec;
         synopsisHeading = "%nUsage: ",
         commandListHeading = "%nCommands:%n",
         synopsisSubcommandLabel = "(info | import)",
-        header = "Shows what a trace holds, or makes one of another tool's log.")
+        header = "Shows what a trace holds, or makes one of another tool's log.",
+        footer = {"", "Exit codes: 0 success, 1 the work failed, 2 wrong usage."})
 final class TraceCommand implements Callable<Integer> {
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli

@@ -51,6 +51,12 @@ class CommandFilesTest {
         assertThat(page).doesNotContain("%n", "@|").contains("--providers-dir".replace("-", "\\-"));
     }
 
+    /** A command without a text of its own has that of the command above it. */
+    @Test
+    void whatIsRunWithoutACommandIsSaidOfTheWholeCommandAlone() {
+        assertThat(ManualPage.of(CommandFiles.command())).containsOnlyOnce("Without a command it replays");
+    }
+
     private static Stream<CommandLine> all(CommandLine command) {
         return Stream.concat(
                 Stream.of(command), command.getSubcommands().values().stream().flatMap(CommandFilesTest::all));
