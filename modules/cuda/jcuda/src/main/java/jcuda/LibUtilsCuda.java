@@ -30,7 +30,6 @@ public final class LibUtilsCuda {
         load(libraryName);
     }
 
-    @SuppressWarnings("restricted") // loading native code is this module's purpose
     private static void load(String libraryName) {
         if (LOADED.contains(libraryName)) {
             return;
@@ -42,7 +41,7 @@ public final class LibUtilsCuda {
             }
             try (PrivateCopy copy = PrivateCopy.of(library, fileName)) {
                 NativeChecksums.require(copy.file());
-                System.load(copy.file().toString());
+                link(copy);
             }
         } catch (IOException e) {
             final UnsatisfiedLinkError error = new UnsatisfiedLinkError("cannot copy " + fileName
@@ -51,5 +50,25 @@ public final class LibUtilsCuda {
             throw error;
         }
         LOADED.add(libraryName);
+    }
+
+    @SuppressWarnings("restricted") // loading native code is this module's purpose
+    private static void link(PrivateCopy copy) {
+        try {
+            System.load(copy.file().toString());
+        } catch (UnsatisfiedLinkError e) {
+            throw explained(e);
+        }
+    }
+
+    /** Adds what to do where the message is that of glibc about a file system without execution. */
+    static UnsatisfiedLinkError explained(UnsatisfiedLinkError error) {
+        if (!String.valueOf(error.getMessage()).contains("failed to map segment")) {
+            return error;
+        }
+        final UnsatisfiedLinkError explained = new UnsatisfiedLinkError(error.getMessage() + "; if java.io.tmpdir="
+                + System.getProperty("java.io.tmpdir") + " is mounted noexec, set it to a folder that is not");
+        explained.initCause(error);
+        return explained;
     }
 }

@@ -102,6 +102,17 @@ class NativeLoadingTest {
         }
     }
 
+    /** The first message is that of glibc. */
+    @Test
+    void whereTheTemporaryFolderIsMountedNoexecTheMessageSaysWhatToDo() {
+        final String message = "/tmp/jcuda-1/a.so: failed to map segment from shared object";
+        assertThat(LibUtilsCuda.explained(new UnsatisfiedLinkError(message)))
+                .hasMessage(message + "; if java.io.tmpdir=" + System.getProperty("java.io.tmpdir")
+                        + " is mounted noexec, set it to a folder that is not");
+        final UnsatisfiedLinkError other = new UnsatisfiedLinkError("libcuda.so.1: cannot open shared object file");
+        assertThat(LibUtilsCuda.explained(other)).isSameAs(other);
+    }
+
     private String runtimeVersionInANewJvm() throws IOException, InterruptedException {
         return inANewJvm(0, "");
     }
