@@ -142,13 +142,19 @@ class LauncherTest {
         assertThat(run(relative).out()).startsWith("[@" + root.toRealPath());
     }
 
-    /** Where {@code CDPATH} is set, {@code cd} looks there first, and prints what it has found. */
-    @Test
-    void startsByARelativePathWhereCdpathIsSet() throws Exception {
-        executable("download/runtime/bin/java", "echo \"[$1]\"");
+    /** The launcher of the download, with a cache, on a Java that prints its locale and its arguments. */
+    private void makeDownload() throws IOException {
+        executable("download/runtime/bin/java", "for argument; do echo \"[$argument]\"; done; echo \"locale $LC_ALL\"");
         Files.createDirectories(root.resolve("download/bin"));
         Files.copy(
                 checkout().resolve("modules/release/download/src/allocator"), root.resolve("download/bin/allocator"));
+        Files.writeString(root.resolve("download/start.aot"), "cache");
+    }
+
+    /** Where {@code CDPATH} is set, {@code cd} looks there first, and prints what it has found. */
+    @Test
+    void startsByARelativePathWhereCdpathIsSet() throws Exception {
+        makeDownload();
         age();
         for (final String program : List.of("allocator", "download/bin/allocator")) {
             final ProcessBuilder command = new ProcessBuilder("/bin/sh", root.getFileName() + "/" + program);
@@ -156,6 +162,44 @@ class LauncherTest {
             final Outcome outcome = run(command);
             assertThat(outcome.exitCode()).as(outcome.err()).isZero();
             assertThat(outcome.out()).startsWith("[@" + root.toRealPath());
+        }
+    }
+
+    @Test
+    void theUsersCollectorAndCacheTakeThePlaceOfItsOwn() throws Exception {
+        makeDownload();
+        age();
+        for (final String program : List.of("allocator", "download/bin/allocator")) {
+            final ProcessBuilder command = new ProcessBuilder("/bin/sh", root.getFileName() + "/" + program);
+            command.environment().keySet().removeAll(List.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"));
+            assertThat(run(command).out()).contains("[-XX:AOTCache=").doesNotContain("SerialGC");
+            command.environment().put("JAVA_TOOL_OPTIONS", "-Xmx1g -XX:+UseZGC");
+            assertThat(run(command).out()).contains("[-XX:AOTCache=", "[-XX:-UseSerialGC]");
+            command.environment().put("JAVA_TOOL_OPTIONS", "");
+            command.environment().put("JDK_JAVA_OPTIONS", "-Xshare:off");
+            assertThat(run(command).out()).doesNotContain("AOTCache", "SerialGC");
+        }
+    }
+
+    /** The shell makes the folder: Java cannot name it where the tests themselves run in the locale C. */
+    @Test
+    void inAFolderWithOtherCharactersThanAsciiTheLocaleCIsThatOfUtf8() throws Exception {
+        executable("jdk/bin/java", "echo \"locale $LC_ALL\"");
+        makeDownload();
+        age();
+        for (final String program : List.of("allocator", "download/bin/allocator")) {
+            final ProcessBuilder command = new ProcessBuilder(
+                    "/bin/sh",
+                    "-c",
+                    "sh \"$0/$1\"; f=$(printf 'tr\\303\\251e'); mv \"$0\" \"$f\"; sh \"$f/$1\"; LANG=en_US.UTF-8 sh \"$f/$1\"; "
+                            + "mv \"$f\" \"$0\"",
+                    root.getFileName().toString(),
+                    program);
+            command.environment().keySet().removeAll(List.of("LC_ALL", "LC_CTYPE"));
+            command.environment().put("LANG", "C");
+            assertThat(run(command).out().lines().filter(line -> line.startsWith("locale")))
+                    .as(program)
+                    .containsExactly("locale ", "locale C.UTF-8", "locale ");
         }
     }
 
