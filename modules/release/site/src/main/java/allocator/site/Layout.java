@@ -115,9 +115,14 @@ final class Layout {
         }
     }
 
-    private static String description(Element body) {
-        final Element first = body.selectFirst("p");
-        final String text = first == null ? "" : first.text();
+    /** The first sentence; of a decision that of its context, as its status describes no page. */
+    static String description(Element body) {
+        final String text = body.select("p").stream()
+                .map(Element::text)
+                .filter(paragraph -> !paragraph.startsWith("Status."))
+                .findFirst()
+                .orElse("")
+                .replaceFirst("^Context\\. ", "");
         final int end = text.indexOf(". ");
         return end < 0 ? text : text.substring(0, end + 1);
     }

@@ -56,6 +56,7 @@ function search() {
   const words = input.value.toLowerCase().split(/\s+/).filter(word => word);
   found.hidden = words.length === 0 || !window.sections;
   if (found.hidden) {
+    found.textContent = "";
     return;
   }
   const hits = sections.map(section => [rank(section, words), section]).filter(([points]) => points)
@@ -71,7 +72,7 @@ function move(step) {
   const links = [...found.querySelectorAll("a")];
   const last = links.findIndex(link => link.getAttribute("aria-selected"));
   links[last]?.removeAttribute("aria-selected");
-  const next = links[(last + step + links.length) % links.length];
+  const next = links[last < 0 && step < 0 ? links.length - 1 : (last + step + links.length) % links.length];
   next?.setAttribute("aria-selected", "true");
   next?.scrollIntoView({block: "nearest"});
 }
@@ -101,7 +102,7 @@ input.addEventListener("keydown", event => {
   }
 });
 document.addEventListener("keydown", event => {
-  if (event.key === "/" && !/INPUT|TEXTAREA/.test(document.activeElement.tagName)) {
+  if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !/INPUT|TEXTAREA/.test(document.activeElement.tagName)) {
     event.preventDefault();
     input.focus();
   }

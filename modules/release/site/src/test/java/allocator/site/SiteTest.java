@@ -85,6 +85,18 @@ class SiteTest {
                 .doesNotContain("jcuda");
     }
 
+    /** Search engines show it below the title. */
+    @Test
+    void eachPageHasADescription() throws IOException {
+        for (final String page : pages()) {
+            assertThat(Jsoup.parse(SITE.resolve(page))
+                            .select("meta[name=description]")
+                            .attr("content"))
+                    .as(page)
+                    .hasSizeGreaterThan(15);
+        }
+    }
+
     private static Set<String> pages() throws IOException {
         return CHECKOUT.documents().stream().map(Checkout::page).collect(Collectors.toCollection(TreeSet::new));
     }
@@ -161,6 +173,21 @@ class SiteTest {
                             + "(document.querySelector('#found').getBoundingClientRect())"))
                     .isEqualTo("true");
             hasNoErrorsAndNoOtherHost();
+        }
+
+        @Test
+        void theArrowUpBeginsAtTheLastResultAndAnEmptySearchHasNone() throws Exception {
+            chromium.load(SITE.resolve("index.html").toUri());
+            chromium.type("#search", "arena");
+            chromium.await("document.querySelectorAll('#found a').length > 2");
+            chromium.evaluate("document.querySelector('#search')"
+                    + ".dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowUp'}))");
+            assertThat(chromium.evaluate("document.querySelector('#found a:last-child').getAttribute('aria-selected')"))
+                    .isEqualTo("true");
+            chromium.evaluate("(i => { i.value = ''; return i.dispatchEvent(new Event('input')); })"
+                    + "(document.querySelector('#search'))");
+            assertThat(chromium.evaluate("document.querySelectorAll('#found a').length"))
+                    .isEqualTo("0");
         }
 
         @Test
