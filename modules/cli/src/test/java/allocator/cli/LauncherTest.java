@@ -148,6 +148,8 @@ class LauncherTest {
         Files.createDirectories(root.resolve("download/bin"));
         Files.copy(
                 checkout().resolve("modules/release/download/src/allocator"), root.resolve("download/bin/allocator"));
+        Files.setPosixFilePermissions(
+                root.resolve("download/bin/allocator"), PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.writeString(root.resolve("download/start.aot"), "cache");
     }
 
@@ -162,6 +164,22 @@ class LauncherTest {
             final Outcome outcome = run(command);
             assertThat(outcome.exitCode()).as(outcome.err()).isZero();
             assertThat(outcome.out()).startsWith("[@" + root.toRealPath());
+        }
+    }
+
+    @Test
+    void aColonInThePathIsOneLine() throws Exception {
+        makeDownload();
+        final Path other = folder.resolve("a:b");
+        Files.move(root, other);
+        for (final String program : List.of("allocator", "download/bin/allocator")) {
+            final Outcome outcome = run(other.resolve(program));
+            assertThat(outcome.exitCode()).isEqualTo(1);
+            assertThat(outcome.out()).isEmpty();
+            assertThat(outcome.err())
+                    .startsWith("allocator: Java starts from no folder with a colon in its path")
+                    .contains(other.toRealPath().toString())
+                    .hasLineCount(1);
         }
     }
 
@@ -191,8 +209,8 @@ class LauncherTest {
             final ProcessBuilder command = new ProcessBuilder(
                     "/bin/sh",
                     "-c",
-                    "sh \"$0/$1\"; f=$(printf 'tr\\303\\251e'); mv \"$0\" \"$f\"; sh \"$f/$1\"; LANG=en_US.UTF-8 sh \"$f/$1\"; "
-                            + "mv \"$f\" \"$0\"",
+                    "sh \"$0/$1\"; f=$(printf 'tr\\303\\251e'); mv \"$0\" \"$f\"; sh \"$f/$1\"; "
+                            + "LANG=en_US.UTF-8 sh \"$f/$1\"; mv \"$f\" \"$0\"",
                     root.getFileName().toString(),
                     program);
             command.environment().keySet().removeAll(List.of("LC_ALL", "LC_CTYPE"));
