@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,6 +22,10 @@ class BomTest {
     /** A dependency on a page, with its version if it has one. */
     private static final Pattern DEPENDENCY = Pattern.compile("<groupId>io\\.github\\.javaallocator</groupId>\\s*"
             + "<artifactId>(?<artifact>.*)</artifactId>\\s*(<version>(?<version>.*)</version>)?");
+
+    /** What a page says before the first release. */
+    private static final Pattern UNRELEASED =
+            Pattern.compile("0\\.1\\.0 is (prepared|not)|[Nn]othing (is|has been) released");
 
     @Test
     void theBillOfMaterialsListsWhatIsPublished() {
@@ -72,6 +78,32 @@ class BomTest {
             }
         }
         assertThat(found).as("dependencies on pages").isGreaterThanOrEqualTo(6);
+    }
+
+    /** As long as there is no release the pages say so; {@code modules/release/make} looks for the same words. */
+    @Test
+    void pagesSayThatNothingIsReleasedUntilSomethingIs() throws IOException {
+        final List<String> found = new ArrayList<>();
+        try (Stream<Path> files =
+                Stream.concat(Files.list(ReactorModule.ROOT), Files.walk(ReactorModule.ROOT.resolve("docs")))) {
+            for (final Path page :
+                    files.filter(file -> file.toString().endsWith(".md")).toList()) {
+                if (UNRELEASED.matcher(Files.readString(page)).find()) {
+                    found.add(ReactorModule.ROOT.relativize(page).toString());
+                }
+            }
+        }
+        if (Files.readAllLines(ReactorModule.ROOT.resolve("CHANGELOG.md")).stream()
+                .noneMatch(line -> line.matches("## \\d.*"))) {
+            assertThat(found).contains("CHANGELOG.md", "README.md", "SECURITY.md", "docs/first-use.md");
+        } else {
+            assertThat(found).as("pages of the time before the first release").isEmpty();
+        }
+    }
+
+    @Test
+    void makeLooksForTheSameWords() throws IOException {
+        assertThat(ReactorModule.ROOT.resolve("modules/release/make")).content().contains("'" + UNRELEASED + "'");
     }
 
     private static Set<String> published() {
