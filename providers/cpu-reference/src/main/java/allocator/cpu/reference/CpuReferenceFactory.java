@@ -78,7 +78,11 @@ public final class CpuReferenceFactory implements EpFactory {
 
     /** Creates the factory; called by the service loader. */
     public CpuReferenceFactory() {
-        this(Heap.NATIVE, Platform.current());
+        this(Heap.NATIVE);
+    }
+
+    CpuReferenceFactory(Heap heap) {
+        this(heap, Platform.current());
     }
 
     CpuReferenceFactory(Heap heap, Platform platform) {
