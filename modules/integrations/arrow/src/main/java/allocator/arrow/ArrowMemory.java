@@ -55,6 +55,9 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
     /** The bytes of live buffers, where the allocator does not count those of this memory alone. */
     private final @Nullable AtomicLong liveBytes;
 
+    /** Whether a buffer that is not allocated leaves anything to undo: a charge, a site, a count. */
+    private final boolean hasCounts;
+
     /** Buffers whose block the allocator did not take back; each refers to the next. */
     private final AtomicReference<@Nullable HostBuffer> owed = new AtomicReference<>();
 
@@ -68,6 +71,7 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
         this.budgets = budgets;
         this.sites = sites;
         liveBytes = memory.isCounted() ? null : new AtomicLong();
+        hasCounts = budgets != null || sites != null || liveBytes != null;
     }
 
     /** Returns idle memory at intervals, until the close; an interval of 0 seconds never does. */
@@ -95,7 +99,9 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
      */
     @Override
     public AllocationManager create(BufferAllocator accountingAllocator, long size) {
-        StackReserve.touchShallow();
+        if (hasCounts) {
+            StackReserve.touchShallow(); // otherwise nothing is changed before the allocator's own first change
+        }
         requireOpen();
         final Budget budget = budgets == null ? null : charged(budgets.apply(accountingAllocator), size);
         AllocationSites.Site site = null;
@@ -107,7 +113,7 @@ public final class ArrowMemory implements AllocationManager.Factory, AutoCloseab
             if (site != null) {
                 site.begin();
             }
-            buffer.setAddress(allocate(size)); // a store: nothing fails once there is a block
+            buffer.address = allocate(size); // a store, which cannot fail
             isCreated = true;
             return buffer;
         } finally {

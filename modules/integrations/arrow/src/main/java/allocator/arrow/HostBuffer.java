@@ -11,7 +11,9 @@ final class HostBuffer extends AllocationManager {
     private final long byteSize;
     private final @Nullable Budget budget;
     private final AllocationSites.@Nullable Site site;
-    private long address;
+
+    /** Set once there is a block. */
+    long address;
 
     /** The next buffer whose block the allocator did not take back. */
     private @Nullable HostBuffer next;
@@ -27,10 +29,6 @@ final class HostBuffer extends AllocationManager {
         this.byteSize = byteSize;
         this.budget = budget;
         this.site = site;
-    }
-
-    void setAddress(long block) {
-        address = block;
     }
 
     @Nullable
