@@ -91,14 +91,14 @@ final class LanePlan {
 
     /** Frees the live block at an address of the memory. Under the lane's lock. */
     void free(long address) {
-        final int block = memory.blockAt(address);
-        if (block < 0) {
+        final int place = memory.placeAt(address);
+        if (place < 0) {
             throw invalidFree(address);
         }
-        final long byteSize = memory.byteSize(block);
-        final long requested = memory.requested(block);
+        final long byteSize = memory.byteSize(place);
+        final long requested = memory.requested(place);
         lane.placement.step = Placement.BEGUN;
-        memory.free(block);
+        memory.free(place);
         lane.placement.step = Placement.FREED;
         lane.counters.freed(byteSize, requested);
         assert lane.passesSampledCheck();
@@ -110,14 +110,14 @@ final class LanePlan {
      * lock.
      */
     InvalidFreeException invalidFree(long address) {
-        final int block = memory.blockContaining(address);
+        final int place = memory.placeContaining(address);
         final String where = "the plan's memory of " + memory.height() + " bytes at 0x"
                 + Long.toHexString(memory.base()) + " of " + lane.info;
-        if (block >= 0) {
+        if (place >= 0) {
             return new InteriorAddressException(
                     address,
-                    "it lies " + (address - memory.address(block)) + " bytes inside a live allocation of "
-                            + memory.byteSize(block) + " bytes in " + where);
+                    "it lies " + (address - memory.address(place)) + " bytes inside a live allocation of "
+                            + memory.byteSize(place) + " bytes in " + where);
         }
         return Granules.isWhole(address - memory.base())
                 ? new DoubleFreeException(address, "it was freed already; it lies in " + where)

@@ -54,12 +54,12 @@ final class PlanReport {
 
     /** Returns the size of a live block. Under the lane's lock. */
     static long sizeOf(PlannedMemory memory, long address, boolean isRequested, MemoryInfo info) {
-        final int block = memory.blockAt(address);
-        if (block < 0) {
+        final int place = memory.placeAt(address);
+        if (place < 0) {
             throw new IllegalArgumentException(
                     "0x" + Long.toHexString(address) + " is not a live allocation of " + info);
         }
-        return isRequested ? memory.requested(block) : memory.byteSize(block);
+        return isRequested ? memory.requested(place) : memory.byteSize(place);
     }
 
     /** Returns the region, as a value of {@link BfcArena#snapshot}. */

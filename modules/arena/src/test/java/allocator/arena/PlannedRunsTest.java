@@ -99,7 +99,7 @@ class PlannedRunsTest {
         second.notifyAndWait(third);
         second.notifyAndWait(third);
         final long address = memory.take(2 * GRANULE, first, 0);
-        memory.free(memory.blockAt(address));
+        memory.free(memory.placeAt(address));
         first.notifyAndWait(second);
         assertThat(memory.take(2 * GRANULE, second, 2 * GRANULE)).isEqualTo(address);
         memory.undo();

@@ -2,7 +2,6 @@ package allocator.arena.plan;
 
 import allocator.provider.support.HeapSize;
 import allocator.spi.SyncStream;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,14 +12,15 @@ import org.jspecify.annotations.Nullable;
  * run left live is in a short list of <em>strangers</em>, which each call is compared with; what it freed on streams is
  * in the {@link Bands}.
  *
- * <p>Takes no Java heap after its creation. Each block has a record of {@value #WORDS} words, which a call finds in one
- * line of the processor's cache.
+ * <p>Takes no Java heap after its creation. What a call needs to know of its block lies in a record of {@value #WORDS}
+ * words beside that of the next call's block; what changes is in a table of one word for each block, and in the
+ * {@link Places}.
  *
  * <pre>
- *   word 0  size, rounded                              word 4  state: run, slot of the stream, 1 if live
- *   word 1  offset                                     word 5  bytes requested
- *   word 2  place, band                                word 6  the slot's term at the free
- *   word 3  number and start of the predecessors       word 7  the stream's stamp at the free
+ *   word 0  size, rounded        word 2  place, band
+ *   word 1  offset               word 3  number and start of the predecessors
+ *   state   run, slot of the stream, 1 if live
+ *   free    the slot's term at the free, the stream's stamp at the free
  * </pre>
  */
 final class PlannedBlocks {
@@ -30,15 +30,17 @@ final class PlannedBlocks {
     /** The most live blocks of earlier runs beside which a run is followed. */
     static final int MOST_STRANGERS = 256;
 
-    private static final int WORDS = 8;
+    private static final int WORDS = 4;
     private static final int SIZE = 0;
     private static final int OFFSET = 1;
     private static final int PLACE_AND_BAND = 2;
     private static final int PREDECESSORS = 3;
-    private static final int STATE = 4;
-    private static final int REQUESTED = 5;
-    private static final int TERM = 6;
-    private static final int STAMP = 7;
+
+    /** In the frees. */
+    private static final int FREE_WORDS = 2;
+
+    private static final int TERM = 0;
+    private static final int STAMP = 1;
 
     /** How many predecessors a call visits at most. One that was left out is replaced by its own predecessors. */
     private static final int MOST_VISITED = 256;
@@ -59,6 +61,10 @@ final class PlannedBlocks {
     private final Places places;
     private final int[] predecessors;
     private final long[] records;
+    private final long[] states;
+
+    /** Of blocks that were freed on a stream. */
+    private final long[] frees;
 
     private final int[] strangers = new int[MOST_STRANGERS];
     private int strangerCount;
@@ -73,11 +79,9 @@ final class PlannedBlocks {
     private int visited;
 
     private int live;
-    private long inUse;
-    private long requested;
 
     /** Counts frees, so that a shrink notices those that come while it waits. */
-    private long frees;
+    private long freeCalls;
 
     /** Receives a block's state. */
     @FunctionalInterface
@@ -91,6 +95,8 @@ final class PlannedBlocks {
         places = new Places(table.offsets);
         predecessors = table.predecessors;
         records = new long[Math.multiplyExact(WORDS, table.blocks())];
+        states = new long[table.blocks()];
+        frees = new long[FREE_WORDS * table.blocks()];
         for (int block = 0; block < table.blocks(); block++) {
             final int record = block * WORDS;
             final int from = table.predecessorsFrom[block];
@@ -114,21 +120,22 @@ final class PlannedBlocks {
     }
 
     private boolean isLive(int block) {
-        return (word(block, STATE) & LIVE) != 0;
+        return (states[block] & LIVE) != 0;
     }
 
     private long runOf(int block) {
-        return word(block, STATE) >>> RUN_SHIFT;
+        return states[block] >>> RUN_SHIFT;
     }
 
     private int slotOf(int block) {
-        return (int) (word(block, STATE) >>> SLOT_SHIFT & SLOT_MASK);
+        return slotIn(states[block]);
     }
 
-    long byteSize(int block) {
-        return word(block, SIZE);
+    private static int slotIn(long state) {
+        return (int) (state >>> SLOT_SHIFT & SLOT_MASK);
     }
 
+    /** Returns the offset of a block. */
     long offset(int block) {
         return word(block, OFFSET);
     }
@@ -173,7 +180,7 @@ final class PlannedBlocks {
         final int from = (int) links;
         final int end = from + high(links);
         for (int i = from; i < end; i++) {
-            if (word(predecessors[i], STATE) != freed) {
+            if (states[predecessors[i]] != freed) {
                 visited = 0;
                 return arePredecessorsFree(block, requester, stream, 0);
             }
@@ -199,7 +206,7 @@ final class PlannedBlocks {
         }
         for (int i = from; i < end; i++) {
             final int before = predecessors[i];
-            if (word(before, STATE) == freed) {
+            if (states[before] == freed) {
                 continue;
             }
             if (runOf(before) == run) {
@@ -227,62 +234,62 @@ final class PlannedBlocks {
 
     private boolean isFree(int block, int requester, @Nullable SyncStream stream) {
         return !isLive(block)
-                && streams.mayUse(requester, stream, slotOf(block), (int) word(block, TERM), word(block, STAMP));
+                && streams.mayUse(requester, stream, slotOf(block), termOf(block), frees[FREE_WORDS * block + STAMP]);
+    }
+
+    private int termOf(int block) {
+        return (int) frees[FREE_WORDS * block + TERM];
     }
 
     /** Places a block that is clear. Stores only. */
     void place(int block, int requester, long byteSize) {
         final int record = block * WORDS;
-        places.live[high(records[record + PLACE_AND_BAND])] = block;
-        records[record + STATE] = run << RUN_SHIFT | (long) requester << SLOT_SHIFT | LIVE;
-        records[record + REQUESTED] = byteSize;
+        final int place = (int) (records[record + PLACE_AND_BAND] >>> Integer.SIZE);
+        places.words[place + Places.BLOCK] = block;
+        places.words[place + Places.SIZE] = records[record + SIZE];
+        places.words[place + Places.REQUESTED] = byteSize;
+        states[block] = run << RUN_SHIFT | (long) requester << SLOT_SHIFT | LIVE;
         if (requester != PlanStreams.NONE) {
             streams.live[requester]++;
         }
         runEnd = block + 1;
         live++;
-        inUse += records[record + SIZE];
-        requested += byteSize;
     }
 
     /** Undoes {@link #place}: the caller did not learn the address. The block was left out of this run then. */
     void undo(int block) {
         if (isLive(block)) {
-            leave(block);
+            leave(high(word(block, PLACE_AND_BAND)), block);
         }
-        records[block * WORDS + STATE] = 0;
+        states[block] = 0;
     }
 
-    /** Frees a live block. */
-    void free(int block) {
+    /** Frees the live block at a place. */
+    void free(int place) {
+        final int block = places.block(place);
         final int slot = slotOf(block);
         if (slot != PlanStreams.NONE) {
-            final int record = block * WORDS;
             final long stamp = streams.stamp(slot);
-            records[record + TERM] = streams.term(slot);
-            records[record + STAMP] = stamp;
-            bands.freed((int) records[record + PLACE_AND_BAND], runOf(block), slot, stamp);
+            frees[FREE_WORDS * block + TERM] = streams.term(slot);
+            frees[FREE_WORDS * block + STAMP] = stamp;
+            bands.freed((int) word(block, PLACE_AND_BAND), runOf(block), slot, stamp);
             streams.freed(slot, stamp);
         }
-        leave(block);
+        leave(place, block);
     }
 
     /** Calls come before the stores, since one may fail where the stack ends. */
-    private void leave(int block) {
-        final int record = block * WORDS;
-        final int slot = slotOf(block);
-        final long runOfBlock = runOf(block);
-        final int place = high(records[record + PLACE_AND_BAND]);
-        places.live[place] = NONE;
-        records[record + STATE] &= ~LIVE;
+    private void leave(int place, int block) {
+        final long state = states[block];
+        final int slot = slotIn(state);
+        places.words[place + Places.BLOCK] = Places.NONE;
+        states[block] = state & ~LIVE;
         live--;
-        inUse -= records[record + SIZE];
-        requested -= records[record + REQUESTED];
-        frees++;
+        freeCalls++;
         if (slot != PlanStreams.NONE) {
             streams.live[slot]--;
         }
-        if (runOfBlock != run) {
+        if (state >>> RUN_SHIFT != run) {
             for (int i = 0; i < strangerCount; i++) {
                 if (strangers[i] == block) {
                     strangers[i] = strangers[--strangerCount];
@@ -292,25 +299,27 @@ final class PlannedBlocks {
         }
     }
 
-    /** Returns the live block that begins at an offset, {@link #NONE} if there is none. */
+    /** Returns the place of the live block that begins at an offset, {@link Places#NONE} if there is none. */
     int at(long offset) {
         final int place = places.find(offset);
-        return place == Places.NONE ? NONE : places.live[place];
+        return place == Places.NONE || places.block(place) == NONE ? Places.NONE : place;
     }
 
-    /** Returns the live block that an offset is in, {@link #NONE} if there is none. */
+    /** Returns the place of the live block that an offset is in, {@link Places#NONE} if there is none. */
     int containing(long offset) {
-        for (final int block : places.live) {
-            if (block != NONE && offset >= offset(block) && offset - offset(block) < byteSize(block)) {
-                return block;
+        for (int place = 0; place < places.end(); place += Places.WORDS) {
+            if (places.block(place) != NONE
+                    && offset >= places.offset(place)
+                    && offset - places.offset(place) < places.byteSize(place)) {
+                return place;
             }
         }
-        return NONE;
+        return Places.NONE;
     }
 
-    /** Returns the bytes that the caller of a live block requested. */
-    long requested(int block) {
-        return word(block, REQUESTED);
+    /** Returns where live blocks are. */
+    Places places() {
+        return places;
     }
 
     /** Makes what a stream has freed free for all; if it is released, also what it frees later. */
@@ -323,10 +332,10 @@ final class PlannedBlocks {
             streams.endTerm(slot);
             return;
         }
-        for (int place = 0; streams.live[slot] > 0 && place < places.live.length; place++) {
-            final int block = places.live[place];
+        for (int place = 0; streams.live[slot] > 0 && place < places.end(); place += Places.WORDS) {
+            final int block = places.block(place);
             if (block != NONE && slotOf(block) == slot) {
-                records[block * WORDS + STATE] &= ~(SLOT_MASK << SLOT_SHIFT);
+                states[block] &= ~(SLOT_MASK << SLOT_SHIFT);
                 streams.live[slot]--;
             }
         }
@@ -343,24 +352,17 @@ final class PlannedBlocks {
         return live;
     }
 
-    long inUse() {
-        return inUse;
-    }
-
-    long requested() {
-        return requested;
-    }
-
     long frees() {
-        return frees;
+        return freeCalls;
     }
 
     /** Passes the blocks that are live, and those that a stream may still use. */
     void forEach(Visitor visitor) {
         for (int block = 0; block < table.blocks(); block++) {
             if (isLive(block)) {
-                visitor.visit(block, true, requested(block), streams.id(slotOf(block)));
-            } else if (runOf(block) > 0 && !streams.isSettled(slotOf(block), (int) word(block, TERM))) {
+                visitor.visit(
+                        block, true, places.requested(high(word(block, PLACE_AND_BAND))), streams.id(slotOf(block)));
+            } else if (runOf(block) > 0 && !streams.isSettled(slotOf(block), termOf(block))) {
                 visitor.visit(block, false, 0, streams.id(slotOf(block)));
             }
         }
@@ -373,26 +375,23 @@ final class PlannedBlocks {
      */
     String findFault() {
         int found = 0;
-        long foundInUse = 0;
         long end = 0;
-        for (final int block : Arrays.stream(places.live)
-                .filter(block -> block != NONE)
-                .boxed()
-                .sorted((a, b) -> Long.compare(offset(a), offset(b)))
-                .toList()) {
-            if (offset(block) < end || !isLive(block)) {
+        for (final int place : places.inOrder()) {
+            final int block = places.block(place);
+            if (places.offset(place) < end || !isLive(block)) {
                 return "block " + block + " overlaps another one, or is free";
             }
-            end = offset(block) + byteSize(block);
+            end = places.offset(place) + places.byteSize(place);
             found++;
-            foundInUse += byteSize(block);
         }
-        return found == live && foundInUse == inUse
-                ? ""
-                : live + " blocks of " + inUse + " bytes, there are " + found + " of " + foundInUse;
+        return found == live ? "" : live + " blocks, there are " + found;
     }
 
     long heapBytes() {
-        return HeapSize.ofLongs(records.length) + places.heapBytes() + bands.heapBytes();
+        return HeapSize.ofLongs(records.length)
+                + HeapSize.ofLongs(states.length)
+                + HeapSize.ofLongs(frees.length)
+                + places.heapBytes()
+                + bands.heapBytes();
     }
 }

@@ -167,34 +167,34 @@ public final class PlannedMemory {
         return base != NO_ADDRESS && Long.compareUnsigned(address - base, table.height()) < 0;
     }
 
-    /** Returns the live block at an address of the memory, a negative number if none begins there. */
-    public int blockAt(long address) {
+    /** Returns the place of the live block at an address of the memory, a negative number if none begins there. */
+    public int placeAt(long address) {
         return blocks.at(address - base);
     }
 
-    /** Returns the live block that an address of the memory is in, a negative number if there is none. */
-    public int blockContaining(long address) {
+    /** Returns the place of the live block that an address of the memory is in, a negative number if there is none. */
+    public int placeContaining(long address) {
         return blocks.containing(address - base);
     }
 
-    /** Returns the address of a block. */
-    public long address(int block) {
-        return base + blocks.offset(block);
+    /** Returns the address of the block at a place. */
+    public long address(int place) {
+        return base + blocks.places().offset(place);
     }
 
-    /** Returns the bytes of a block, padding included. */
-    public long byteSize(int block) {
-        return blocks.byteSize(block);
+    /** Returns the bytes of the live block at a place, padding included. */
+    public long byteSize(int place) {
+        return blocks.places().byteSize(place);
     }
 
-    /** Returns the bytes that the caller of a live block requested. */
-    public long requested(int block) {
-        return blocks.requested(block);
+    /** Returns the bytes that the caller of the live block at a place requested. */
+    public long requested(int place) {
+        return blocks.places().requested(place);
     }
 
-    /** Frees a live block. */
-    public void free(int block) {
-        blocks.free(block);
+    /** Frees the live block at a place. */
+    public void free(int place) {
+        blocks.free(place);
     }
 
     /** Undoes the latest {@link #take}, of which the caller did not learn. */
@@ -247,14 +247,14 @@ public final class PlannedMemory {
         return blocks.live();
     }
 
-    /** Returns the bytes of live blocks. */
+    /** Returns the bytes of live blocks, in time proportional to the number of blocks. */
     public long inUse() {
-        return blocks.inUse();
+        return blocks.places().inUse();
     }
 
-    /** Returns the bytes that the callers of live blocks requested. */
+    /** Returns the bytes that the callers of live blocks requested, in time proportional to the number of blocks. */
     public long requested() {
-        return blocks.requested();
+        return blocks.places().requested();
     }
 
     /** Returns how many blocks were freed. */
