@@ -110,6 +110,7 @@ final class Lane {
         long address = NO_ADDRESS;
         int taken = Placement.WHOLE;
         boolean isBegun = false;
+        boolean isUnplanned = false;
         boolean wantsMemory = false;
         final boolean isContended;
         final boolean waited = lock.lock();
@@ -123,7 +124,11 @@ final class Lane {
                 planned.memory.begin();
                 isBegun = true;
                 address = planned.take(byteSize, stream);
-                wantsMemory = planned.wantsMemory();
+                if (address == NO_ADDRESS) {
+                    isUnplanned = true;
+                    address = planned.takeUnplanned(byteSize, stream);
+                    wantsMemory = planned.wantsMemory();
+                }
             }
             taken = placement.step;
             placement.step = Placement.WHOLE;
@@ -145,16 +150,18 @@ final class Lane {
         if (isContended) {
             contended(requester);
         }
-        if (planned != null && planned.hasNews) {
-            try {
-                planned.logNews();
-            } catch (VirtualMachineError e) {
-                // An allocation that was made counts for more.
+        if (isUnplanned && planned != null) {
+            if (planned.hasNews) {
+                try {
+                    planned.logNews();
+                } catch (VirtualMachineError e) {
+                    // An allocation that was made counts for more.
+                }
             }
-        }
-        if (wantsMemory && planned != null) {
-            planned.obtain();
-            return allocate(byteSize, stream, requester, planned);
+            if (wantsMemory) {
+                planned.obtain();
+                return allocate(byteSize, stream, requester, planned);
+            }
         }
         return address == NO_ADDRESS ? supply.allocate(byteSize, stream) : address;
     }

@@ -59,22 +59,25 @@ final class LanePlan {
         memory = new PlannedMemory(plans.table());
     }
 
-    /**
-     * Takes the block of a planned call, or else a free chunk. Returns {@link Placement#NO_ADDRESS} if there is none,
-     * or {@link #wantsMemory} is true. Under the lane's lock.
-     */
+    /** Takes the block of a planned call; {@link Placement#NO_ADDRESS} if there is none. Under the lane's lock. */
     long take(long byteSize, @Nullable SyncStream stream) {
-        final long mismatches = memory.mismatches();
         final long address = memory.take(byteSize, stream, lane.counters.inUseInChunks());
-        if (mismatches != memory.mismatches() && !hasWarned) {
-            hasWarned = true;
-            hasNews = true;
-        }
         if (address != PlannedMemory.NO_ADDRESS) {
             lane.counters.allocated(Granules.roundUp(byteSize), byteSize);
             assert lane.passesSampledCheck();
             lane.counters.allocs++;
-            return address;
+        }
+        return address;
+    }
+
+    /**
+     * Takes a free chunk for a call that has no planned block. Returns {@link Placement#NO_ADDRESS} if there is none,
+     * or {@link #wantsMemory} is true. Under the lane's lock.
+     */
+    long takeUnplanned(long byteSize, @Nullable SyncStream stream) {
+        if (memory.mismatches() > 0 && !hasWarned) {
+            hasWarned = true;
+            hasNews = true;
         }
         return memory.wantsMemory() ? Placement.NO_ADDRESS : lane.tryTake(byteSize, stream);
     }

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * {@link Places}.
  *
  * <pre>
- *   word 0  size, rounded        word 2  place, band
- *   word 1  offset               word 3  number and start of the predecessors
+ *   word 0  offset                           word 2  two predecessors
+ *   word 1  place, number of predecessors    word 3  two more
  *   state   run, slot of the stream, 1 if live
  *   free    the slot's term at the free, the stream's stamp at the free
  * </pre>
@@ -31,10 +31,12 @@ final class PlannedBlocks {
     static final int MOST_STRANGERS = 256;
 
     private static final int WORDS = 4;
-    private static final int SIZE = 0;
-    private static final int OFFSET = 1;
-    private static final int PLACE_AND_BAND = 2;
-    private static final int PREDECESSORS = 3;
+    private static final int OFFSET = 0;
+    private static final int PLACE_AND_COUNT = 1;
+    private static final int PREDECESSORS = 2;
+
+    /** How many predecessors are in a record. */
+    private static final int IN_RECORD = 4;
 
     /** In the frees. */
     private static final int FREE_WORDS = 2;
@@ -63,6 +65,9 @@ final class PlannedBlocks {
     private final long[] records;
     private final long[] states;
 
+    /** Stands for a predecessor where there is none: its state is that of a block of this run that was freed. */
+    private final int noBlock;
+
     /** Of blocks that were freed on a stream. */
     private final long[] frees;
 
@@ -78,10 +83,11 @@ final class PlannedBlocks {
     /** The predecessors that {@link #isClear} has visited. */
     private int visited;
 
-    private int live;
+    private long placedBlocks;
+    private long undoneBlocks;
 
     /** Counts frees, so that a shrink notices those that come while it waits. */
-    private long freeCalls;
+    private long freedBlocks;
 
     /** Receives a block's state. */
     @FunctionalInterface
@@ -95,16 +101,25 @@ final class PlannedBlocks {
         places = new Places(table.offsets);
         predecessors = table.predecessors;
         records = new long[Math.multiplyExact(WORDS, table.blocks())];
-        states = new long[table.blocks()];
+        noBlock = table.blocks();
+        states = new long[noBlock + 1];
         frees = new long[FREE_WORDS * table.blocks()];
         for (int block = 0; block < table.blocks(); block++) {
             final int record = block * WORDS;
-            final int from = table.predecessorsFrom[block];
-            records[record + SIZE] = table.byteSizes[block];
             records[record + OFFSET] = table.offsets[block];
-            records[record + PLACE_AND_BAND] = pair(places.find(table.offsets[block]), table.bandOf[block]);
-            records[record + PREDECESSORS] = pair(table.predecessorsFrom[block + 1] - from, from);
+            records[record + PLACE_AND_COUNT] = pair(places.find(table.offsets[block]), predecessorsOf(block));
+            records[record + PREDECESSORS] = pair(predecessor(block, 1), predecessor(block, 0));
+            records[record + PREDECESSORS + 1] = pair(predecessor(block, 3), predecessor(block, 2));
         }
+    }
+
+    private int predecessorsOf(int block) {
+        return table.predecessorsFrom[block + 1] - table.predecessorsFrom[block];
+    }
+
+    /** Returns a predecessor of a block, {@link #noBlock} where there are less. */
+    private int predecessor(int block, int index) {
+        return index < predecessorsOf(block) ? predecessors[table.predecessorsFrom[block] + index] : noBlock;
     }
 
     private static long pair(int high, int low) {
@@ -148,10 +163,10 @@ final class PlannedBlocks {
      * @return false if too many blocks are live; nothing changes then
      */
     boolean begin(int first) {
-        if (live > MOST_STRANGERS) {
+        if (live() > MOST_STRANGERS) {
             return false;
         }
-        if (live > strangerCount) {
+        if (live() > strangerCount) {
             for (int block = runFirst; block < runEnd; block++) {
                 if (runOf(block) == run && isLive(block) && strangerCount < MOST_STRANGERS) {
                     strangers[strangerCount++] = block;
@@ -159,6 +174,7 @@ final class PlannedBlocks {
             }
         }
         run++;
+        states[noBlock] = run << RUN_SHIFT;
         runFirst = first;
         runEnd = first;
         return true;
@@ -174,18 +190,20 @@ final class PlannedBlocks {
         if ((strangerCount > 0 || streams.areUsed()) && !isClearOfEarlierRuns(block, requester, stream)) {
             return false;
         }
-        // Nearly always all are free: one comparison each, in a loop that the compiler inlines.
+        // Nearly always all are free, and they are few: one branch, which the processor foresees.
         final long freed = run << RUN_SHIFT | (long) requester << SLOT_SHIFT;
-        final long links = word(block, PREDECESSORS);
-        final int from = (int) links;
-        final int end = from + high(links);
-        for (int i = from; i < end; i++) {
-            if (states[predecessors[i]] != freed) {
-                visited = 0;
-                return arePredecessorsFree(block, requester, stream, 0);
-            }
+        final int record = block * WORDS;
+        final long two = records[record + PREDECESSORS];
+        final long more = records[record + PREDECESSORS + 1];
+        final long differences = (states[(int) two] ^ freed)
+                | (states[high(two)] ^ freed)
+                | (states[(int) more] ^ freed)
+                | (states[high(more)] ^ freed);
+        if (differences == 0 && (int) records[record + PLACE_AND_COUNT] <= IN_RECORD) {
+            return true;
         }
-        return true;
+        visited = 0;
+        return arePredecessorsFree(block, requester, stream, 0);
     }
 
     /**
@@ -197,9 +215,8 @@ final class PlannedBlocks {
      */
     private boolean arePredecessorsFree(int block, int requester, @Nullable SyncStream stream, int leftOut) {
         final long freed = run << RUN_SHIFT | (long) requester << SLOT_SHIFT;
-        final long links = word(block, PREDECESSORS);
-        final int from = (int) links;
-        final int end = from + high(links);
+        final int from = table.predecessorsFrom[block];
+        final int end = table.predecessorsFrom[block + 1];
         visited += end - from;
         if (visited > MOST_VISITED && leftOut > 0) {
             return false;
@@ -227,7 +244,7 @@ final class PlannedBlocks {
                 return false;
             }
         }
-        final int band = (int) word(block, PLACE_AND_BAND);
+        final int band = table.bandOf[block];
         bands.enter(band, run);
         return bands.mayUse(band, requester, stream);
     }
@@ -242,24 +259,24 @@ final class PlannedBlocks {
     }
 
     /** Places a block that is clear. Stores only. */
-    void place(int block, int requester, long byteSize) {
-        final int record = block * WORDS;
-        final int place = (int) (records[record + PLACE_AND_BAND] >>> Integer.SIZE);
+    void place(int block, int requester, long byteSize, long requested) {
+        final int place = (int) (records[block * WORDS + PLACE_AND_COUNT] >>> Integer.SIZE);
         places.words[place + Places.BLOCK] = block;
-        places.words[place + Places.SIZE] = records[record + SIZE];
-        places.words[place + Places.REQUESTED] = byteSize;
+        places.words[place + Places.SIZE] = byteSize;
+        places.words[place + Places.REQUESTED] = requested;
         states[block] = run << RUN_SHIFT | (long) requester << SLOT_SHIFT | LIVE;
         if (requester != PlanStreams.NONE) {
             streams.live[requester]++;
         }
         runEnd = block + 1;
-        live++;
+        placedBlocks++;
     }
 
     /** Undoes {@link #place}: the caller did not learn the address. The block was left out of this run then. */
     void undo(int block) {
         if (isLive(block)) {
-            leave(high(word(block, PLACE_AND_BAND)), block);
+            leave(high(word(block, PLACE_AND_COUNT)), block);
+            undoneBlocks++;
         }
         states[block] = 0;
     }
@@ -272,7 +289,7 @@ final class PlannedBlocks {
             final long stamp = streams.stamp(slot);
             frees[FREE_WORDS * block + TERM] = streams.term(slot);
             frees[FREE_WORDS * block + STAMP] = stamp;
-            bands.freed((int) word(block, PLACE_AND_BAND), runOf(block), slot, stamp);
+            bands.freed(table.bandOf[block], runOf(block), slot, stamp);
             streams.freed(slot, stamp);
         }
         leave(place, block);
@@ -284,8 +301,7 @@ final class PlannedBlocks {
         final int slot = slotIn(state);
         places.words[place + Places.BLOCK] = Places.NONE;
         states[block] = state & ~LIVE;
-        live--;
-        freeCalls++;
+        freedBlocks++;
         if (slot != PlanStreams.NONE) {
             streams.live[slot]--;
         }
@@ -348,12 +364,18 @@ final class PlannedBlocks {
         bands.clear();
     }
 
-    int live() {
-        return live;
+    /** Returns the number of live blocks. */
+    long live() {
+        return placedBlocks - freedBlocks;
+    }
+
+    /** Returns how many blocks were placed and not undone. */
+    long placed() {
+        return placedBlocks - undoneBlocks;
     }
 
     long frees() {
-        return freeCalls;
+        return freedBlocks;
     }
 
     /** Passes the blocks that are live, and those that a stream may still use. */
@@ -361,7 +383,7 @@ final class PlannedBlocks {
         for (int block = 0; block < table.blocks(); block++) {
             if (isLive(block)) {
                 visitor.visit(
-                        block, true, places.requested(high(word(block, PLACE_AND_BAND))), streams.id(slotOf(block)));
+                        block, true, places.requested(high(word(block, PLACE_AND_COUNT))), streams.id(slotOf(block)));
             } else if (runOf(block) > 0 && !streams.isSettled(slotOf(block), termOf(block))) {
                 visitor.visit(block, false, 0, streams.id(slotOf(block)));
             }
@@ -384,7 +406,7 @@ final class PlannedBlocks {
             end = places.offset(place) + places.byteSize(place);
             found++;
         }
-        return found == live ? "" : live + " blocks, there are " + found;
+        return found == live() ? "" : live() + " blocks, there are " + found;
     }
 
     long heapBytes() {

@@ -30,7 +30,6 @@ public final class PlannedMemory {
     /** The block of the latest call, {@link PlannedBlocks#NONE} if it was not planned. */
     private int taken = PlannedBlocks.NONE;
 
-    private long allocs;
     /** How many runs are to pass until memory is asked for again, and how many passed the last time. */
     private int runsToWait;
 
@@ -81,7 +80,8 @@ public final class PlannedMemory {
      */
     public long take(long byteSize, @Nullable SyncStream stream, long level) {
         wantsMemory = false;
-        final int block = course.next(Granules.roundUp(byteSize), level);
+        final long rounded = Granules.roundUp(byteSize);
+        final int block = course.next(rounded, level);
         if (block == PlanCourse.NONE) {
             return NO_ADDRESS;
         }
@@ -101,9 +101,8 @@ public final class PlannedMemory {
         }
         final long address = base + blocks.offset(block);
         taken = block;
-        blocks.place(block, requester, byteSize);
+        blocks.place(block, requester, rounded, byteSize);
         course.advance();
-        allocs++;
         return address;
     }
 
@@ -243,7 +242,7 @@ public final class PlannedMemory {
     }
 
     /** Returns the number of live blocks. */
-    public int live() {
+    public long live() {
         return blocks.live();
     }
 
@@ -264,7 +263,7 @@ public final class PlannedMemory {
 
     /** Returns how many calls were served. */
     public long allocs() {
-        return allocs;
+        return blocks.placed();
     }
 
     /** Returns how many runs began. */
