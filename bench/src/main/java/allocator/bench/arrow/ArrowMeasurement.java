@@ -2,11 +2,15 @@ package allocator.bench.arrow;
 
 import allocator.arrow.ArrowMemory;
 import allocator.bench.pairs.Machine;
+import allocator.bench.pairs.Turns;
 import allocator.bench.sampling.Statistics;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -15,7 +19,8 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 
 /**
- * Measures one manager, in a JVM of its own, and prints a line for each figure: a key and a number.
+ * Measures one manager, in a JVM of its own, in turn with those of others, and prints a line for each figure: a key and
+ * a number.
  *
  * <p>A pair closes one of several live buffers of a size and allocates another in its place. No byte of it is touched.
  * Figures are processor time of the thread, which includes what the system does in its calls.
@@ -40,10 +45,12 @@ final class ArrowMeasurement {
     static final int BURST_MIB = 512;
 
     private final PrintStream out;
+    private final Turns turns;
     private final long sampleNanos;
 
-    ArrowMeasurement(PrintStream out, long sampleNanos) {
+    private ArrowMeasurement(PrintStream out, Turns turns, long sampleNanos) {
         this.out = out;
+        this.turns = turns;
         this.sampleNanos = sampleNanos;
     }
 
@@ -53,10 +60,13 @@ final class ArrowMeasurement {
      * @param args manager, milliseconds for each sample
      */
     public static void main(String[] args) throws IOException {
-        new ArrowMeasurement(System.out, Long.parseLong(args[1]) * 1_000_000).measure(Manager.of(args[0]));
+        final BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        new ArrowMeasurement(System.out, new Turns(System.out, in), Long.parseLong(args[1]) * 1_000_000)
+                .measure(Manager.of(args[0]));
     }
 
-    void measure(Manager manager) throws IOException {
+    private void measure(Manager manager) throws IOException {
+        turns.next();
         final Optional<ArrowMemory> memory = manager.open();
         try (BufferAllocator root = Manager.root(memory)) {
             root.buffer(64).close();
@@ -98,7 +108,8 @@ final class ArrowMeasurement {
         return Machine.kibibytes("VmRSS:");
     }
 
-    private double nanosPerPair(BufferAllocator root, long size) {
+    private double nanosPerPair(BufferAllocator root, long size) throws IOException {
+        turns.next();
         final ArrowBuf[] live = new ArrowBuf[Math.clamp(MOST_LIVE_BYTES / size, 4, MOST_LIVE)];
         for (int i = 0; i < live.length; i++) {
             live[i] = root.buffer(size);
@@ -111,6 +122,7 @@ final class ArrowMeasurement {
         }
         final List<Double> samples = new ArrayList<>();
         for (int i = 0; i < SAMPLES; i++) {
+            turns.next();
             samples.add(sample(pairs, batch));
         }
         for (final ArrowBuf buffer : live) {

@@ -2,7 +2,7 @@ package allocator.bench.arrow;
 
 import allocator.bench.page.KeptPage;
 import allocator.bench.pairs.Machine;
-import allocator.bench.pairs.MeasuringProcess;
+import allocator.bench.pairs.Turns;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
@@ -11,14 +11,16 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Measures buffers of Arrow through each manager, one JVM after the other, in several rounds. */
+/** Measures buffers of Arrow through each manager in a JVM of its own, in turn, in several rounds. */
 @Command(
         name = "bench/run arrow",
         sortOptions = false,
@@ -27,7 +29,7 @@ import picocli.CommandLine.Option;
         exitCodeOnExecutionException = 2,
         description = "Measures buffers of Arrow of 64 B to 64 MiB, and what is resident after a burst.")
 public final class ArrowRun implements Callable<Integer> {
-    private static final int LONGEST_MINUTES = 5;
+    private static final int LONGEST_MINUTES = 15;
 
     @Option(names = "--managers", split = ",", paramLabel = "NAME", description = "Which managers (default: all).")
     private List<String> names =
@@ -74,9 +76,9 @@ public final class ArrowRun implements Callable<Integer> {
         final String load = Machine.load();
         final ArrowTable table = new ArrowTable(managers);
         for (int round = 0; round < rounds; round++) {
-            for (final Manager manager : managers) {
-                table.add(manager, measure(manager));
-            }
+            final Map<Manager, ProcessBuilder> programs = new EnumMap<>(Manager.class);
+            managers.forEach(manager -> programs.put(manager, new ProcessBuilder(command(manager))));
+            Turns.run(programs, LONGEST_MINUTES).forEach(table::add);
         }
         final String page = """
                 # Buffers of Apache Arrow
@@ -87,7 +89,7 @@ public final class ArrowRun implements Callable<Integer> {
                 - commit: %s
                 - date: %s
                 - load average: %s before, %s after
-                - rounds: %d, each manager in a JVM of its own
+                - rounds: %d, each manager in a JVM of its own, in turn every tenth of a second
 
                 %s""".formatted(
                         Machine.description(),
@@ -112,7 +114,7 @@ public final class ArrowRun implements Callable<Integer> {
         }
     }
 
-    private List<String> measure(Manager manager) throws IOException, InterruptedException {
+    private List<String> command(Manager manager) {
         final List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
@@ -122,6 +124,6 @@ public final class ArrowRun implements Callable<Integer> {
         command.addAll(manager.jvmOptions());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), ArrowMeasurement.class.getName()));
         command.addAll(List.of(manager.toString(), String.valueOf(sampleMillis)));
-        return MeasuringProcess.run(new ProcessBuilder(command), manager.toString(), LONGEST_MINUTES);
+        return command;
     }
 }
