@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
  * <p>For every allocator {@code requestedBytesInUse <= bytesInUse <= bytesHeld <= peakBytesHeld}, and {@code bytesInUse
  * <= peakBytesInUse}; for an arena {@code bytesInUse + freeBytes == bytesHeld} (S-02).
  *
- * <p>An allocator may add {@linkplain Counter counters of its own} (S-06).
+ * <p>An allocator may add {@linkplain Counter counters of its own}, the same ones on every call (S-06).
  *
  * @param limit the limit of {@code bytesHeld}, {@link #UNLIMITED} if there is none; key {@code Limit}
  * @param bytesInUse the sizes of live blocks, padding and headers included; key {@code InUse}

@@ -5,7 +5,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when a limit or the device cannot satisfy a request: the only report of exhaustion (A-05). Unlike
- * {@link OutOfMemoryError} it is meant to be caught; live blocks stay valid.
+ * {@link OutOfMemoryError} it is meant to be caught; live blocks stay valid. Where the Java heap has no room for a
+ * table of the provider, it is that error of the virtual machine which a call throws; live blocks stay valid then too
+ * (A-07).
  *
  * <p>The message is the reason, followed by the {@link Shortage} in brackets: {@code reason [Cpu (cpu:0): cannot
  * allocate 24.0 MiB (25,165,824 bytes): limit 64.0 MiB (67,108,864 bytes), in use with rounding 50.6 MiB (53,012,480
@@ -31,7 +33,7 @@ public final class OutOfMemoryException extends AllocatorException {
      * @param requested the requested size
      * @param rounded the size that would have been allocated
      * @param limit the limit of {@code held}; {@link AllocatorStats#UNLIMITED} if there is none, {@link #UNKNOWN} if
-     *     the one who reports the failure does not know whether there is one
+     *     the one who reports the failure does not know whether there is one: an allocator knows its own (A-05)
      * @param inUse the bytes of live blocks, including what rounding and unsplit chunks add to the requested sizes
      * @param held the bytes taken from the device
      * @param largestFree the largest free chunk that the requester could use

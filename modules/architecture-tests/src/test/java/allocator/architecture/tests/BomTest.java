@@ -84,10 +84,11 @@ class BomTest {
     @Test
     void pagesSayThatNothingIsReleasedUntilSomethingIs() throws IOException {
         final List<String> found = new ArrayList<>();
-        try (Stream<Path> files =
-                Stream.concat(Files.list(ReactorModule.ROOT), Files.walk(ReactorModule.ROOT.resolve("docs")))) {
-            for (final Path page :
-                    files.filter(file -> file.toString().endsWith(".md")).toList()) {
+        try (Stream<Path> first = Files.list(ReactorModule.ROOT);
+                Stream<Path> docs = Files.walk(ReactorModule.ROOT.resolve("docs"))) {
+            for (final Path page : Stream.concat(first, docs)
+                    .filter(file -> file.toString().endsWith(".md"))
+                    .toList()) {
                 if (UNRELEASED.matcher(Files.readString(page)).find()) {
                     found.add(ReactorModule.ROOT.relativize(page).toString());
                 }

@@ -96,6 +96,28 @@ class HostileProviderTest {
                 .containsPattern("BREAKS A-06; 1 rules passed, 1 failed");
     }
 
+    /** Each test of random programs runs all of them: one end is enough, and it is that of C-02. */
+    @Test
+    void anEndInRandomProgramsCostsOneRule() throws Exception {
+        requireEndInPrograms("A-03,A-09,C-02", "C-02", 2);
+    }
+
+    @Test
+    @Tag("thorough")
+    void anEndInRandomProgramsCostsTheRuleAtWorkIfC02IsNotSelected() throws Exception {
+        requireEndInPrograms("A-03", "A-03", 0);
+    }
+
+    private void requireEndInPrograms(String rules, String broken, int passed) throws Exception {
+        final String plant = "            if (StackWalker.getInstance().walk(frames -> frames.anyMatch(frame ->"
+                + " frame.getClassName().startsWith(\"allocator.conformance.program.\"))))"
+                + " { Runtime.getRuntime().halt(0); }\n";
+        assertThat(prove(1, replacing(FREED, plant + FREED), "--rules", rules))
+                .contains(
+                        broken + " is broken on Malloc (cpu:0): the process in which the provider ran did not survive")
+                .containsPattern("BREAKS " + broken + "; " + passed + " rules passed, 1 failed");
+    }
+
     @Test
     void aChangedProcessIsRestoredAndReported() throws Exception {
         final String output = prove(

@@ -141,6 +141,20 @@ public final class Expect {
         return text.toString();
     }
 
+    /**
+     * Skips the test where the virtual machine says that its heap is full; a provider that says so of its device, or of
+     * other memory, has failed (A-05).
+     */
+    public static Skip heapIsFull(OutOfMemoryError error) {
+        final String message = String.valueOf(error.getMessage());
+        if (message.equals("Java heap space")
+                || message.equals("Requested array size exceeds VM limit")
+                || message.startsWith("GC overhead limit exceeded")) {
+            return skip("the Java heap was full before the device was; -Xmx gives the provider's tables more");
+        }
+        throw error;
+    }
+
     /** Returns whether two references denote the same instance. */
     @SuppressWarnings("ReferenceEquality") // identity is intended
     public static boolean same(@Nullable Object one, @Nullable Object other) {

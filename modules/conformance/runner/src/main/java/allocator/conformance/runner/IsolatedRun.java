@@ -42,8 +42,8 @@ final class IsolatedRun {
 
     private static final String UNREADABLE = "what it wrote to the runner cannot be read";
 
-    /** The chapter of random programs: each of its tests runs all of them, so one end is enough. */
-    private static final String PROGRAMS = "allocator.conformance.rules.ProgramRules";
+    /** The test that stands for random programs: each test of their chapter runs all of them, so one end is enough. */
+    private static final String PROGRAMS = "stochastic_C02_randomProgramsReturn";
 
     /** Receives what happens, as it happens. */
     interface Listener {
@@ -338,7 +338,10 @@ final class IsolatedRun {
             throw new IOException("no process for the provider can be started: " + how);
         }
         ends++;
-        final String test = guilty.chapter().equals(PROGRAMS) ? "stochastic_C02_randomProgramsReturn" : guilty.test();
+        final String test = isOfPrograms(guilty)
+                        && filter.accepts(TestName.of(PROGRAMS).orElseThrow().rule())
+                ? PROGRAMS
+                : guilty.test();
         final String rule = TestName.of(test).orElseThrow().rule();
         final TestResult result = new TestResult(
                 test,
@@ -360,10 +363,14 @@ final class IsolatedRun {
         final Message.Started begun = current;
         if (begun != null) {
             leftOut.add(begun.test());
-            if (begun.chapter().equals(PROGRAMS)) {
-                leftOut.add(PROGRAMS);
+            if (isOfPrograms(begun)) {
+                leftOut.add(begun.chapter());
             }
         }
+    }
+
+    private static boolean isOfPrograms(Message.Started test) {
+        return test.chapter().equals(Suites.chapterOf(PROGRAMS));
     }
 
     private void record(TestResult result) {

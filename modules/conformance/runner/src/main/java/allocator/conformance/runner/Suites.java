@@ -13,15 +13,17 @@ import allocator.conformance.subject.Watchdog;
 import allocator.spi.DeviceDiscovery;
 import allocator.spi.EpDevice;
 import allocator.spi.EpFactory;
-import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Nested;
 import org.junit.platform.commons.support.HierarchyTraversalMode;
 import org.junit.platform.commons.support.ReflectionSupport;
 import org.junit.platform.engine.DiscoverySelector;
@@ -72,7 +74,11 @@ final class Suites {
         this.before = before;
     }
 
-    /** Runs the selected tests. */
+    /**
+     * Runs the selected tests.
+     *
+     * @throws IllegalStateException if the kit fails, or a selected test did not run
+     */
     void run(Predicate<MethodSource> selection, Listener listener) {
         final Results results = new Results(listener);
         ScopedValue.where(ProviderRun.PROVIDER, provider)
@@ -88,6 +94,20 @@ final class Suites {
         if (results.kitFailure != null) {
             throw results.kitFailure;
         }
+        requireRun(chapters().flatMap(chapter -> selected(chapter, selection).stream()), results.begun);
+    }
+
+    /** A test that is selected and of which the engine knows nothing would be taken for one that there is not. */
+    static void requireRun(Stream<MethodSource> selected, Set<String> begun) {
+        final List<String> missing =
+                selected.map(Suites::key).filter(test -> !begun.contains(test)).toList();
+        if (!missing.isEmpty()) {
+            throw new IllegalStateException("the kit did not run tests that are selected: " + missing);
+        }
+    }
+
+    private static String key(MethodSource test) {
+        return test.getClassName() + "." + test.getMethodName();
     }
 
     private LauncherDiscoveryRequest request(Predicate<MethodSource> selection) {
@@ -102,21 +122,49 @@ final class Suites {
 
     /** Names the tests one by one, or by chapter: the engine takes most of a second to find all of them. */
     private static List<DiscoverySelector> selectors(Predicate<MethodSource> selection) {
-        return ReflectionSupport.streamNestedClasses(ProviderRun.class, _ -> true)
-                .flatMap(chapter -> selectors(chapter, selection))
+        return chapters()
+                .flatMap(chapter -> selectors(chapter, selected(chapter, selection)))
                 .toList();
     }
 
-    private static Stream<DiscoverySelector> selectors(Class<?> chapter, Predicate<MethodSource> selection) {
+    private static Stream<DiscoverySelector> selectors(Class<?> chapter, List<MethodSource> selected) {
         final List<Class<?>> enclosing = List.of(ProviderRun.class);
-        final List<Method> tests = ReflectionSupport.findMethods(
-                chapter, method -> TestName.of(method.getName()).isPresent(), HierarchyTraversalMode.TOP_DOWN);
-        final List<Method> selected = tests.stream()
-                .filter(test -> selection.test(MethodSource.from(chapter, test)))
-                .toList();
-        return selected.size() == tests.size()
+        return selected.size() == tests(chapter).size()
                 ? Stream.of(DiscoverySelectors.selectNestedClass(enclosing, chapter))
-                : selected.stream().map(test -> DiscoverySelectors.selectNestedMethod(enclosing, chapter, test));
+                : selected.stream()
+                        .map(test -> DiscoverySelectors.selectNestedMethod(enclosing, chapter, test.getJavaMethod()));
+    }
+
+    private static Stream<Class<?>> chapters() {
+        return ReflectionSupport.streamNestedClasses(
+                ProviderRun.class, nested -> nested.isAnnotationPresent(Nested.class));
+    }
+
+    /** Returns the tests of a chapter; a kit in which a chapter has none cannot be read. */
+    private static List<MethodSource> tests(Class<?> chapter) {
+        final List<MethodSource> tests = ReflectionSupport.findMethods(
+                        chapter, method -> TestName.of(method.getName()).isPresent(), HierarchyTraversalMode.TOP_DOWN)
+                .stream()
+                .map(method -> MethodSource.from(chapter, method))
+                .toList();
+        if (tests.isEmpty()) {
+            throw new IllegalStateException("the kit has no tests in " + chapter.getName());
+        }
+        return tests;
+    }
+
+    private static List<MethodSource> selected(Class<?> chapter, Predicate<MethodSource> selection) {
+        return tests(chapter).stream().filter(selection).toList();
+    }
+
+    /** Returns the class of the chapter that has a test, by the name with which the engine reports the chapter. */
+    static String chapterOf(String test) {
+        return chapters()
+                .flatMap(chapter -> tests(chapter).stream())
+                .filter(source -> source.getMethodName().equals(test))
+                .map(MethodSource::getClassName)
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException("the kit has no test " + test));
     }
 
     /** Describes a provider and its environment; one that cannot be described has a note that says why. */
@@ -158,6 +206,7 @@ final class Suites {
     private final class Results implements TestExecutionListener {
         private final Listener listener;
         private final Map<String, Long> starts = new HashMap<>();
+        private final Set<String> begun = new HashSet<>();
         private @Nullable IllegalStateException kitFailure;
 
         Results(Listener listener) {
@@ -175,11 +224,13 @@ final class Suites {
         @Override
         public void executionStarted(TestIdentifier identifier) {
             starts.put(identifier.getUniqueId(), System.nanoTime());
-            source(identifier)
-                    .ifPresent(source -> listener.started(
-                            source.getMethodName(),
-                            source.getClassName(),
-                            identifier.isTest() ? identifier.getDisplayName() : "provider"));
+            source(identifier).ifPresent(source -> {
+                begun.add(key(source));
+                listener.started(
+                        source.getMethodName(),
+                        source.getClassName(),
+                        identifier.isTest() ? identifier.getDisplayName() : "provider");
+            });
         }
 
         @Override

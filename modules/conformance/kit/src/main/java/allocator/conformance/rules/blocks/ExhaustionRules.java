@@ -92,11 +92,15 @@ public abstract class ExhaustionRules extends Chapter {
             requireTrue("held", shortage.held(), stats.bytesHeld());
             // Rounding to a power of two takes less than twice the size.
             final long rounded = shortage.rounded() == OutOfMemoryException.UNKNOWN ? 2 * unit : shortage.rounded();
+            // Behind its last block each region of an arena may have a rest that is smaller than a block.
+            final long rests = Math.min(stats.freeBytes(), stats.numArenaExtensions() * (rounded - 1));
             Expect.that(
-                    rounded > stats.limit() - stats.bytesInUse(),
-                    "a request of %d bytes failed with %d in use of a limit of %d, after equal blocks only: it fits",
+                    rounded > stats.limit() - stats.bytesInUse() - rests,
+                    "a request of %d bytes failed with %d in use and %d held of a limit of %d, after equal blocks"
+                            + " only: it fits",
                     unit,
                     stats.bytesInUse(),
+                    stats.bytesHeld(),
                     stats.limit());
         }
         addresses.forEach(allocator::free);

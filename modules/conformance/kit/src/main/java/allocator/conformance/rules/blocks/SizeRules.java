@@ -58,6 +58,8 @@ public abstract class SizeRules extends Chapter {
                     shortage.deviceFree(),
                     noRoom.getMessage());
             return OptionalLong.empty();
+        } catch (OutOfMemoryError error) {
+            throw Expect.heapIsFull(error);
         }
     }
 
@@ -146,9 +148,10 @@ public abstract class SizeRules extends Chapter {
                     stats);
         }
         for (final long small : new long[] {1, 4096, MIB, 100, 5 * MIB}) {
-            final long address = allocator.alloc(small);
-            blocks.add(address, small);
-            live.put(address, small);
+            final OptionalLong address = tryAlloc(allocator::alloc, small);
+            Expect.that(address.isPresent(), "beside a block of %d bytes, one of %d failed", byteSize, small);
+            blocks.add(address.getAsLong(), small);
+            live.put(address.getAsLong(), small);
         }
         live.keySet().forEach(allocator::free);
         if (counts) {

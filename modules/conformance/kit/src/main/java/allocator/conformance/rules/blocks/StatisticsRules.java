@@ -1,6 +1,7 @@
 package allocator.conformance.rules.blocks;
 
 import allocator.conformance.DeviceProbe;
+import allocator.conformance.rules.AllocationCalls;
 import allocator.conformance.rules.Chapter;
 import allocator.conformance.rules.ConformanceTest;
 import allocator.conformance.subject.Expect;
@@ -12,11 +13,15 @@ import allocator.spi.Allocator;
 import allocator.spi.AllocatorStats;
 import allocator.spi.InvalidSizeException;
 import allocator.spi.OutOfMemoryException;
+import allocator.spi.ShrinkableAllocator;
 import allocator.spi.SyncStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongUnaryOperator;
 
 /** Chapter S: counters are true at every moment. */
 public abstract class StatisticsRules extends Chapter {
@@ -201,6 +206,28 @@ public abstract class StatisticsRules extends Chapter {
                 "everything is freed; bytesInUse is %d and requestedBytesInUse %d",
                 stats.bytesInUse(),
                 stats.requestedBytesInUse());
+    }
+
+    @ConformanceTest
+    void required_S02_peaksIncludeWhatCameAndWentBetweenTwoReadings(Subject subject) {
+        AllocationCalls.of(subject, subject.allocator()).keySet().forEach(name -> {
+            final Allocator allocator = subject.exclusive(Map.of());
+            final AllocatorStats before = subject.stats(allocator);
+            final LongUnaryOperator call = Objects.requireNonNull(
+                    AllocationCalls.of(subject, allocator).get(name));
+            allocator.free(call.applyAsLong(3 * MIB));
+            Subject.ifShrinkable(allocator).ifPresent(ShrinkableAllocator::shrink);
+            final AllocatorStats now = allocator.stats();
+            final long least = before.bytesInUse() + 3 * MIB;
+            Expect.that(
+                    now.peakBytesInUse() >= least
+                            && now.peakBytesHeld() >= least
+                            && (now.maxAllocSize() == 0 || now.maxAllocSize() >= 3 * MIB),
+                    "a block of 3 MiB came, by %s, and went before the statistics were read: %s",
+                    name,
+                    now);
+            subject.release(allocator);
+        });
     }
 
     @ConformanceTest

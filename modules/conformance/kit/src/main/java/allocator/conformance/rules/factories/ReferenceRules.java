@@ -90,6 +90,22 @@ public abstract class ReferenceRules extends Chapter {
     }
 
     @ConformanceTest
+    void required_F07_anAllocatorOfAnotherFactoryIsRefused(Subject subject) {
+        final Allocator own = subject.allocator();
+        final EpFactory elsewhere = subject.newFactory();
+        try {
+            elsewhere.discoverDevices();
+            Expect.rejection(
+                    UnknownAllocatorException.class,
+                    "releaseAllocator of an allocator of another factory of the provider",
+                    () -> elsewhere.releaseAllocator(own));
+        } finally {
+            elsewhere.close();
+        }
+        own.free(own.alloc(64));
+    }
+
+    @ConformanceTest
     void required_F07_oneReleaseTooManyIsRefused(Subject subject) {
         final Allocator kept = subject.allocator(exclusive(subject));
         final Allocator released = subject.allocator(exclusive(subject));

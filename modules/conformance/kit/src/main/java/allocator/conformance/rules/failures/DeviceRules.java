@@ -73,6 +73,8 @@ public abstract class DeviceRules extends Chapter {
             }
         } catch (OutOfMemoryException full) {
             failure = full;
+        } catch (OutOfMemoryError error) {
+            throw Expect.heapIsFull(error);
         }
         if (failure == null) {
             live.keySet().forEach(allocator::free);

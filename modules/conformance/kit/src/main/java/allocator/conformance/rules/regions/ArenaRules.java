@@ -138,8 +138,9 @@ public abstract class ArenaRules extends Chapter {
                     expectRegion(arena, fitting(subject, initial - 256), 0, why + ", of which 256 bytes are in use");
             arena.free(first);
             arena.free(rest);
-            final long whole = expectRegion(arena, fitting(subject, initial), 0, why + ", all of which is free again");
-            arena.free(whole);
+            if (arena.stats().bytesHeld() == initial) { // an empty region may go back by itself
+                arena.free(expectRegion(arena, fitting(subject, initial), 0, why + ", all of which is free again"));
+            }
             subject.release(arena);
         }
     }
@@ -310,7 +311,7 @@ public abstract class ArenaRules extends Chapter {
         final List<Long> live = new ArrayList<>();
         live.add(expectRegion(arena, 256 * KIB, 256 * KIB, "with " + settings));
         live.add(expectRegion(arena, 1, 44 * KIB, "with " + settings));
-        live.add(expectRegion(arena, 32 * KIB, 0, "with " + settings));
+        live.add(expectRegion(arena, fitting(subject, 44 * KIB - rounded(subject, 1)), 0, "with " + settings));
         Expect.rejection(OutOfMemoryException.class, "alloc(1) with the limit filled", () -> arena.alloc(1));
         live.forEach(arena::free);
     }
@@ -326,9 +327,8 @@ public abstract class ArenaRules extends Chapter {
             arena.free(arena.alloc(1000));
         } catch (OutOfMemoryException e) {
             throw Expect.failure(
-                    "no device has room for the first region of 2^48 bytes that is set, yet it has room for "
-                            + "the 1000 bytes"
-                            + " requested; the request failed: " + e.getMessage(),
+                    "no device has room for the first region of 2^48 bytes that is set, yet it has room for the 1000"
+                            + " bytes requested; the request failed: " + e.getMessage(),
                     e);
         }
     }

@@ -223,8 +223,15 @@ public abstract class ShrinkRules extends Chapter {
         }
         allocator.free(allocator.alloc(100_000));
         requireTruthful(subject, allocator, "beside reserves");
+        final long live = allocator.alloc(1000);
+        requireTruthful(subject, allocator, "beside reserves and another live block");
+        subject.ifStreamAware(allocator).ifPresent(streamAware -> {
+            allocator.free(streamAware.allocOnStream(5 * MIB, subject.stream()));
+            requireTruthful(subject, allocator, "beside reserves, a live block and memory bound to a stream");
+        });
         reserves.forEach(allocator::free);
         requireTruthful(subject, allocator, "after the reserves were freed");
+        allocator.free(live);
     }
 
     @ConformanceTest
