@@ -3,6 +3,7 @@ package allocator.arena;
 import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Repair;
 import allocator.arena.compact.ExtentSizes;
 import allocator.arena.compact.LanePages;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -240,6 +242,20 @@ final class PageSupply implements LaneSupply {
         }
 
         @Override
+        public long lockedLong(LongSupplier work) {
+            StackReserve.touch();
+            lane.lock.lock();
+            try {
+                lane.begin();
+                final long result = work.getAsLong();
+                lane.placement.step = Placement.WHOLE;
+                return result;
+            } finally {
+                lane.lock.unlock();
+            }
+        }
+
+        @Override
         public void allocated(long byteSize, long requested) {
             lane.counters.allocated(byteSize, requested);
             assert lane.passesSampledCheck();
@@ -252,8 +268,9 @@ final class PageSupply implements LaneSupply {
         }
 
         @Override
-        public void entered(long base, long byteSize) {
-            lanes.entered(lanes.roomFor(lane), base, byteSize);
+        public Entry roomForRange() {
+            final LaneRegions.@Nullable Room room = lanes.roomFor(lane);
+            return (base, byteSize) -> lanes.entered(room, base, byteSize);
         }
 
         @Override

@@ -47,6 +47,7 @@ public final class LanePages {
     final BackedFit placement;
     final HeldLimit heldLimit;
     final Counters counters;
+    final AddressRange range = new AddressRange(this);
     final PageGrowth growth;
     private final PageReturns returns;
 
@@ -173,7 +174,7 @@ public final class LanePages {
      * Waits for the streams that may still use free memory, and forgets what they freed before. Without a lock that an
      * allocation takes.
      *
-     * @return whether there are any, and all their work is done
+     * @return whether there is one whose work is done
      */
     public boolean awaitOwners() {
         shrinkLock.lock();

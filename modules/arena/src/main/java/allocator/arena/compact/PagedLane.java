@@ -7,6 +7,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +34,10 @@ public interface PagedLane {
     /** Runs work under the lock, after what an operation has left half done is repaired. */
     <T extends @Nullable Object> T locked(Supplier<T> work);
 
-    /** Counts a chunk that was taken, of a size and for a request. Within {@link #locked}. */
+    /** Does the same, for work that makes a chunk live: as no object is created, nothing fails after it. */
+    long lockedLong(LongSupplier work);
+
+    /** Counts a chunk that was taken, of a size and for a request. Within {@link #lockedLong}. */
     void allocated(long byteSize, long requested);
 
     /**
@@ -44,10 +48,16 @@ public interface PagedLane {
      */
     void requireOutsideDevice();
 
-    /** Records that addresses belong to this lane, before one of them is handed out. Under the device lock. */
-    void entered(long base, long byteSize);
+    /** Room for a range of addresses in the table of those that belong to lanes. */
+    interface Entry {
+        /** Records that addresses belong to this lane, before one of them is handed out. Under the device lock. */
+        void enter(long base, long byteSize);
+    }
 
-    /** Forgets these addresses. Under the device lock. */
+    /** Makes room, so that {@link Entry#enter} does not fail. Under the device lock. */
+    Entry roomForRange();
+
+    /** Forgets the addresses from one on, if they were recorded. Under the device lock. */
     void leaving(long base);
 
     /** Returns the exception for a request that the limit and the device have too few pages for. Takes the lock. */
