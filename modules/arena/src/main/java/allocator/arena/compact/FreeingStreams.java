@@ -221,19 +221,13 @@ final class FreeingStreams {
         }
     }
 
-    /**
-     * Notes that the work of a stream up to a free is done.
-     *
-     * @return whether the stream has freed nothing since
-     */
-    boolean finish(SyncStream stream, long free) {
+    /** Notes that the work of a stream up to a free is done. */
+    void finish(SyncStream stream, long free) {
         final int number = find(stream);
-        if (number == NONE) {
-            return true;
+        if (number != NONE) {
+            doneUpTo[number] = Math.max(doneUpTo[number], free);
+            finishes++;
         }
-        doneUpTo[number] = Math.max(doneUpTo[number], free);
-        finishes++;
-        return lastFrees[number] <= free;
     }
 
     /** Notes that all work up to a free is done. */

@@ -34,9 +34,8 @@ final class PageReturns {
     }
 
     /**
-     * Waits for the streams that may still use free memory, and forgets what they freed before. What a stream that
-     * frees nothing during the wait has freed becomes free for others wherever it is; of what the others have freed,
-     * extents can be moved, and mappings ended.
+     * Waits for the streams that may still use free memory, and forgets what they freed before: extents can be moved
+     * then, and mappings ended. The chunks stay bound to their streams (T-03).
      *
      * @return whether there is one whose work is done
      */
@@ -51,9 +50,7 @@ final class PageReturns {
             if (StreamWork.await(owner)) {
                 done++;
                 arena.locked(() -> {
-                    if (table.streams.finish(owner, free)) {
-                        arena.placement.endRun(owner);
-                    }
+                    table.streams.finish(owner, free);
                     return true;
                 });
             }
