@@ -52,21 +52,27 @@ final class EachStackEnd {
     private EachStackEnd() {}
 
     public static void main(String[] args) {
-        atEachEnd("last free", () -> new Leased(true, lease -> {
-            if (lease.leave()) {
-                lease.settle();
-            }
-        }));
+        atEachEnd(
+                "last free",
+                () -> new Leased(true, lease -> {
+                    if (lease.leave()) {
+                        lease.settle();
+                    }
+                }));
         atEachEnd("close", () -> new Leased(false, Lease::close));
-        atEachEnd("hold", () -> new Leased(false, lease -> {
-            if (lease.tryHold()) {
-                lease.endHold();
-            }
-        }));
-        atEachEnd("pause", () -> new Leased(false, lease -> {
-            lease.pauseAllocations();
-            lease.resumeAllocations();
-        }));
+        atEachEnd(
+                "hold",
+                () -> new Leased(false, lease -> {
+                    if (lease.tryHold()) {
+                        lease.endHold();
+                    }
+                }));
+        atEachEnd(
+                "pause",
+                () -> new Leased(false, lease -> {
+                    lease.pauseAllocations();
+                    lease.resumeAllocations();
+                }));
         atEachEnd("register", () -> new Registered(false, Registered::register));
         atEachEnd("unregister", () -> new Registered(true, Registered::unregister));
         atEachEnd("open a session", () -> new Registered(true, Registered::openSession));
@@ -146,7 +152,9 @@ final class EachStackEnd {
             assertThat(lease.isReleased()).as("released").isTrue();
             assertThat(reference.users()).as("users").isZero();
             assertThat(reference.isReturning()).as("returning").isFalse();
-            assertThat(instances.references(reference.instance())).as("references").isZero();
+            assertThat(instances.references(reference.instance()))
+                    .as("references")
+                    .isZero();
             assertThat(returns).as("returns").isEqualTo(1);
         }
     }

@@ -25,8 +25,7 @@ public final class ArenaSettings {
         }
         new BumpAllocator(device, bump(random), 0, AllocatorOptions.EMPTY).close();
         final PagedModel onPages = new PagedModel(1, Long.MAX_VALUE, List.of());
-        BfcArena.onPages(device, onPages.pages().on(device), paged(random, 0))
-                .close();
+        BfcArena.onPages(device, onPages.pages().on(device), paged(random, 0)).close();
     }
 
     /** Returns that of an arena with best fit or quick fit. */

@@ -83,11 +83,7 @@ public final class ArenaWorld implements World {
         paged = kind == Kind.PAGES ? new PagedModel(1 + random.nextInt(60), most, allStreams) : null;
         model = paged == null ? new Model() : paged;
         device = new SimulatedDevice(
-                ofDevice,
-                model,
-                paged == null ? capacity : Long.MAX_VALUE,
-                most,
-                rates[random.nextInt(rates.length)]);
+                ofDevice, model, paged == null ? capacity : Long.MAX_VALUE, most, rates[random.nextInt(rates.length)]);
         lag = lag(random.split(), random.nextInt(12));
         if (kind == Kind.BUMP) {
             final BumpConfig bump = ArenaSettings.bump(random);
@@ -99,7 +95,8 @@ public final class ArenaWorld implements World {
             description = config + ", " + device;
         } else {
             final ArenaConfig config = ArenaSettings.paged(random, limit);
-            subject = new ArenaSubject.Bfc(BfcArena.onPages(device, paged.pages().on(device), config));
+            subject =
+                    new ArenaSubject.Bfc(BfcArena.onPages(device, paged.pages().on(device), config));
             description = config + ", " + device + ", pages " + paged.pages().capacityBytes() / SimulatedPages.PAGE;
         }
         atClose = random.nextInt(3) > 0
