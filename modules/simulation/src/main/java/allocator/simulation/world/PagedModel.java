@@ -75,7 +75,7 @@ final class PagedModel extends Model {
         final long bytes = (byteSize + SimulatedPages.PAGE - 1) / SimulatedPages.PAGE * SimulatedPages.PAGE;
         final long needed = isReserve ? byteSize : bytes + SimulatedPages.PAGE;
         // A chunk that is being backed may use a part of an extent at either end.
-        final long most = isReserve ? byteSize : needed + 2 * (pages.largest() - 1) * SimulatedPages.PAGE;
+        final long most = isReserve ? byteSize : needed + 2L * (pages.largest() - 1) * SimulatedPages.PAGE;
         final Request request = new Request(byteSize, needed, most);
         requests.add(request);
         changed();
