@@ -167,6 +167,9 @@ final class EachStackEnd {
         /** Whether the environment has taken the provider over. */
         private boolean isRegistered;
 
+        /** Whether an allocator of the application is registered, or its end has begun. */
+        private boolean isShared;
+
         private Session session;
 
         Registered(boolean isRegistered, Consumer<Registered> call) {
@@ -204,7 +207,22 @@ final class EachStackEnd {
 
         private void share() {
             environment.registerAllocator(new FakeAllocator(memory()));
+            isShared = true;
+            unshare();
+        }
+
+        private void unshare() {
             environment.unregisterAllocator(memory().location());
+            isShared = false;
+        }
+
+        /** Does what is left to do: where the stack ended, the allocator may be rejecting requests already. */
+        private void endSharing() {
+            try {
+                unshare();
+            } catch (IllegalStateException e) {
+                // Nothing was left.
+            }
         }
 
         private void close() {
@@ -223,6 +241,9 @@ final class EachStackEnd {
             }
             if (!environment.providers().isEmpty()) {
                 isRegistered = true;
+                if (isShared) {
+                    endSharing();
+                }
                 environment.sharedAllocators().forEach(allocator -> allocator.free(allocator.alloc(8)));
             }
             environment.close();
