@@ -67,6 +67,22 @@ final class PageSupply implements LaneSupply {
     }
 
     @Override
+    public long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+        StackReserve.touch();
+        return pages.allocateOfAll(byteSize, stream);
+    }
+
+    @Override
+    public long changes() {
+        return lane.locked(pages::changes);
+    }
+
+    @Override
+    public long idleBytes() {
+        return pages.idleBytes();
+    }
+
+    @Override
     public ShrinkReport shrink() {
         StackReserve.touch();
         if (lanes.isInDevice()) {
@@ -234,6 +250,21 @@ final class PageSupply implements LaneSupply {
                 }
             }
             return others;
+        }
+
+        @Override
+        public long changes() {
+            return lanes.changes();
+        }
+
+        @Override
+        public long idleBytesOfAll() {
+            return lanes.idleBytes();
+        }
+
+        @Override
+        public boolean shrinkAll() {
+            return lanes.shrink().bytesReleased() > 0;
         }
 
         @Override

@@ -102,6 +102,24 @@ public final class LanePages {
     }
 
     /**
+     * Allocates after all lanes were shrunk, and shrinks them again as long as they have the pages that this one lacks,
+     * and something has changed.
+     *
+     * @param byteSize size in bytes, above zero
+     * @param stream the stream that requests it, {@code null} for none
+     * @return the address
+     * @throws OutOfMemoryException if all lanes together have too few pages
+     */
+    public long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+        return growth.allocateOfAll(byteSize, stream);
+    }
+
+    /** Returns a number that rises with each free, and whenever work is known to be done. Under the lock. */
+    public long changes() {
+        return table.streams.changes();
+    }
+
+    /**
      * Repairs the placement and all that follows from it, after an operation failed half way. Under the lock.
      *
      * @return what is live, without a chunk that is still being backed

@@ -83,14 +83,21 @@ final class PageGrowth {
         }
         arena.lane.requireOutsideDevice();
         try {
-            final long address = allocateOnce(byteSize, stream, false);
+            final long address = allocateOnce(byteSize, stream, false, false);
             if (isAddress(address)) {
                 return address;
             }
         } catch (OutOfMemoryException e) {
             // Idle extents that reach beyond the chunk may hold what it lacks.
         }
-        return allocateExactly(byteSize, stream);
+        return allocateExactly(byteSize, stream, false);
+    }
+
+    /** Allocates after all lanes were shrunk: see {@link LanePages#allocateOfAll}. */
+    long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+        StackReserve.touch();
+        arena.lane.requireOutsideDevice();
+        return allocateExactly(byteSize, stream, true);
     }
 
     private static boolean isAddress(long address) {
@@ -104,15 +111,17 @@ final class PageGrowth {
      * <p>While a thread waits, others may take what is free, and free it again. So it waits again as long as there are
      * enough pages, live ones apart. Each time but the first another thread has freed memory or ended a run since the
      * last attempt: a thread alone waits once, and of several one always goes on.
+     *
+     * @param isOfAll whether all lanes were shrunk, and the pages of all count: they are shrunk again then
      */
-    private long allocateExactly(long byteSize, @Nullable SyncStream stream) {
-        boolean isLast = false;
+    private long allocateExactly(long byteSize, @Nullable SyncStream stream, boolean isOfAll) {
+        boolean isLast = isOfAll;
         while (true) {
-            final long before = arena.lane.lockedLong(table.streams::changes);
+            final long before = changes(isOfAll);
             long address = NO_ADDRESS;
             OutOfMemoryException shortage = null;
             try {
-                address = allocateOnce(byteSize, stream, true);
+                address = allocateOnce(byteSize, stream, true, isOfAll);
                 if (isAddress(address)) {
                     return address;
                 }
@@ -121,11 +130,20 @@ final class PageGrowth {
             }
             final boolean isHopeless = isLast && address != NOT_NOW;
             // Without anything to wait for, there may have been until now.
-            if (isHopeless || (!arena.awaitOwners() && before == arena.lane.lockedLong(table.streams::changes))) {
+            if (isHopeless || (!makesRoom(isOfAll) && before == changes(isOfAll))) {
                 throw arena.lane.failure(byteSize, stream, shortage == null ? shortage(byteSize) : shortage);
             }
             isLast = true;
         }
+    }
+
+    private long changes(boolean isOfAll) {
+        return isOfAll ? arena.lane.changes() : arena.lane.lockedLong(table.streams::changes);
+    }
+
+    /** Waits for streams, and returns whether there may be more room after that. */
+    private boolean makesRoom(boolean isOfAll) {
+        return isOfAll ? arena.lane.shrinkAll() : arena.awaitOwners();
     }
 
     /**
@@ -134,14 +152,14 @@ final class PageGrowth {
      * @return the address; {@link #NO_ADDRESS} if there are too few pages, {@link #NOT_NOW} if there are enough
      * @throws OutOfMemoryException if the source has no addresses, or no room for a mapping
      */
-    private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact) {
+    private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact, boolean isOfAll) {
         arena.deviceLock.lock();
         try {
             endUselessMappings();
             final Region range = arena.range.ensure(byteSize);
             final long address = arena.lane.lockedLong(() -> take(range, byteSize, stream, isExact));
             if (!table.growing.isActive()) {
-                return address;
+                return address == NO_ADDRESS ? lacking(byteSize, isOfAll) : address;
             }
             boolean isBacked = false;
             try {
@@ -160,7 +178,7 @@ final class PageGrowth {
                     arena.locked(this::abandonLeft);
                 }
             }
-            return isBacked ? address : arena.lane.lockedLong(() -> lacking(byteSize));
+            return isBacked ? address : lacking(byteSize, isOfAll);
         } finally {
             arena.deviceLock.unlock();
         }
@@ -169,7 +187,7 @@ final class PageGrowth {
     /**
      * Takes a chunk that is backed, or begins to back one. Under both locks.
      *
-     * @return its address, {@link #NO_ADDRESS} or {@link #NOT_NOW}
+     * @return its address, {@link #NO_ADDRESS} if no chunk can be backed now
      */
     private long take(Region range, long byteSize, @Nullable SyncStream stream, boolean isExact) {
         abandonLeft();
@@ -179,21 +197,22 @@ final class PageGrowth {
         final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
         final boolean isPossible = bytes <= range.byteSize() && leastNeeded <= arena.heldLimit.available();
         final long backed = isExact || !isPossible ? takeBacked(byteSize, stream) : NO_ADDRESS;
-        if (backed != NO_ADDRESS || !isPossible) {
-            return backed;
-        }
-        final long address = begin(byteSize, stream, isExact);
-        return address == NO_ADDRESS ? lacking(byteSize) : address;
+        return backed != NO_ADDRESS || !isPossible ? backed : begin(byteSize, stream, isExact);
     }
 
     /**
      * Returns {@link #NOT_NOW} if there are as many pages as a request may need that shares none with others, where
-     * what waits for streams is free; otherwise {@link #NO_ADDRESS}. Under both locks.
+     * what waits for streams is free; otherwise {@link #NO_ADDRESS}. Under the device lock.
      */
-    private long lacking(long byteSize) {
+    private long lacking(long byteSize, boolean isOfAll) {
         final long bytes = Granules.roundUp(byteSize);
-        final long pages = (bytes + arena.pageBytes - 1) / arena.pageBytes + 1;
-        return pages <= table.idle() + choice.creatable() ? NOT_NOW : NO_ADDRESS;
+        if (bytes > arena.rangeBytes()) {
+            return NO_ADDRESS;
+        }
+        final long needed = (bytes + arena.pageBytes - 1) / arena.pageBytes + 1 - choice.creatable();
+        final boolean isEnough = needed <= arena.lane.lockedLong(table::idle)
+                || (isOfAll && needed <= arena.lane.idleBytesOfAll() / arena.pageBytes);
+        return isEnough ? NOT_NOW : NO_ADDRESS;
     }
 
     private OutOfMemoryException shortage(long byteSize) {

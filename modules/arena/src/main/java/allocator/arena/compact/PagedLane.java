@@ -31,6 +31,20 @@ public interface PagedLane {
     /** Returns the pages of the arena's other lanes. Under the device lock. */
     List<LanePages> others();
 
+    /**
+     * Returns a number that rises with each free in any lane, and whenever work is known to be done. Takes the lock of
+     * each lane.
+     */
+    long changes();
+
+    /**
+     * Returns the bytes of the idle pages of all lanes at one moment. Under the device lock; takes all lanes' locks.
+     */
+    long idleBytesOfAll();
+
+    /** Shrinks all lanes, after a wait for their streams; returns whether memory was released. Without any lock. */
+    boolean shrinkAll();
+
     /** Runs work under the lock, after what an operation has left half done is repaired. */
     <T extends @Nullable Object> T locked(Supplier<T> work);
 
