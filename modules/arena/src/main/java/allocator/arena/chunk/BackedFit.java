@@ -32,6 +32,9 @@ public final class BackedFit extends BestFit {
     private long bestKey;
     private long bestAddress;
 
+    /** Whether a free chunk was large enough, when none could be backed. */
+    private boolean hasFit;
+
     /**
      * What backs the regions. It follows from what it was asked to do, and can be {@linkplain #recount recounted} from
      * the chunks.
@@ -216,8 +219,11 @@ public final class BackedFit extends BestFit {
     private long takeLacking(long granules, long requested, @Nullable SyncStream requester, int most) {
         final Slot slot = slot(requester);
         findLeastLacking(granules, requester, slot);
-        if (leastLacking == Backing.IMPOSSIBLE && most > 0) {
-            findPossible(granules, requester, slot);
+        if (most > 0) {
+            hasFit = true;
+            if (leastLacking == Backing.IMPOSSIBLE) {
+                findPossible(granules, requester, slot);
+            }
         }
         if (leastLacking > most) {
             return NO_ADDRESS;
@@ -227,6 +233,13 @@ public final class BackedFit extends BestFit {
             backing.taken(address, Granules.toBytes(granules));
         }
         return address;
+    }
+
+    /**
+     * Returns whether there was a free chunk for the last {@link #takeLeastLacking}, be it one that it could not take.
+     */
+    public boolean hasFit() {
+        return hasFit;
     }
 
     /** Returns whether all of what was taken last by {@link #takeLeastLacking} was backed. */
@@ -277,12 +290,14 @@ public final class BackedFit extends BestFit {
      * fit. Takes time proportional to what is mapped, where a requester would have to wait otherwise.
      */
     private void findPossible(long granules, @Nullable SyncStream requester, Slot slot) {
+        hasFit = false;
         if (granules > Chunks.MAX_REGION_GRANULES) {
             return;
         }
         final long byteSize = Granules.toBytes(granules);
         long least = SizeOrder.first(granules);
         for (int found = find(least, slot); found != NONE; found = find(least, slot)) {
+            hasFit = true;
             final long start = foundAddress(found);
             final long last = start + Granules.toBytes(SizeOrder.granules(foundKey) - granules);
             final long address = backing.possible(start, last, byteSize, requester);

@@ -49,6 +49,9 @@ final class PageGrowth {
     /** Whether a chunk is being taken to be backed. */
     private boolean isBeginning;
 
+    /** Whether there are addresses for the current attempt, as far as is known. Guarded by the device lock. */
+    private boolean hasFit;
+
     PageGrowth(LanePages arena, ExtentSizes sizes) {
         this.arena = arena;
         table = arena.table;
@@ -192,6 +195,7 @@ final class PageGrowth {
     private long take(Region range, long byteSize, @Nullable SyncStream stream, boolean isExact) {
         abandonLeft();
         choice.begin();
+        hasFit = true;
         final long bytes = Granules.roundUp(byteSize);
         // At both ends it may share a page with others.
         final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
@@ -201,12 +205,12 @@ final class PageGrowth {
     }
 
     /**
-     * Returns {@link #NOT_NOW} if there are as many pages as a request may need that shares none with others, where
-     * what waits for streams is free; otherwise {@link #NO_ADDRESS}. Under the device lock.
+     * Returns {@link #NOT_NOW} if there are addresses, and as many pages as a request may need that shares none with
+     * others, where what waits for streams is free; otherwise {@link #NO_ADDRESS}. Under the device lock.
      */
     private long lacking(long byteSize, boolean isOfAll) {
         final long bytes = Granules.roundUp(byteSize);
-        if (bytes > arena.rangeBytes()) {
+        if (bytes > arena.rangeBytes() || !hasFit) {
             return NO_ADDRESS;
         }
         final long needed = (bytes + arena.pageBytes - 1) / arena.pageBytes + 1 - choice.creatable();
@@ -241,6 +245,7 @@ final class PageGrowth {
         if (address == NO_ADDRESS || arena.placement.isBacked()) {
             isBeginning = false;
             table.setExact(false);
+            hasFit = arena.placement.hasFit();
             if (address != NO_ADDRESS) {
                 arena.lane.allocated(bytes, byteSize);
             }
