@@ -22,6 +22,27 @@ interface LaneSupply {
     /** Takes a chunk that has become free, or else takes memory and a chunk of it. Without the lane's lock. */
     long allocate(long byteSize, @Nullable SyncStream stream);
 
+    /**
+     * Does the same after all lanes were shrunk, for want of memory that they may have again by now. It shrinks them
+     * again if so. Without the lane's lock.
+     */
+    default long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+        return allocate(byteSize, stream);
+    }
+
+    /**
+     * Returns a number that rises with each free and whenever work on free memory is known to be done; 0 if that is not
+     * counted. Takes the lane's lock.
+     */
+    default long changes() {
+        return 0;
+    }
+
+    /** Returns the bytes of memory that a shrink would return now, if no stream used it. Under the lane's lock. */
+    default long idleBytes() {
+        return 0;
+    }
+
     /** Returns memory in which nothing is live, and reports what was returned and what stays. */
     ShrinkReport shrink();
 

@@ -165,6 +165,27 @@ final class Lanes {
         return sum[0];
     }
 
+    /** Returns a number that rises as that of a {@link LaneSupply#changes lane's} memory does. */
+    long changes() {
+        long changes = 0;
+        for (final Lane lane : all) {
+            changes += lane.supply.changes();
+        }
+        return changes;
+    }
+
+    /** Returns the bytes of idle pages of all lanes at one moment. Under the device lock. */
+    long idleBytes() {
+        return locked(each -> {
+            long idle = 0;
+            for (final Lane lane : each) {
+                lane.begin();
+                idle += lane.supply.idleBytes();
+            }
+            return idle;
+        });
+    }
+
     /**
      * Runs work on all lanes, under the locks of all. It is to {@linkplain Lane#begin begin} with each. A lane that is
      * added meanwhile has no memory yet.

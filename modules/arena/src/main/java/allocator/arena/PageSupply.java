@@ -3,6 +3,7 @@ package allocator.arena;
 import allocator.arena.chunk.BackedFit;
 import allocator.arena.chunk.ConsistencyCheck;
 import allocator.arena.chunk.Granules;
+import allocator.arena.chunk.Placement;
 import allocator.arena.chunk.Repair;
 import allocator.arena.compact.ExtentSizes;
 import allocator.arena.compact.LanePages;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -62,6 +64,22 @@ final class PageSupply implements LaneSupply {
     public long allocate(long byteSize, @Nullable SyncStream stream) {
         StackReserve.touch();
         return pages.allocate(byteSize, stream);
+    }
+
+    @Override
+    public long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+        StackReserve.touch();
+        return pages.allocateOfAll(byteSize, stream);
+    }
+
+    @Override
+    public long changes() {
+        return lane.locked(pages::changes);
+    }
+
+    @Override
+    public long idleBytes() {
+        return pages.idleBytes();
     }
 
     @Override
@@ -235,8 +253,37 @@ final class PageSupply implements LaneSupply {
         }
 
         @Override
+        public long changes() {
+            return lanes.changes();
+        }
+
+        @Override
+        public long idleBytesOfAll() {
+            return lanes.idleBytes();
+        }
+
+        @Override
+        public boolean shrinkAll() {
+            return lanes.shrink().bytesReleased() > 0;
+        }
+
+        @Override
         public <T extends @Nullable Object> T locked(Supplier<T> work) {
             return lane.locked(work);
+        }
+
+        @Override
+        public long lockedLong(LongSupplier work) {
+            StackReserve.touch();
+            lane.lock.lock();
+            try {
+                lane.begin();
+                final long result = work.getAsLong();
+                lane.placement.step = Placement.WHOLE;
+                return result;
+            } finally {
+                lane.lock.unlock();
+            }
         }
 
         @Override
@@ -252,8 +299,9 @@ final class PageSupply implements LaneSupply {
         }
 
         @Override
-        public void entered(long base, long byteSize) {
-            lanes.entered(lanes.roomFor(lane), base, byteSize);
+        public Entry roomForRange() {
+            final LaneRegions.@Nullable Room room = lanes.roomFor(lane);
+            return (base, byteSize) -> lanes.entered(room, base, byteSize);
         }
 
         @Override

@@ -45,7 +45,9 @@ final class PressureRelief {
         }
         shrink(byteSize, latest, lanes.count() > 1);
         try {
-            return own.allocateUnplanned(byteSize, stream, requester);
+            return lanes.pages == null
+                    ? own.allocateUnplanned(byteSize, stream, requester)
+                    : own.supply.allocateOfAll(byteSize, stream);
         } catch (AllocatorException e) {
             throw failed(e, byteSize, latest);
         }
@@ -64,11 +66,32 @@ final class PressureRelief {
                 latest = later(e, failure);
             }
         }
-        shrink(byteSize, latest, lanes.count() > 1 || lanes.pages != null);
+        while (true) {
+            final long before = lanes.changes();
+            final long released = shrink(byteSize, latest, lanes.count() > 1 || lanes.pages != null);
+            try {
+                return lanes.main.reserve(byteSize);
+            } catch (AllocatorException e) {
+                final boolean hasChanged = released > 0 || before != lanes.changes();
+                if (lanes.pages == null || !hasChanged || !isOfLimit(e) || !mayBecomeAvailable(byteSize)) {
+                    throw failed(e, byteSize, latest);
+                }
+            }
+        }
+    }
+
+    /** Returns whether the limit is why a reserve has failed: the device was not asked. */
+    private static boolean isOfLimit(AllocatorException e) {
+        return e instanceof OutOfMemoryException && e.getCause() == null;
+    }
+
+    /** Returns whether the limit has room for a reserve beside the pages that hold a live byte. */
+    private boolean mayBecomeAvailable(long byteSize) {
+        lanes.lockDevice();
         try {
-            return lanes.main.reserve(byteSize);
-        } catch (AllocatorException e) {
-            throw failed(e, byteSize, latest);
+            return byteSize <= lanes.heldLimit.available() + lanes.idleBytes();
+        } finally {
+            lanes.deviceLock.unlock();
         }
     }
 
@@ -87,14 +110,14 @@ final class PressureRelief {
         }
     }
 
-    /** Shrinks all lanes if that can help; otherwise the request has failed. */
-    private void shrink(long byteSize, OutOfMemoryException failure, boolean canHelp) {
+    /** Shrinks all lanes if that can help, and returns the bytes released; otherwise the request has failed. */
+    private long shrink(long byteSize, OutOfMemoryException failure, boolean canHelp) {
         if (!canHelp) {
             lanes.requestFailed();
             throw failure;
         }
         try {
-            lanes.shrink();
+            return lanes.shrink().bytesReleased();
         } catch (AllocatorException e) {
             throw failed(e, byteSize, failure);
         }

@@ -13,6 +13,8 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.ShrinkReport;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -289,6 +291,52 @@ class CompactPolicyTest {
             arena.free(arena.allocOnStream(4 * PAGE, first));
             assertThat(arena.stats().numFailedAllocs()).isZero();
             assertThat(arena.stats().peakBytesHeld()).isEqualTo(4 * PAGE);
+        }
+
+        /** While a request waits for the streams of another lane, that one uses three pages, one at a time. */
+        @Test
+        void aRequestIsRepeatedAsOthersUseWhatItHasWaitedFor() {
+            divideTheLimit(1);
+            arena.free(arena.alloc(6 * PAGE));
+            assertThat(arena.stats().numFailedAllocs()).isZero();
+        }
+
+        @Test
+        void aReserveIsRepeatedAsOthersUseWhatItHasWaitedFor() {
+            divideTheLimit(0);
+            arena.free(arena.reserve(7 * PAGE));
+            assertThat(arena.stats().numFailedAllocs()).isZero();
+        }
+
+        /**
+         * Of eight pages, two lanes have three each, and the streams of one go on when they are waited for.
+         *
+         * @param few how many times one of them does so alone
+         */
+        private void divideTheLimit(int few) {
+            arena = create(8, 2);
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(first));
+            final FakeStream third = new FakeStream();
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(second));
+            arena.lanes.choice.leaveMainLane(LaneChoice.requester(third));
+            arena.free(arena.alloc(3 * PAGE));
+            arena.free(arena.allocOnStream(3 * PAGE, first));
+            final int[] flushes = new int[1];
+            first.before(call -> {
+                if (call.equals("flush") && ++flushes[0] < few + 3) {
+                    elsewhere(() -> {
+                        arena.free(arena.allocOnStream(PAGE, first));
+                        if (flushes[0] > few) {
+                            arena.free(arena.allocOnStream(PAGE, second));
+                            arena.free(arena.allocOnStream(PAGE, third));
+                        }
+                    });
+                }
+            });
+        }
+
+        private static void elsewhere(Runnable work) {
+            CompletableFuture.runAsync(work).orTimeout(20, TimeUnit.SECONDS).join();
         }
     }
 

@@ -10,6 +10,8 @@ import java.io.IOException;
 import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.Assertions;
 import org.junit.jupiter.api.Test;
@@ -19,22 +21,35 @@ class StackEndTest {
     @TempDir
     private Path folder;
 
+    /** Compiled while it runs, with frames of many sizes. */
     @Test
     void nothingIsLostWhereverTheStackEnds() throws IOException, InterruptedException, URISyntaxException {
+        run(StackEnd.class);
+    }
+
+    /** Interpreted, at each number of frames that are left. */
+    @Test
+    void eachCallIsWholeAtEachEnd() throws IOException, InterruptedException, URISyntaxException {
+        run(EachStackEnd.class, "-Xint");
+    }
+
+    private void run(Class<?> program, String... flags) throws IOException, InterruptedException, URISyntaxException {
         final Path log = folder.resolve("log");
-        final Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-cp",
-                        String.join(
-                                File.pathSeparator,
-                                "target/test-classes",
-                                home(StackEnd.class),
-                                home(Environment.class),
-                                home(Allocator.class),
-                                home(StackReserve.class),
-                                home(FakeFactory.class),
-                                home(Assertions.class)),
-                        StackEnd.class.getName())
+        final List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(List.of(flags));
+        command.add("-cp");
+        command.add(String.join(
+                File.pathSeparator,
+                "target/test-classes",
+                home(StackEnd.class),
+                home(Environment.class),
+                home(Allocator.class),
+                home(StackReserve.class),
+                home(FakeFactory.class),
+                home(Assertions.class)));
+        command.add(program.getName());
+        final Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
                 .start();

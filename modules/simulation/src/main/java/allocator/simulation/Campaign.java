@@ -46,6 +46,7 @@ public final class Campaign implements Callable<Integer> {
             description = {
                 "The systems, in any case. Default: all.",
                 "arena, bump: an arena, or a bump allocator, on a device",
+                "pages: an arena on pages, with streams that lag",
                 "shared_bump: a bump arena for several threads",
                 "provider: the host provider and its sessions",
                 "pool: pools and raw memory of the CUDA providers",

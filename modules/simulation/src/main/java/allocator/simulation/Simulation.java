@@ -2,7 +2,7 @@ package allocator.simulation;
 
 import allocator.simulation.schedule.Scheduler;
 import allocator.simulation.schedule.Task;
-import allocator.simulation.world.ArenaWorld;
+import allocator.simulation.world.ArenaSettings;
 import allocator.spi.SyncStream;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
@@ -40,7 +40,7 @@ public final class Simulation {
     public record Outcome(Optional<Failed> failed, long fingerprint) {}
 
     static {
-        ArenaWorld.rehearse();
+        ArenaSettings.rehearse();
     }
 
     private Simulation() {}

@@ -31,6 +31,8 @@ import java.util.SplittableRandom;
 public enum WorldType {
     /** An arena with best fit or quick fit, on a simulated device. */
     ARENA,
+    /** An arena on pages of a simulated device, with streams that lag. */
+    PAGES,
     /** A bump allocator on a simulated device. */
     BUMP,
     /** A bump arena for several threads. */
@@ -123,7 +125,7 @@ public enum WorldType {
     /** Returns the kinds of operations, as often as they shall occur. */
     List<Op.Kind> kinds() {
         return switch (this) {
-            case ARENA, BUMP -> ON_STREAMS;
+            case ARENA, PAGES, BUMP -> ON_STREAMS;
             case SHARED_BUMP -> OF_SHARED_BUMP;
             case PROVIDER -> OF_PROVIDER;
             case POOL -> OF_POOL;
@@ -138,6 +140,7 @@ public enum WorldType {
         final SplittableRandom random = new SplittableRandom(settings);
         return switch (this) {
             case ARENA -> ArenaWorld.bfc(random);
+            case PAGES -> ArenaWorld.pages(random);
             case BUMP -> ArenaWorld.bump(random);
             case SHARED_BUMP -> new SharedBumpWorld(random);
             case PROVIDER -> new ProviderWorld(random);

@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
  * Best fit in regions of which only parts are backed by memory: takes the best fit of which all that is requested is
  * backed. Another part of the arena backs what is missing, and says here where: {@link #takeLeastLacking}.
  *
+ * <p>One class, since a search ends with what it has found being taken, in the fields of {@link BestFit}.
+ *
  * <p>A chunk is split whatever its excess, since a region is much larger than what lives in it.
  */
 public final class BackedFit extends BestFit {
@@ -30,6 +32,9 @@ public final class BackedFit extends BestFit {
     private long bestKey;
     private long bestAddress;
 
+    /** Whether a free chunk was large enough, when none could be backed. */
+    private boolean hasFit;
+
     /**
      * What backs the regions. It follows from what it was asked to do, and can be {@linkplain #recount recounted} from
      * the chunks.
@@ -37,6 +42,9 @@ public final class BackedFit extends BestFit {
     public interface Backing {
         /** What {@link #lacks} returns for memory that cannot be backed now. */
         int IMPOSSIBLE = Integer.MAX_VALUE;
+
+        /** What {@link #possible} returns if there is no address. */
+        long NO_ADDRESS = Placement.NO_ADDRESS;
 
         /**
          * Returns how much of a free range is to be backed before a requester may use it.
@@ -56,6 +64,18 @@ public final class BackedFit extends BestFit {
          * @return the first address behind all that was counted
          */
         long behindLacking();
+
+        /**
+         * Returns the first address at which a range can be backed now, whatever part of it is backed. It may miss one
+         * that {@link #lacks} finds, where only the memory that a requester alone still uses is in the way.
+         *
+         * @param address the first address to be considered
+         * @param last the last one
+         * @param byteSize size in bytes, above zero
+         * @param requester the stream that will use it, {@code null} for none
+         * @return an address, {@link #NO_ADDRESS} if there is none
+         */
+        long possible(long address, long last, long byteSize, @Nullable SyncStream requester);
 
         /**
          * Returns the end of what is backed.
@@ -199,6 +219,12 @@ public final class BackedFit extends BestFit {
     private long takeLacking(long granules, long requested, @Nullable SyncStream requester, int most) {
         final Slot slot = slot(requester);
         findLeastLacking(granules, requester, slot);
+        if (most > 0) {
+            hasFit = true;
+            if (leastLacking == Backing.IMPOSSIBLE) {
+                findPossible(granules, requester, slot);
+            }
+        }
         if (leastLacking > most) {
             return NO_ADDRESS;
         }
@@ -207,6 +233,13 @@ public final class BackedFit extends BestFit {
             backing.taken(address, Granules.toBytes(granules));
         }
         return address;
+    }
+
+    /**
+     * Returns whether there was a free chunk for the last {@link #takeLeastLacking}, be it one that it could not take.
+     */
+    public boolean hasFit() {
+        return hasFit;
     }
 
     /** Returns whether all of what was taken last by {@link #takeLeastLacking} was backed. */
@@ -253,43 +286,73 @@ public final class BackedFit extends BestFit {
     }
 
     /**
-     * Returns the last address in what {@link #find} has found at which a request is considered: that at its end, so
-     * that it shares a page with the next chunk; in the last chunk the first one from which on nothing is backed.
+     * Finds an address at which a request can be backed, among all addresses of all fits: the first one of the smallest
+     * fit. Takes time proportional to what is mapped, where a requester would have to wait otherwise.
      */
-    private long lastAddress(int found, long start, long granules) {
-        final long last = start + Granules.toBytes(SizeOrder.granules(foundKey) - granules);
-        if (isEndFound) {
-            return start;
+    private void findPossible(long granules, @Nullable SyncStream requester, Slot slot) {
+        hasFit = false;
+        if (granules > Chunks.MAX_REGION_GRANULES) {
+            return;
         }
-        return chunks.next(found) == NONE ? Math.min(last, Math.max(start, backing.end())) : last;
+        final long byteSize = Granules.toBytes(granules);
+        long least = SizeOrder.first(granules);
+        for (int found = find(least, slot); found != NONE; found = find(least, slot)) {
+            hasFit = true;
+            final long start = foundAddress(found);
+            final long last = start + Granules.toBytes(SizeOrder.granules(foundKey) - granules);
+            final long address = backing.possible(start, last, byteSize, requester);
+            if (address != NO_ADDRESS) {
+                leastLacking = backing.lacks(address, byteSize, requester, Backing.IMPOSSIBLE);
+                bestKey = foundKey;
+                bestAddress = address;
+                return;
+            }
+            least = foundKey + 1;
+        }
     }
 
-    /** Takes a part of what {@link #find} has found. */
+    /**
+     * Returns the last address in what {@link #find} has found at which a request is considered: that at its end, so
+     * that it shares a page with what is next; at the end of the region the first one from which on nothing is backed.
+     */
+    private long lastAddress(int found, long start, long granules) {
+        final long byteSize = Granules.toBytes(SizeOrder.granules(foundKey));
+        final long last = start + byteSize - Granules.toBytes(granules);
+        final Region region = region(found);
+        final boolean isAtEnd = start + byteSize == region.base + region.byteSize();
+        return isAtEnd ? Math.min(last, Math.max(start, backing.end())) : last;
+    }
+
+    /** Takes a part of what {@link #find} has found: of a chunk, or of an untouched head or tail. */
     private long takeAt(long address, int found, long granules, long requested, Slot slot) {
         final Region region = region(found);
         final long offset = Granules.floor(address - region.base);
-        if (address == foundAddress(found)) {
+        final long start = foundAddress(found);
+        if (address == start) {
             return takeFound(found, granules, requested, slot);
         }
         ensureSpare();
         region.ensureEntry(offset);
-        final int before = step;
-        step = BEGUN;
-        final long first = chunks.offset(found);
-        final long whole = granules(region, found);
+        step = BEGUN; // until the chunk that is taken is known
+        final long first = Granules.floor(start - region.base);
+        final long whole = SizeOrder.granules(foundKey);
         final int owner = chunks.owner(found);
-        removeFree(region, found, owner, first, whole);
-        final int right = split(found, offset, offset - first, whole - (offset - first));
+        int left = found;
+        if (isEndFound) {
+            left = carve(region, found, owner, foundKey, whole, offset - first);
+        } else {
+            removeFree(region, found, owner, first, whole);
+        }
+        final int right = split(left, offset, offset - first, whole - (offset - first));
         region.enter(this, right, offset);
         // Without an owner, it belongs to the next chunk, which another stream may own.
         final long merged = mergeWithNext(region, right, offset, whole - (offset - first));
         insertFree(region, right, chunks.owner(right), offset, merged);
         foundKey = key(region, offset, merged);
         isEndFound = false;
-        step = before;
         final long taken = takeFound(right, granules, requested, slot);
         ensureSpare();
-        coalesce(region, found, first, offset - first); // after that, so that it is not merged with what was taken
+        coalesce(region, left, first, offset - first); // after that, so that it is not merged with what was taken
         return taken;
     }
 

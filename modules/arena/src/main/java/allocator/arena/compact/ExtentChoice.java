@@ -1,5 +1,6 @@
 package allocator.arena.compact;
 
+import allocator.arena.chunk.Granules;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
@@ -20,9 +21,6 @@ final class ExtentChoice {
     private final PageTable table;
     private final ExtentSizes sizes;
     private final MoveCap cap;
-
-    /** The bytes that the caller of the chunk requested. */
-    private long requested;
 
     /** The device has no memory for an extent with more pages. */
     private long mostPages;
@@ -49,16 +47,15 @@ final class ExtentChoice {
      */
     record Next(int extent, int pages, boolean isReleased) {}
 
-    /** Begins to back a chunk. */
-    void begin(long byteSize) {
-        requested = byteSize;
+    /** Begins with a chunk. */
+    void begin() {
         mostPages = Long.MAX_VALUE;
         owedPages = 0;
         shortage = null;
     }
 
     /** Notes that the device has no memory for an extent of a size. */
-    void isTooLarge(int pages, OutOfMemoryException reason) {
+    void setTooLarge(int pages, OutOfMemoryException reason) {
         mostPages = pages / 2;
         shortage = reason;
     }
@@ -73,14 +70,15 @@ final class ExtentChoice {
      *
      * @param peak the most bytes that have been in use, the chunk included
      * @param stream the stream that requests the chunk
-     * @throws OutOfMemoryException if nothing can be created, and no idle extent can be used
+     * @return what is to be done, {@code null} if nothing can be created, and no idle extent can be used now
      */
+    @Nullable
     Next choose(int place, long peak, @Nullable SyncStream stream) {
         final int run = table.growing.unclaimedFrom(place);
         final int largest = largest(peak);
         final int space = table.growing.isLast(place + run - 1) ? run + freePlaces(place + run, largest) : run;
         table.ensureRoom(place + space);
-        final long available = Math.min(arena.heldLimit.available() / arena.pageBytes, mostPages);
+        final long available = creatable();
         final long most = Math.min(Math.min(run, largest), available);
         final long room = room(peak, sizes.slack());
         if (Math.min(most, room) == run) {
@@ -93,10 +91,7 @@ final class ExtentChoice {
         final int idle = table.idleExtents.find(run, space, stream);
         final int larger = idle == NONE ? table.idleExtents.smallestReleasable() : NONE;
         if (idle == NONE && larger == NONE) {
-            if (most == 0) {
-                throw shortage();
-            }
-            return create(most);
+            return most == 0 ? null : create(most);
         }
         if (!cap.allows(arena.counters.allocs)) {
             final long widened = Math.min(most, room(peak, 2 * sizes.slack()));
@@ -158,12 +153,20 @@ final class ExtentChoice {
         return new Next(extent, 0, true);
     }
 
-    private OutOfMemoryException shortage() {
+    /** Returns how many pages the limit has room for, and the device as far as it is known. Under the device lock. */
+    long creatable() {
+        return Math.min(arena.heldLimit.available() / arena.pageBytes, mostPages);
+    }
+
+    /** Returns why there are too few pages for a request. */
+    OutOfMemoryException shortage(long byteSize) {
         final OutOfMemoryException ofDevice = shortage;
         return ofDevice != null
                 ? ofDevice
                 : new OutOfMemoryException(
-                        "The limit has no room for another page of " + arena.pageBytes + " bytes",
-                        OutOfMemoryException.Shortage.ofDevice(arena.info, requested, OutOfMemoryException.UNKNOWN));
+                        "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
+                                + table.idle() * arena.pageBytes + " in idle ones is too little for requested bytes of "
+                                + Granules.roundUp(byteSize) + ", or no free addresses can be backed",
+                        OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
     }
 }

@@ -58,6 +58,9 @@ final class FreeingStreams {
     /** Frees so far. */
     private long frees;
 
+    /** How often work was found to be done. */
+    private long finishes;
+
     /** The number asked for last; there is a stream of that number if {@link #count} is above it. */
     private int latest;
 
@@ -214,12 +217,28 @@ final class FreeingStreams {
         final int number = find(stream);
         if (number != NONE) {
             doneUpTo[number] = frees;
+            finishes++;
+        }
+    }
+
+    /** Notes that the work of a stream up to a free is done. */
+    void finish(SyncStream stream, long free) {
+        final int number = find(stream);
+        if (number != NONE) {
+            doneUpTo[number] = Math.max(doneUpTo[number], free);
+            finishes++;
         }
     }
 
     /** Notes that all work up to a free is done. */
     void finishUpTo(long free) {
         allDoneUpTo = Math.max(allDoneUpTo, free);
+        finishes++;
+    }
+
+    /** Returns a number that rises with each free, and whenever work is known to be done. */
+    long changes() {
+        return frees + finishes;
     }
 
     /** Adds the streams with work that is not known to be done. */

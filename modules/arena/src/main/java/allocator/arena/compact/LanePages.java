@@ -47,6 +47,7 @@ public final class LanePages {
     final BackedFit placement;
     final HeldLimit heldLimit;
     final Counters counters;
+    final AddressRange range = new AddressRange(this);
     final PageGrowth growth;
     private final PageReturns returns;
 
@@ -98,6 +99,24 @@ public final class LanePages {
      */
     public long allocate(long byteSize, @Nullable SyncStream stream) {
         return growth.allocate(byteSize, stream);
+    }
+
+    /**
+     * Allocates after all lanes were shrunk, and shrinks them again as long as they have the pages that this one lacks,
+     * and something has changed.
+     *
+     * @param byteSize size in bytes, above zero
+     * @param stream the stream that requests it, {@code null} for none
+     * @return the address
+     * @throws OutOfMemoryException if all lanes together have too few pages
+     */
+    public long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+        return growth.allocateOfAll(byteSize, stream);
+    }
+
+    /** Returns a number that rises with each free, and whenever work is known to be done. Under the lock. */
+    public long changes() {
+        return table.streams.changes();
     }
 
     /**
@@ -173,7 +192,7 @@ public final class LanePages {
      * Waits for the streams that may still use free memory, and forgets what they freed before. Without a lock that an
      * allocation takes.
      *
-     * @return whether there are any, and all their work is done
+     * @return whether there is one whose work is done
      */
     public boolean awaitOwners() {
         shrinkLock.lock();

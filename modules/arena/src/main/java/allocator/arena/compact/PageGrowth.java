@@ -23,6 +23,9 @@ final class PageGrowth {
     private static final long NO_ADDRESS = Placement.NO_ADDRESS;
     private static final int NONE = PageTable.NONE;
 
+    /** Instead of an address: there are enough pages, but some cannot be used now, or none at the free addresses. */
+    private static final long NOT_NOW = -1;
+
     /**
      * How many times their memory extents may be mapped, before mappings of no use are ended. Fewer would end mappings
      * that a program needs again when it repeats what it has done.
@@ -31,18 +34,6 @@ final class PageGrowth {
 
     /** How many mappings of no use a request ends at most. */
     private static final int MOST_ENDED = 4;
-
-    /** How many times a request is tried while other streams are busy with all free addresses. */
-    private static final int MOST_ATTEMPTS = 200;
-
-    /** How many times as long as the memory of the device the range of addresses is. */
-    private static final int RANGE_FACTOR = 2;
-
-    /** The least length of the range, in pages. */
-    private static final int LEAST_RANGE = 4096;
-
-    /** The most places: more make no table. */
-    private static final int MOST_PLACES = Integer.MAX_VALUE / 2;
 
     private static final Repair.Live NOTHING = new Repair.Live(0, 0);
 
@@ -57,6 +48,9 @@ final class PageGrowth {
 
     /** Whether a chunk is being taken to be backed. */
     private boolean isBeginning;
+
+    /** Whether there are addresses for the current attempt, as far as is known. Guarded by the device lock. */
+    private boolean hasFit;
 
     PageGrowth(LanePages arena, ExtentSizes sizes) {
         this.arena = arena;
@@ -86,76 +80,108 @@ final class PageGrowth {
         StackReserve.touch();
         // Where the device is busy, a chunk that is backed is worth a search.
         final boolean isBusy = arena.deviceLock.isLocked() || arena.isInDevice();
-        final long backed = arena.locked(() -> isBusy ? takeBacked(byteSize, stream) : NO_ADDRESS);
+        final long backed = arena.lane.lockedLong(() -> isBusy ? takeBacked(byteSize, stream) : NO_ADDRESS);
         if (backed != NO_ADDRESS) {
             return backed;
         }
         arena.lane.requireOutsideDevice();
         try {
-            final long address = allocateOnce(byteSize, stream, false);
-            if (address != NO_ADDRESS) {
+            final long address = allocateOnce(byteSize, stream, false, false);
+            if (isAddress(address)) {
                 return address;
             }
         } catch (OutOfMemoryException e) {
             // Idle extents that reach beyond the chunk may hold what it lacks.
         }
-        return allocateExactly(byteSize, stream);
+        return allocateExactly(byteSize, stream, false);
     }
 
-    private long allocateExactly(long byteSize, @Nullable SyncStream stream) {
-        OutOfMemoryException last = null;
-        for (int attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    /** Allocates after all lanes were shrunk: see {@link LanePages#allocateOfAll}. */
+    long allocateOfAll(long byteSize, @Nullable SyncStream stream) {
+        StackReserve.touch();
+        arena.lane.requireOutsideDevice();
+        return allocateExactly(byteSize, stream, true);
+    }
+
+    private static boolean isAddress(long address) {
+        return address != NO_ADDRESS && address != NOT_NOW;
+    }
+
+    /**
+     * Allocates without the use of a part of an idle extent, and waits for the streams that may still use free memory
+     * where that is needed.
+     *
+     * <p>While a thread waits, others may take what is free, and free it again. So it waits again as long as there are
+     * enough pages, live ones apart. Each time but the first another thread has freed memory or ended a run since the
+     * last attempt: a thread alone waits once, and of several one always goes on.
+     *
+     * @param isOfAll whether all lanes were shrunk, and the pages of all count: they are shrunk again then
+     */
+    private long allocateExactly(long byteSize, @Nullable SyncStream stream, boolean isOfAll) {
+        boolean isLast = isOfAll;
+        while (true) {
+            final long before = changes(isOfAll);
+            long address = NO_ADDRESS;
             OutOfMemoryException shortage = null;
             try {
-                final long address = allocateOnce(byteSize, stream, true);
-                if (address != NO_ADDRESS) {
+                address = allocateOnce(byteSize, stream, true, isOfAll);
+                if (isAddress(address)) {
                     return address;
                 }
             } catch (OutOfMemoryException e) {
                 shortage = e;
             }
-            // Extents that streams may still use come last: they have to be waited for. Streams that are busy with all
-            // free addresses may be done by now, so that there is nothing to wait for.
-            final boolean hasWaited = arena.awaitOwners();
-            if (shortage != null && (last != null || !hasWaited)) {
-                throw arena.lane.failure(byteSize, stream, shortage);
+            final boolean isHopeless = isLast && address != NOT_NOW;
+            // Without anything to wait for, there may have been until now.
+            if (isHopeless || (!makesRoom(isOfAll) && before == changes(isOfAll))) {
+                throw arena.lane.failure(byteSize, stream, shortage == null ? shortage(byteSize) : shortage);
             }
-            last = shortage;
+            isLast = true;
         }
-        throw arena.lane.failure(
-                byteSize,
-                stream,
-                shortage(
-                        byteSize,
-                        "No free addresses can be backed now for requested bytes of " + Granules.roundUp(byteSize)));
     }
 
-    /** Returns the address, {@link #NO_ADDRESS} if other streams use the pages at all free addresses. */
-    private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact) {
+    private long changes(boolean isOfAll) {
+        return isOfAll ? arena.lane.changes() : arena.lane.lockedLong(table.streams::changes);
+    }
+
+    /** Waits for streams, and returns whether there may be more room after that. */
+    private boolean makesRoom(boolean isOfAll) {
+        return isOfAll ? arena.lane.shrinkAll() : arena.awaitOwners();
+    }
+
+    /**
+     * Allocates, without a wait.
+     *
+     * @return the address; {@link #NO_ADDRESS} if there are too few pages, {@link #NOT_NOW} if there are enough
+     * @throws OutOfMemoryException if the source has no addresses, or no room for a mapping
+     */
+    private long allocateOnce(long byteSize, @Nullable SyncStream stream, boolean isExact, boolean isOfAll) {
         arena.deviceLock.lock();
         try {
             endUselessMappings();
-            final Region range = ensureRange(byteSize);
-            final long address = arena.locked(() -> take(range, byteSize, stream, isExact));
+            final Region range = arena.range.ensure(byteSize);
+            final long address = arena.lane.lockedLong(() -> take(range, byteSize, stream, isExact));
             if (!table.growing.isActive()) {
-                return address;
+                return address == NO_ADDRESS ? lacking(byteSize, isOfAll) : address;
             }
             boolean isBacked = false;
             try {
-                back(stream);
-                arena.locked(() -> {
-                    table.growing.end();
-                    unfinished = NOTHING;
-                    arena.lane.allocated(Granules.roundUp(byteSize), byteSize);
-                    return true;
-                });
-                isBacked = true;
+                isBacked = back(stream);
+                if (isBacked) {
+                    arena.locked(() -> {
+                        arena.placement.step = arena.placement.liveChunk(range, address);
+                        table.growing.end();
+                        unfinished = NOTHING;
+                        arena.lane.allocated(Granules.roundUp(byteSize), byteSize);
+                        return true;
+                    });
+                }
             } finally {
                 if (!isBacked) {
                     arena.locked(this::abandonLeft);
                 }
             }
-            return address;
+            return isBacked ? address : lacking(byteSize, isOfAll);
         } finally {
             arena.deviceLock.unlock();
         }
@@ -164,33 +190,37 @@ final class PageGrowth {
     /**
      * Takes a chunk that is backed, or begins to back one. Under both locks.
      *
-     * @return its address, {@link #NO_ADDRESS} if other streams use the pages at all free addresses
-     * @throws OutOfMemoryException if there are too few pages
+     * @return its address, {@link #NO_ADDRESS} if no chunk can be backed now
      */
     private long take(Region range, long byteSize, @Nullable SyncStream stream, boolean isExact) {
         abandonLeft();
+        choice.begin();
+        hasFit = true;
         final long bytes = Granules.roundUp(byteSize);
         // At both ends it may share a page with others.
         final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
         final boolean isPossible = bytes <= range.byteSize() && leastNeeded <= arena.heldLimit.available();
         final long backed = isExact || !isPossible ? takeBacked(byteSize, stream) : NO_ADDRESS;
-        if (backed != NO_ADDRESS) {
-            return backed;
-        }
-        final long address = isPossible ? begin(byteSize, stream, isExact) : NO_ADDRESS;
-        if (!isPossible) {
-            throw shortage(
-                    byteSize,
-                    "Available memory of " + arena.heldLimit.available() + " in pages that can be created and of "
-                            + table.idle() * arena.pageBytes + " in idle ones is smaller than requested bytes of "
-                            + bytes);
-        }
-        return address;
+        return backed != NO_ADDRESS || !isPossible ? backed : begin(byteSize, stream, isExact);
     }
 
-    private OutOfMemoryException shortage(long byteSize, String reason) {
-        return new OutOfMemoryException(
-                reason, OutOfMemoryException.Shortage.ofDevice(arena.info, byteSize, OutOfMemoryException.UNKNOWN));
+    /**
+     * Returns {@link #NOT_NOW} if there are addresses, and as many pages as a request may need that shares none with
+     * others, where what waits for streams is free; otherwise {@link #NO_ADDRESS}. Under the device lock.
+     */
+    private long lacking(long byteSize, boolean isOfAll) {
+        final long bytes = Granules.roundUp(byteSize);
+        if (bytes > arena.rangeBytes() || !hasFit) {
+            return NO_ADDRESS;
+        }
+        final long needed = (bytes + arena.pageBytes - 1) / arena.pageBytes + 1 - choice.creatable();
+        final boolean isEnough = needed <= arena.lane.lockedLong(table::idle)
+                || (isOfAll && needed <= arena.lane.idleBytesOfAll() / arena.pageBytes);
+        return isEnough ? NOT_NOW : NO_ADDRESS;
+    }
+
+    private OutOfMemoryException shortage(long byteSize) {
+        return arena.locked(() -> choice.shortage(byteSize));
     }
 
     /** Takes a chunk that is backed, wherever it is. Under the arena's lock. */
@@ -204,56 +234,6 @@ final class PageGrowth {
         return address;
     }
 
-    /** Reserves the range of addresses, unless there is one. Under the device lock. */
-    private Region ensureRange(long byteSize) {
-        final Region known = arena.locked(() -> arena.region);
-        if (known != null) {
-            return known;
-        }
-        long rangeBytes = rangeBytes();
-        while (true) {
-            try {
-                return reserveRange(rangeBytes);
-            } catch (OutOfMemoryException e) {
-                rangeBytes = (rangeBytes >> 1) & -arena.pageBytes;
-                if (rangeBytes < byteSize) {
-                    throw e;
-                }
-            }
-        }
-    }
-
-    /** Returns how long the range should be: so long that free addresses are never in short supply. */
-    private long rangeBytes() {
-        final long most = Math.min(Region.MAX_BYTES, (long) MOST_PLACES * arena.pageBytes);
-        final long wanted = Math.min(arena.source.memoryBytes(), most / RANGE_FACTOR) * RANGE_FACTOR;
-        return Math.max(wanted & -arena.pageBytes, LEAST_RANGE * arena.pageBytes);
-    }
-
-    private Region reserveRange(long byteSize) {
-        final Region range = arena.placement.newRegion(Granules.floor(byteSize));
-        final long base = arena.source.reserve(byteSize);
-        boolean isAttached = false;
-        try {
-            range.setBase(base);
-            arena.lane.entered(base, byteSize);
-            arena.locked(() -> {
-                arena.placement.prepareRegion(Granules.floor(byteSize));
-                arena.placement.attach(range);
-                table.setBase(base);
-                arena.region = range;
-                return true;
-            });
-            isAttached = true;
-        } finally {
-            if (!isAttached) {
-                arena.lane.leaving(base);
-                arena.source.unreserve(base, byteSize);
-            }
-        }
-        return range;
-    }
-
     /** Takes the chunk that lacks the fewest pages, and begins to back it if it lacks any. Under both locks. */
     private long begin(long byteSize, @Nullable SyncStream stream, boolean isExact) {
         arena.placement.unbindEnded();
@@ -265,6 +245,7 @@ final class PageGrowth {
         if (address == NO_ADDRESS || arena.placement.isBacked()) {
             isBeginning = false;
             table.setExact(false);
+            hasFit = arena.placement.hasFit();
             if (address != NO_ADDRESS) {
                 arena.lane.allocated(bytes, byteSize);
             }
@@ -274,7 +255,7 @@ final class PageGrowth {
         table.ensureRoom(table.place(address + bytes - 1));
         table.beginGrowth(address, bytes, stream, claimed);
         table.setExact(false);
-        choice.begin(byteSize);
+        arena.placement.step = Placement.BEGUN; // from here on, the chunk is freed when the growth is abandoned
         isBeginning = false;
         return address;
     }
@@ -289,14 +270,17 @@ final class PageGrowth {
         }
     }
 
-    /** Backs all places of the chunk. */
-    private void back(@Nullable SyncStream stream) {
+    /** Backs all places of the chunk; returns false if there are too few pages that can be used now. */
+    private boolean back(@Nullable SyncStream stream) {
         for (int place = nextUnbacked(); place != NONE; place = nextUnbacked()) {
             final int from = place;
             int extent = NONE;
             while (extent == NONE) {
                 final ExtentChoice.Next next = arena.locked(
                         () -> choice.choose(from, arena.counters.peakInChunks(unfinished.inUse()), stream));
+                if (next == null) {
+                    return false;
+                }
                 if (next.isReleased()) {
                     calls.release(next.extent());
                 } else {
@@ -306,6 +290,7 @@ final class PageGrowth {
             endMappingsAt(place, extent);
             calls.map(place, extent);
         }
+        return true;
     }
 
     private int nextUnbacked() {
@@ -326,7 +311,7 @@ final class PageGrowth {
         try {
             return calls.create(pages);
         } catch (OutOfMemoryException e) {
-            choice.isTooLarge(pages, e);
+            choice.setTooLarge(pages, e);
             return NONE;
         }
     }

@@ -1,6 +1,5 @@
 package allocator.arena.compact;
 
-import allocator.arena.chunk.Region;
 import allocator.arena.upstream.StreamWork;
 import allocator.provider.support.Failures;
 import allocator.spi.SyncStream;
@@ -35,9 +34,10 @@ final class PageReturns {
     }
 
     /**
-     * Waits for the streams that may still use free memory, and forgets what they freed before.
+     * Waits for the streams that may still use free memory, and forgets what they freed before: extents can be moved
+     * then, and mappings ended. The chunks stay bound to their streams (T-03).
      *
-     * @return whether there are any, and all their work is done
+     * @return whether there is one whose work is done
      */
     boolean awaitOwners() {
         final Map<Long, SyncStream> owners = new LinkedHashMap<>();
@@ -45,17 +45,23 @@ final class PageReturns {
             table.addOwners(owners);
             return table.streams.frees();
         });
-        boolean areDone = !owners.isEmpty();
+        int done = 0;
         for (final SyncStream owner : owners.values()) {
-            areDone &= StreamWork.await(owner);
+            if (StreamWork.await(owner)) {
+                done++;
+                arena.locked(() -> {
+                    table.streams.finish(owner, free);
+                    return true;
+                });
+            }
         }
-        if (areDone) {
+        if (done > 0 && done == owners.size()) {
             arena.locked(() -> {
                 table.streams.finishUpTo(free);
                 return true;
             });
         }
-        return areDone;
+        return done > 0;
     }
 
     /**
@@ -88,13 +94,6 @@ final class PageReturns {
     /** Releases all extents, which are in hand, and then the range. Under the device lock. */
     void giveBack(Failures failures) {
         release(failures);
-        final Region range = arena.region;
-        if (range != null && table.mappings.mappedPlaces() == 0) {
-            failures.run(() -> {
-                arena.source.unreserve(range.base(), range.byteSize());
-                arena.lane.leaving(range.base());
-                arena.region = null;
-            });
-        }
+        arena.range.giveBack(failures);
     }
 }

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * Chunks at one mapping share its extent, whatever their streams: which chunk a stream may use is known from the
  * chunks.
  *
+ * <p>One class, since each change of the tables follows from who may use a place, and changes who may.
+ *
  * <p>Guarded by the arena's lock. Changes are plain stores, so that they do not fail once they have begun; room is made
  * before.
  */
@@ -165,6 +167,35 @@ public final class PageTable implements BackedFit.Backing {
     @Override
     public long behindLacking() {
         return address(behindLacking);
+    }
+
+    @Override
+    public long possible(long address, long last, long byteSize, @Nullable SyncStream requester) {
+        long from = address;
+        int place = place(from);
+        while (place <= place(from + byteSize - 1)) {
+            int next = place + 1;
+            if (mappings.extent(place) != NONE) {
+                next = endOfMapping(place);
+                if (!isUsableInPart(place, requester) && !canBeEnded(mappings.first(place))) {
+                    from = address(next);
+                    if (from > last) {
+                        return NO_ADDRESS;
+                    }
+                }
+            }
+            place = next;
+        }
+        return from;
+    }
+
+    /** Returns whether a requester may use the mapping at a place, whichever part of it: its extent is in use there. */
+    private boolean isUsableInPart(int place, @Nullable SyncStream requester) {
+        final int extent = mappings.extent(place);
+        return !extents.isIdle(extent)
+                && extents.isCurrent(extent, place)
+                && !extents.isInHand(extent)
+                && extents.earlier.isBefore(extent, requester);
     }
 
     /** Returns whether all work through a mapping is done, and its extent is used elsewhere or by nobody. */

@@ -7,6 +7,7 @@ import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,10 +31,27 @@ public interface PagedLane {
     /** Returns the pages of the arena's other lanes. Under the device lock. */
     List<LanePages> others();
 
+    /**
+     * Returns a number that rises with each free in any lane, and whenever work is known to be done. Takes the lock of
+     * each lane.
+     */
+    long changes();
+
+    /**
+     * Returns the bytes of the idle pages of all lanes at one moment. Under the device lock; takes all lanes' locks.
+     */
+    long idleBytesOfAll();
+
+    /** Shrinks all lanes, after a wait for their streams; returns whether memory was released. Without any lock. */
+    boolean shrinkAll();
+
     /** Runs work under the lock, after what an operation has left half done is repaired. */
     <T extends @Nullable Object> T locked(Supplier<T> work);
 
-    /** Counts a chunk that was taken, of a size and for a request. Within {@link #locked}. */
+    /** Does the same, for work that makes a chunk live: as no object is created, nothing fails after it. */
+    long lockedLong(LongSupplier work);
+
+    /** Counts a chunk that was taken, of a size and for a request. Within {@link #lockedLong}. */
     void allocated(long byteSize, long requested);
 
     /**
@@ -44,10 +62,16 @@ public interface PagedLane {
      */
     void requireOutsideDevice();
 
-    /** Records that addresses belong to this lane, before one of them is handed out. Under the device lock. */
-    void entered(long base, long byteSize);
+    /** Room for a range of addresses in the table of those that belong to lanes. */
+    interface Entry {
+        /** Records that addresses belong to this lane, before one of them is handed out. Under the device lock. */
+        void enter(long base, long byteSize);
+    }
 
-    /** Forgets these addresses. Under the device lock. */
+    /** Makes room, so that {@link Entry#enter} does not fail. Under the device lock. */
+    Entry roomForRange();
+
+    /** Forgets the addresses from one on, if they were recorded. Under the device lock. */
     void leaving(long base);
 
     /** Returns the exception for a request that the limit and the device have too few pages for. Takes the lock. */

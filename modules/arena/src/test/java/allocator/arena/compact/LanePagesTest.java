@@ -7,6 +7,7 @@ import allocator.arena.BfcArena;
 import allocator.arena.CompactConfig;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
+import allocator.testkit.FakeStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,6 +68,25 @@ class LanePagesTest {
             assertThat(arena.stats().bytesHeld()).isEqualTo(11 * PAGE);
             alloc(arena, 2, 1);
             assertThat(pages.creates()).isEqualTo(2);
+        }
+
+        /** It waits once: what the stream frees after that are no addresses for others. */
+        @Test
+        void aRequestWithoutAddressesFailsHoweverBusyTheirStreamIs() {
+            pages.limitAddresses(4 * PAGE);
+            final BfcArena arena = arena(0);
+            final FakeStream busy = new FakeStream(pages.info());
+            arena.free(arena.allocOnStream(4 * PAGE, busy));
+            final int[] flushes = new int[1];
+            busy.before(call -> {
+                if (call.equals("flush") && ++flushes[0] < MANY) {
+                    arena.free(arena.allocOnStream(1, busy));
+                }
+            });
+            assertThatExceptionOfType(OutOfMemoryException.class).isThrownBy(() -> arena.alloc(PAGE));
+            assertThat(flushes[0]).isOne();
+            arena.endRun(busy);
+            arena.free(arena.alloc(PAGE));
         }
 
         @Test

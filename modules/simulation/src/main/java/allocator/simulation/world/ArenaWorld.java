@@ -2,8 +2,6 @@ package allocator.simulation.world;
 
 import allocator.arena.ArenaConfig;
 import allocator.arena.BfcArena;
-import allocator.arena.ExtendStrategy;
-import allocator.arena.PlacementPolicy;
 import allocator.arena.bump.BumpAllocator;
 import allocator.arena.bump.BumpConfig;
 import allocator.simulation.Op;
@@ -17,20 +15,26 @@ import allocator.spi.AllocatorStats;
 import allocator.spi.DeviceException;
 import allocator.spi.OutOfMemoryException;
 import allocator.spi.SyncStream;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * An arena on a simulated device, with streams. Each thread has streams of its own; all threads free all blocks, and
- * any of them may close the arena.
+ * An arena on a simulated device, or on pages of it, with streams. Each thread has streams of its own; all threads free
+ * all blocks, and any of them may close the arena.
  */
 public final class ArenaWorld implements World {
     private static final int MOST_STREAMS = 4;
 
-    private final Model model = new Model();
+    private final Model model;
+
+    /** The same of an arena on pages, otherwise {@code null}. */
+    private final PagedModel paged;
+
     private final SimulatedDevice device;
     private final ArenaSubject subject;
     private final String description;
@@ -40,6 +44,16 @@ public final class ArenaWorld implements World {
     private final int streamsEach;
 
     private final Map<Integer, SimulatedStream> streams = new HashMap<>();
+
+    /** All streams that there have been. */
+    private final List<SimulatedStream> allStreams = new ArrayList<>();
+
+    /** Returns how many steps the work of a stream takes. */
+    private final IntSupplier lag;
+
+    /** Whether the stack or the heap may have ended in a call. */
+    private boolean hasFailpoints;
+
     private final Map<Integer, Long> seenFailures = new HashMap<>();
     private long failures;
 
@@ -52,26 +66,38 @@ public final class ArenaWorld implements World {
     /** Where the stack or the heap ends in the first close. */
     private final Failpoint atClose;
 
-    private ArenaWorld(SplittableRandom random, boolean isBump) {
+    private enum Kind {
+        BFC,
+        BUMP,
+        PAGES
+    }
+
+    private ArenaWorld(SplittableRandom random, Kind kind) {
         largest = 1 << random.nextInt(8, 18);
-        streamsEach = random.nextInt(4) > 0 ? 2 : MOST_STREAMS;
+        streamsEach = kind == Kind.PAGES ? 1 + random.nextInt(2) : random.nextInt(4) > 0 ? 2 : MOST_STREAMS;
         final long limit = random.nextBoolean() ? 0 : 1L << random.nextInt(14, 20);
         final long capacity = random.nextInt(3) == 0 ? 1L << random.nextInt(14, 20) : Long.MAX_VALUE;
         final int[] rates = {0, 0, 0, 30, 8, 2};
+        final SplittableRandom ofDevice = random.split();
+        final long most = limit == 0 ? Long.MAX_VALUE : limit;
+        paged = kind == Kind.PAGES ? new PagedModel(1 + random.nextInt(60), most, allStreams) : null;
+        model = paged == null ? new Model() : paged;
         device = new SimulatedDevice(
-                random.split(),
-                model,
-                capacity,
-                limit == 0 ? Long.MAX_VALUE : limit,
-                rates[random.nextInt(rates.length)]);
-        if (isBump) {
-            final BumpConfig config = bumpConfig(random);
-            subject = new ArenaSubject.Bump(new BumpAllocator(device, config, limit, AllocatorOptions.EMPTY));
-            description = config + ", " + device;
-        } else {
-            final ArenaConfig config = arenaConfig(random, limit);
+                ofDevice, model, paged == null ? capacity : Long.MAX_VALUE, most, rates[random.nextInt(rates.length)]);
+        lag = lag(random.split(), random.nextInt(12));
+        if (kind == Kind.BUMP) {
+            final BumpConfig bump = ArenaSettings.bump(random);
+            subject = new ArenaSubject.Bump(new BumpAllocator(device, bump, limit, AllocatorOptions.EMPTY));
+            description = bump + ", " + device;
+        } else if (paged == null) {
+            final ArenaConfig config = ArenaSettings.arena(random, limit);
             subject = new ArenaSubject.Bfc(new BfcArena(device.orderedByFlushes(streams.values()), config));
             description = config + ", " + device;
+        } else {
+            final ArenaConfig config = ArenaSettings.paged(random, limit);
+            subject =
+                    new ArenaSubject.Bfc(BfcArena.onPages(device, paged.pages().on(device), config));
+            description = config + ", " + device + ", pages " + paged.pages().capacityBytes() / SimulatedPages.PAGE;
         }
         atClose = random.nextInt(3) > 0
                 ? Failpoint.NONE
@@ -88,7 +114,7 @@ public final class ArenaWorld implements World {
      * @return the arena
      */
     public static World bfc(SplittableRandom random) {
-        return new ArenaWorld(random, false);
+        return new ArenaWorld(random, Kind.BFC);
     }
 
     /**
@@ -98,59 +124,42 @@ public final class ArenaWorld implements World {
      * @return the allocator
      */
     public static World bump(SplittableRandom random) {
-        return new ArenaWorld(random, true);
+        return new ArenaWorld(random, Kind.BUMP);
     }
 
-    /** Has arenas do outside any program what they do once in a process, which no schedule may depend on. */
-    public static void rehearse() {
-        final SplittableRandom random = new SplittableRandom(0);
-        final SimulatedDevice device = new SimulatedDevice(random, new Model(), Long.MAX_VALUE, Long.MAX_VALUE, 0);
-        for (final PlacementPolicy policy : List.of(PlacementPolicy.BEST_FIT, PlacementPolicy.QUICK_FIT)) {
-            new BfcArena(device, arenaConfig(random, 0, policy)).close();
-        }
-        new BumpAllocator(device, bumpConfig(random), 0, AllocatorOptions.EMPTY).close();
+    /**
+     * Opens an arena on pages, with streams that lag.
+     *
+     * @param random decides about the settings
+     * @return the arena
+     */
+    public static World pages(SplittableRandom random) {
+        return new ArenaWorld(random, Kind.PAGES);
     }
 
-    private static ArenaConfig arenaConfig(SplittableRandom random, long limit) {
-        return arenaConfig(random, limit, random.nextBoolean() ? PlacementPolicy.BEST_FIT : PlacementPolicy.QUICK_FIT);
-    }
-
-    private static ArenaConfig arenaConfig(SplittableRandom random, long limit, PlacementPolicy policy) {
-        return new ArenaConfig(
-                random.nextBoolean() ? ExtendStrategy.POWER_OF_TWO : ExtendStrategy.SAME_AS_REQUESTED,
-                1 << random.nextInt(8, 16),
-                1 << random.nextInt(8, 16),
-                1 << random.nextInt(8, 16),
-                1 << random.nextInt(8, 18),
-                limit,
-                policy,
-                random.nextInt(1 << 14),
-                1 + random.nextInt(3),
-                random.nextBoolean());
-    }
-
-    private static BumpConfig bumpConfig(SplittableRandom random) {
-        final long initial = 1L << random.nextInt(8, 14);
-        return new BumpConfig(
-                initial,
-                random.nextBoolean() ? 0 : 1L << random.nextInt(8, 16),
-                random.nextBoolean() ? 0 : initial << random.nextInt(4));
+    /** Returns how many steps work takes, up to a power of two of them. */
+    private static IntSupplier lag(SplittableRandom random, int mostDigits) {
+        return () -> 1 + random.nextInt(1 << mostDigits);
     }
 
     @Override
     public void perform(int thread, Op op) {
+        hasFailpoints |= op.failpoint() != Failpoint.NONE;
         final SimulatedStream stream = stream(thread, op.b());
         final long byteSize = 1L + op.a() % largest;
         switch (op.kind()) {
-            case ALLOC -> allocate(byteSize, null, () -> subject.alloc(byteSize));
-            case ALLOC_ON_STREAM -> allocate(byteSize, stream, () -> subject.allocOnStream(byteSize, stream));
-            case RESERVE -> allocate(byteSize, null, () -> subject.reserve(byteSize));
+            case ALLOC -> allocate(byteSize, null, false, () -> subject.alloc(byteSize));
+            case ALLOC_ON_STREAM -> allocate(byteSize, stream, false, () -> subject.allocOnStream(byteSize, stream));
+            case RESERVE -> allocate(byteSize, null, true, () -> subject.reserve(byteSize));
             case FREE -> free(op.a());
             case END_RUN -> end(stream, () -> subject.endRun(stream));
             case CLOSE_STREAM -> {
+                if (paged != null) {
+                    close(stream);
+                }
                 final boolean isReleased = end(stream, () -> subject.releaseStream(stream));
                 model.closed(stream); // a call that failed may have had its effect
-                if (isReleased) {
+                if (isReleased || paged != null) {
                     streams.remove(key(thread, op.b()));
                     stream.close();
                 }
@@ -168,6 +177,13 @@ public final class ArenaWorld implements World {
             }
             default -> throw new IllegalArgumentException(op.toString());
         }
+    }
+
+    /** Closes a stream, whose memory is free for others once its work is done, before it is released. */
+    private void close(SimulatedStream stream) {
+        paged.beginClose(stream);
+        attempt(stream::drainAndClose);
+        paged.endClose(stream);
     }
 
     private int key(int thread, int choice) {
@@ -199,7 +215,7 @@ public final class ArenaWorld implements World {
             Model.requireSimulated(e, false);
             return;
         }
-        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the close");
+        requireNothingOut("the close");
         isClosed = true;
     }
 
@@ -211,17 +227,35 @@ public final class ArenaWorld implements World {
     }
 
     private SimulatedStream stream(int thread, int choice) {
-        return streams.computeIfAbsent(key(thread, choice), key -> new SimulatedStream());
+        return streams.computeIfAbsent(key(thread, choice), key -> {
+            final SimulatedStream stream = paged == null ? new SimulatedStream() : SimulatedStream.lagging(lag);
+            allStreams.add(stream);
+            return stream;
+        });
     }
 
-    private void allocate(long byteSize, SyncStream stream, LongSupplier allocation) {
+    private void allocate(long byteSize, SyncStream stream, boolean isReserve, LongSupplier allocation) {
+        if (paged == null) {
+            allocate(byteSize, stream, null, allocation);
+            return;
+        }
+        final PagedModel.Request request = paged.begin(byteSize, isReserve);
+        allocate(byteSize, stream, request, allocation);
+        paged.end(request);
+    }
+
+    private void allocate(long byteSize, SyncStream stream, PagedModel.Request request, LongSupplier allocation) {
         final boolean wasClosed = isClosed;
         final long address;
         try {
             address = Scheduler.call(allocation);
         } catch (OutOfMemoryException e) {
             failures++;
-            Model.requireSimulated(e, device.mayFail());
+            if (request == null) {
+                Model.requireSimulated(e, device.mayFail());
+            } else if (!device.hasFaults() && !hasFailpoints) {
+                paged.requireShortage(request, e);
+            }
             return;
         } catch (Throwable e) {
             requireExpected(e, false);
@@ -245,7 +279,7 @@ public final class ArenaWorld implements World {
         } catch (Throwable e) {
             requireExpected(e, false);
             if (isClosing) {
-                model.forgetFreed(block.address(), block.byteSize());
+                model.forget(block);
             } else {
                 model.restore(block);
             }
@@ -303,7 +337,14 @@ public final class ArenaWorld implements World {
         }
         subject.close();
         model.requireNoViolation();
-        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the close");
+        requireNothingOut("the close");
+    }
+
+    private void requireNothingOut(String after) {
+        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after " + after);
+        if (paged != null) {
+            paged.pages().requireEmpty();
+        }
     }
 
     /** Closes once more, as the first close may have failed. */
@@ -311,7 +352,7 @@ public final class ArenaWorld implements World {
         Model.require(subject.isWhollyOpenOrClosed(), "a close that failed has closed some lanes");
         subject.close();
         model.requireNoViolation();
-        Model.require(device.bytesOut() == 0, device.bytesOut() + " bytes are out after the last close");
+        requireNothingOut("the last close");
     }
 
     private void verify() {
@@ -321,7 +362,8 @@ public final class ArenaWorld implements World {
                 stats.requestedBytesInUse() == model.liveBytes(),
                 model.liveBytes() + " bytes are live, not as in " + stats);
         Model.require(stats.numAllocs() == model.allocs(), model.allocs() + " allocations, not as in " + stats);
-        Model.require(stats.bytesHeld() == device.bytesOut(), device.bytesOut() + " bytes are out, not as in " + stats);
+        final long out = device.bytesOut() + (paged == null ? 0 : paged.pages().bytesOut());
+        Model.require(stats.bytesHeld() == out, out + " bytes are out, not as in " + stats);
         Model.require(stats.numFailedAllocs() == failures, failures + " requests failed, not as in " + stats);
     }
 

@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /** What every allocator must keep to, obviously: live blocks, and memory that a stream may still use. */
-final class Model {
+class Model {
     /** Begins the message of a device exception for which there was no room, nor for its cause. */
     private static final String WITHOUT_CAUSE = "the device failed to take memory back";
 
@@ -44,6 +44,9 @@ final class Model {
     private long allocs;
     private AssertionError violation;
     private boolean expectsReturns;
+
+    /** The streams whose flushes order memory as waits do; empty if they do not. */
+    private Collection<SimulatedStream> flushed = List.of();
 
     /** Blocks whose free has not returned: a close may come before it. */
     private final Set<Block> leaving = new HashSet<>();
@@ -105,8 +108,15 @@ final class Model {
         allocs++;
     }
 
-    private static void requireOrdered(Freed range, SyncStream stream) {
-        final boolean isOrdered = stream != null && stream.lastWaitedSyncId(range.stream) > range.stamp;
+    /** Takes memory as free for all once a flush of one of these streams has waited for the work in it. */
+    void acceptFlushesOf(Collection<SimulatedStream> streams) {
+        flushed = streams;
+    }
+
+    private void requireOrdered(Freed range, SyncStream stream) {
+        final boolean isOrdered = (stream != null && stream.lastWaitedSyncId(range.stream) > range.stamp)
+                || (!flushed.isEmpty() && range.stream.hasEnded())
+                || flushed.stream().anyMatch(each -> isDone(range, each));
         require(
                 isOrdered,
                 "memory that stream " + range.stream.id() + " may still use is given to "
@@ -205,6 +215,24 @@ final class Model {
     void remove(Block block) {
         require(live.remove(block.address) != null, "a block is freed twice at 0x" + Long.toHexString(block.address));
         liveBytes -= block.byteSize;
+    }
+
+    /** Returns whether a block is live. */
+    boolean isLive(Block block) {
+        return block.equals(live.get(block.address));
+    }
+
+    /** Returns the addresses of what was freed on one of several streams, and that it may still use. */
+    List<Long> freedOn(Set<SyncStream> streams) {
+        return freed.stream()
+                .filter(range -> streams.contains(range.stream))
+                .map(Freed::address)
+                .toList();
+    }
+
+    /** Notes that a block that was to be freed is lost, as the arena is closed. */
+    void forget(Block block) {
+        forgetFreed(block.address, block.byteSize);
     }
 
     /** Notes that the free of a block has returned or failed. */

@@ -112,6 +112,11 @@ final class SimulatedDevice implements Allocator, RetryableReturns {
         faultEvery = 0;
     }
 
+    /** Returns whether calls fail at random. */
+    boolean hasFaults() {
+        return faultEvery > 0;
+    }
+
     long bytesOut() {
         return bytesOut;
     }
