@@ -44,10 +44,13 @@ final class CApiStats {
     static final class OfSession {
         private long peakHeld;
 
-        /** Converts the pairs. What was lost is derived, or 0; the peak of what is held is that of all calls. */
+        /**
+         * Converts the pairs. What was lost is derived, or 0: the peak of what is held is that of all calls, or that of
+         * what is in use, which is held.
+         */
         synchronized AllocatorStats of(Map<String, String> pairs, long shortages) {
             final AllocatorStats known = CApiStats.of(pairs);
-            peakHeld = Math.max(peakHeld, known.bytesHeld());
+            peakHeld = Math.max(peakHeld, Math.max(known.bytesHeld(), known.peakBytesInUse()));
             return new AllocatorStats.Builder()
                     .limit(pairs.containsKey("Limit") ? known.limit() : AllocatorStats.UNLIMITED)
                     .inUse(known.bytesInUse(), known.requestedBytesInUse(), known.peakBytesInUse())
