@@ -12,13 +12,10 @@ import org.jspecify.annotations.Nullable;
  * run left live is in a short list of <em>strangers</em>, which each call is compared with; what it freed on streams is
  * in the {@link Bands}.
  *
- * <p>Takes no Java heap after its creation. What a call needs to know of its block lies in a record of {@value #WORDS}
- * words beside that of the next call's block; what changes is in a table of one word for each block, and in the
- * {@link Places}.
+ * <p>Takes no Java heap after its creation. What a call needs to know of its block is in the {@link PlanRecords}; what
+ * changes is in a table of one word for each block, and in the {@link Places}.
  *
  * <pre>
- *   word 0  offset                           word 2  two predecessors
- *   word 1  place, number of predecessors    word 3  two more
  *   state   run, slot of the stream, 1 if live
  *   free    the slot's term at the free, the stream's stamp at the free
  * </pre>
@@ -29,14 +26,6 @@ final class PlannedBlocks {
 
     /** The most live blocks of earlier runs beside which a run is followed. */
     static final int MOST_STRANGERS = 256;
-
-    private static final int WORDS = 4;
-    private static final int OFFSET = 0;
-    private static final int PLACE_AND_COUNT = 1;
-    private static final int PREDECESSORS = 2;
-
-    /** How many predecessors are in a record. */
-    private static final int IN_RECORD = 4;
 
     /** In the frees. */
     private static final int FREE_WORDS = 2;
@@ -100,38 +89,14 @@ final class PlannedBlocks {
         bands = new Bands(table.bands, streams);
         places = new Places(table.offsets);
         predecessors = table.predecessors;
-        records = new long[Math.multiplyExact(WORDS, table.blocks())];
         noBlock = table.blocks();
+        records = PlanRecords.of(table, places, noBlock);
         states = new long[noBlock + 1];
         frees = new long[FREE_WORDS * table.blocks()];
-        for (int block = 0; block < table.blocks(); block++) {
-            final int record = block * WORDS;
-            records[record + OFFSET] = table.offsets[block];
-            records[record + PLACE_AND_COUNT] = pair(places.find(table.offsets[block]), predecessorsOf(block));
-            records[record + PREDECESSORS] = pair(predecessor(block, 1), predecessor(block, 0));
-            records[record + PREDECESSORS + 1] = pair(predecessor(block, 3), predecessor(block, 2));
-        }
     }
 
-    private int predecessorsOf(int block) {
-        return table.predecessorsFrom[block + 1] - table.predecessorsFrom[block];
-    }
-
-    /** Returns a predecessor of a block, {@link #noBlock} where there are less. */
-    private int predecessor(int block, int index) {
-        return index < predecessorsOf(block) ? predecessors[table.predecessorsFrom[block] + index] : noBlock;
-    }
-
-    private static long pair(int high, int low) {
-        return (long) high << Integer.SIZE | low;
-    }
-
-    private static int high(long pair) {
-        return (int) (pair >>> Integer.SIZE);
-    }
-
-    private long word(int block, int word) {
-        return records[block * WORDS + word];
+    private int placeOf(int block) {
+        return PlanRecords.high(records[block * PlanRecords.WORDS + PlanRecords.PLACE_AND_COUNT]);
     }
 
     private boolean isLive(int block) {
@@ -152,7 +117,7 @@ final class PlannedBlocks {
 
     /** Returns the offset of a block. */
     long offset(int block) {
-        return word(block, OFFSET);
+        return records[block * PlanRecords.WORDS + PlanRecords.OFFSET];
     }
 
     /**
@@ -192,14 +157,14 @@ final class PlannedBlocks {
         }
         // Nearly always all are free, and they are few: one branch, which the processor foresees.
         final long freed = run << RUN_SHIFT | (long) requester << SLOT_SHIFT;
-        final int record = block * WORDS;
-        final long two = records[record + PREDECESSORS];
-        final long more = records[record + PREDECESSORS + 1];
+        final int record = block * PlanRecords.WORDS;
+        final long two = records[record + PlanRecords.PREDECESSORS];
+        final long more = records[record + PlanRecords.PREDECESSORS + 1];
         final long differences = (states[(int) two] ^ freed)
-                | (states[high(two)] ^ freed)
+                | (states[PlanRecords.high(two)] ^ freed)
                 | (states[(int) more] ^ freed)
-                | (states[high(more)] ^ freed);
-        if (differences == 0 && (int) records[record + PLACE_AND_COUNT] <= IN_RECORD) {
+                | (states[PlanRecords.high(more)] ^ freed);
+        if (differences == 0 && (int) records[record + PlanRecords.PLACE_AND_COUNT] <= PlanRecords.IN_RECORD) {
             return true;
         }
         visited = 0;
@@ -260,7 +225,7 @@ final class PlannedBlocks {
 
     /** Places a block that is clear. Stores only. */
     void place(int block, int requester, long byteSize, long requested) {
-        final int place = (int) (records[block * WORDS + PLACE_AND_COUNT] >>> Integer.SIZE);
+        final int place = placeOf(block);
         places.words[place + Places.BLOCK] = block;
         places.words[place + Places.SIZE] = byteSize;
         places.words[place + Places.REQUESTED] = requested;
@@ -275,7 +240,7 @@ final class PlannedBlocks {
     /** Undoes {@link #place}: the caller did not learn the address. The block was left out of this run then. */
     void undo(int block) {
         if (isLive(block)) {
-            leave(high(word(block, PLACE_AND_COUNT)), block);
+            leave(placeOf(block), block);
             undoneBlocks++;
         }
         states[block] = 0;
@@ -382,8 +347,7 @@ final class PlannedBlocks {
     void forEach(Visitor visitor) {
         for (int block = 0; block < table.blocks(); block++) {
             if (isLive(block)) {
-                visitor.visit(
-                        block, true, places.requested(high(word(block, PLACE_AND_COUNT))), streams.id(slotOf(block)));
+                visitor.visit(block, true, places.requested(placeOf(block)), streams.id(slotOf(block)));
             } else if (runOf(block) > 0 && !streams.isSettled(slotOf(block), termOf(block))) {
                 visitor.visit(block, false, 0, streams.id(slotOf(block)));
             }
