@@ -89,6 +89,34 @@ class PlannedRunsTest {
     }
 
     @Test
+    void aBlockIsPlacedOnlyIfAllThatHadItsBytesAreFree() {
+        for (int count = 1; count <= 9; count++) {
+            for (int live = -1; live < count; live++) {
+                final long[][] calls = new long[count + 1][];
+                for (int i = 0; i < count; i++) {
+                    calls[i] = call(1, i);
+                }
+                calls[count] = call(count, 0);
+                final BfcArena arena = arena(0, plan("small and large", calls));
+                final List<Long> small = new ArrayList<>();
+                for (int i = 0; i < count; i++) {
+                    small.add(arena.alloc(GRANULE));
+                }
+                for (int i = 0; i < count; i++) {
+                    if (i != live) {
+                        arena.free(small.get(i));
+                    }
+                }
+                arena.alloc(count * GRANULE);
+                assertThat(counter(arena, "PlanBusyAllocs"))
+                        .as("%d blocks, of which number %d is live", count, live)
+                        .isEqualTo(live < 0 ? 0 : 1);
+                arena.checkConsistency();
+            }
+        }
+    }
+
+    @Test
     void aBlockThatWasUndoneHidesNoStream() {
         final PlannedMemory memory =
                 new PlannedMemory(new PlanTable(List.of(plan("p", call(2, 0), call(2, 0), call(2, 0)))));
