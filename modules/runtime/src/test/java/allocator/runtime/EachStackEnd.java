@@ -10,11 +10,9 @@ import allocator.runtime.lifetime.Lease;
 import allocator.spi.Allocator;
 import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
-import allocator.spi.SyncStream;
 import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeFactory;
-import allocator.testkit.ForwardingFactory;
 import allocator.testkit.SmallStack;
 import java.util.List;
 import java.util.function.Consumer;
@@ -180,7 +178,7 @@ final class EachStackEnd {
         }
 
         private void register() {
-            environment.register(new Atomic(fake));
+            environment.register(new AtomicFactory(fake));
             isRegistered = true;
         }
 
@@ -251,36 +249,6 @@ final class EachStackEnd {
             assertThat(environment.providers()).isEmpty();
             assertThat(fake.references()).as("references").isZero();
             assertThat(fake.isClosed()).as("closed").isEqualTo(isRegistered);
-        }
-    }
-
-    private static final class Atomic extends ForwardingFactory {
-        Atomic(FakeFactory factory) {
-            super(factory);
-        }
-
-        @Override
-        public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
-            StackReserve.touch();
-            return super.createAllocator(info, options);
-        }
-
-        @Override
-        public void releaseAllocator(Allocator allocator) {
-            StackReserve.touch();
-            super.releaseAllocator(allocator);
-        }
-
-        @Override
-        public SyncStream createSyncStream(MemoryInfo info) {
-            StackReserve.touch();
-            return super.createSyncStream(info);
-        }
-
-        @Override
-        public void close() {
-            StackReserve.touch();
-            super.close();
         }
     }
 }

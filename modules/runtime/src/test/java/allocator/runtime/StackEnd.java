@@ -2,16 +2,12 @@ package allocator.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import allocator.provider.support.StackReserve;
-import allocator.spi.Allocator;
 import allocator.spi.AllocatorClosedException;
-import allocator.spi.AllocatorOptions;
 import allocator.spi.MemoryInfo;
 import allocator.spi.SpiLevel;
 import allocator.spi.StreamAwareAllocator;
 import allocator.spi.SyncStream;
 import allocator.testkit.FakeFactory;
-import allocator.testkit.ForwardingFactory;
 import allocator.testkit.SmallStack;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,11 +65,11 @@ final class StackEnd {
         }
     }
 
-    /** A provider whose calls fail before they do anything. */
-    private static final class Atomic extends ForwardingFactory {
+    /** A provider that counts what its allocators have live. */
+    private static final class Counting extends AtomicFactory {
         private final List<Flat> created = new ArrayList<>();
 
-        Atomic(FakeFactory factory) {
+        Counting(FakeFactory factory) {
             super(factory);
             factory.returned(allocator -> {
                 final Flat flat = new Flat(allocator.info());
@@ -82,31 +78,13 @@ final class StackEnd {
             });
         }
 
-        @Override
-        public Allocator createAllocator(MemoryInfo info, AllocatorOptions options) {
-            StackReserve.touch();
-            return super.createAllocator(info, options);
-        }
-
-        @Override
-        public void releaseAllocator(Allocator allocator) {
-            StackReserve.touch();
-            super.releaseAllocator(allocator);
-        }
-
-        @Override
-        public SyncStream createSyncStream(MemoryInfo info) {
-            StackReserve.touch();
-            return super.createSyncStream(info);
-        }
-
         long live() {
             return created.stream().mapToLong(flat -> flat.live).sum();
         }
     }
 
     private final FakeFactory fake = FakeFactory.gpu("Cuda");
-    private final Atomic provider = new Atomic(fake);
+    private final Counting provider = new Counting(fake);
     private final Environment environment = Environments.empty();
     private final Random random = new Random(3);
 
