@@ -5,9 +5,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when a limit or the device cannot satisfy a request: the only report of exhaustion (A-05). Unlike
- * {@link OutOfMemoryError} it is meant to be caught; live blocks stay valid. Where the Java heap has no room for a
- * table of the provider, it is that error of the virtual machine which a call throws; live blocks stay valid then too
- * (A-07).
+ * {@link OutOfMemoryError} it is meant to be caught; live blocks stay valid. If the Java heap has no room for a table
+ * of the provider, the call throws the virtual machine's {@code OutOfMemoryError} instead; live blocks stay valid then
+ * too (A-07).
  *
  * <p>The message is the reason, followed by the {@link Shortage} in brackets: {@code reason [Cpu (cpu:0): cannot
  * allocate 24.0 MiB (25,165,824 bytes): limit 64.0 MiB (67,108,864 bytes), in use with rounding 50.6 MiB (53,012,480
