@@ -62,7 +62,7 @@ final class PlanCourse {
      * @return the block, {@link #NONE} if the call is not planned
      */
     int next(long rounded, long level) {
-        return cursor < end && table.byteSizes[cursor] == rounded && !(isAtBeginning && beginsAnew(rounded, level))
+        return cursor < end && blocks.byteSize(cursor) == rounded && !(isAtBeginning && beginsAnew(rounded, level))
                 ? cursor
                 : decide(rounded, level);
     }

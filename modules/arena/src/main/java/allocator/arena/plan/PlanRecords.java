@@ -4,63 +4,67 @@ package allocator.arena.plan;
  * What a call needs to know of its block: a record of {@value #WORDS} words, beside that of the next call's block.
  *
  * <pre>
- *   word 0  offset                           word 2  two predecessors
- *   word 1  place, number of predecessors    word 3  two more
+ *   word 0  size                        word 2  two predecessors
+ *   word 1  place of the offset         word 3  two more
  * </pre>
+ *
+ * A block of fewer predecessors has one of them several times. For a block without predecessors, and for one of more
+ * than four, a record has numbers behind those of the blocks: {@link #none} and {@link #many}.
  */
 final class PlanRecords {
     static final int WORDS = 4;
-    static final int OFFSET = 0;
-    static final int PLACE_AND_COUNT = 1;
+    static final int SIZE = 0;
+    static final int PLACE = 1;
     static final int PREDECESSORS = 2;
 
     /** How many predecessors are in a record. */
-    static final int IN_RECORD = 4;
+    private static final int IN_RECORD = 4;
 
     private final PlanTable table;
-    private final int noBlock;
 
-    private PlanRecords(PlanTable table, int noBlock) {
+    private PlanRecords(PlanTable table) {
         this.table = table;
-        this.noBlock = noBlock;
     }
 
-    /**
-     * Returns the records of all blocks.
-     *
-     * @param noBlock stands for a predecessor where there are fewer than a record has
-     */
-    static long[] of(PlanTable table, Places places, int noBlock) {
-        final PlanRecords records = new PlanRecords(table, noBlock);
+    /** Returns the records of all blocks. */
+    static long[] of(PlanTable table, Places places) {
+        final PlanRecords records = new PlanRecords(table);
         final long[] words = new long[Math.multiplyExact(WORDS, table.blocks())];
         for (int block = 0; block < table.blocks(); block++) {
             final int record = block * WORDS;
-            words[record + OFFSET] = table.offsets[block];
-            words[record + PLACE_AND_COUNT] = pair(places.find(table.offsets[block]), records.predecessors(block));
-            words[record + PREDECESSORS] = records.pairOfPredecessors(block, 0);
-            words[record + PREDECESSORS + 1] = records.pairOfPredecessors(block, 2);
+            words[record + SIZE] = table.byteSizes[block];
+            words[record + PLACE] = places.find(table.offsets[block]);
+            words[record + PREDECESSORS] = pair(records.predecessor(block, 1), records.predecessor(block, 0));
+            words[record + PREDECESSORS + 1] = pair(records.predecessor(block, 3), records.predecessor(block, 2));
         }
         return words;
     }
 
-    private int predecessors(int block) {
-        return table.predecessorsFrom[block + 1] - table.predecessorsFrom[block];
+    /** Returns the number that stands for no predecessor. */
+    static int none(PlanTable table) {
+        return table.blocks();
     }
 
-    private long pairOfPredecessors(int block, int index) {
-        return pair(predecessor(block, index + 1), predecessor(block, index));
+    /** Returns the number that stands for more predecessors than a record has. */
+    static int many(PlanTable table) {
+        return table.blocks() + 1;
     }
 
     private int predecessor(int block, int index) {
-        return index < predecessors(block) ? table.predecessors[table.predecessorsFrom[block] + index] : noBlock;
+        final int from = table.predecessorsFrom[block];
+        final int count = table.predecessorsFrom[block + 1] - from;
+        if (count > IN_RECORD) {
+            return many(table);
+        }
+        return count == 0 ? none(table) : table.predecessors[from + Math.min(index, count - 1)];
     }
 
     private static long pair(int high, int low) {
         return (long) high << Integer.SIZE | low;
     }
 
-    /** Returns the first of a pair: the place, or a predecessor. */
-    static int high(long pair) {
+    /** Returns the second of a pair of predecessors; the first is its low half. */
+    static int second(long pair) {
         return (int) (pair >>> Integer.SIZE);
     }
 }

@@ -55,7 +55,7 @@ final class PlannedBlocks {
     private final long[] states;
 
     /** Stands for a predecessor where there is none: its state is that of a block of this run that was freed. */
-    private final int noBlock;
+    private final int noPredecessor;
 
     /** Of blocks that were freed on a stream. */
     private final long[] frees;
@@ -89,14 +89,14 @@ final class PlannedBlocks {
         bands = new Bands(table.bands, streams);
         places = new Places(table.offsets);
         predecessors = table.predecessors;
-        noBlock = table.blocks();
-        records = PlanRecords.of(table, places, noBlock);
-        states = new long[noBlock + 1];
+        noPredecessor = PlanRecords.none(table);
+        records = PlanRecords.of(table, places);
+        states = new long[PlanRecords.many(table) + 1];
         frees = new long[FREE_WORDS * table.blocks()];
     }
 
     private int placeOf(int block) {
-        return PlanRecords.high(records[block * PlanRecords.WORDS + PlanRecords.PLACE_AND_COUNT]);
+        return (int) records[block * PlanRecords.WORDS + PlanRecords.PLACE];
     }
 
     private boolean isLive(int block) {
@@ -115,9 +115,9 @@ final class PlannedBlocks {
         return (int) (state >>> SLOT_SHIFT & SLOT_MASK);
     }
 
-    /** Returns the offset of a block. */
-    long offset(int block) {
-        return records[block * PlanRecords.WORDS + PlanRecords.OFFSET];
+    /** Returns the size of a block, rounded. */
+    long byteSize(int block) {
+        return records[block * PlanRecords.WORDS + PlanRecords.SIZE];
     }
 
     /**
@@ -139,7 +139,7 @@ final class PlannedBlocks {
             }
         }
         run++;
-        states[noBlock] = run << RUN_SHIFT;
+        states[noPredecessor] = run << RUN_SHIFT;
         runFirst = first;
         runEnd = first;
         return true;
@@ -161,10 +161,10 @@ final class PlannedBlocks {
         final long two = records[record + PlanRecords.PREDECESSORS];
         final long more = records[record + PlanRecords.PREDECESSORS + 1];
         final long differences = (states[(int) two] ^ freed)
-                | (states[PlanRecords.high(two)] ^ freed)
+                | (states[PlanRecords.second(two)] ^ freed)
                 | (states[(int) more] ^ freed)
-                | (states[PlanRecords.high(more)] ^ freed);
-        if (differences == 0 && (int) records[record + PlanRecords.PLACE_AND_COUNT] <= PlanRecords.IN_RECORD) {
+                | (states[PlanRecords.second(more)] ^ freed);
+        if (differences == 0) {
             return true;
         }
         visited = 0;
@@ -223,8 +223,8 @@ final class PlannedBlocks {
         return (int) frees[FREE_WORDS * block + TERM];
     }
 
-    /** Places a block that is clear. Stores only. */
-    void place(int block, int requester, long byteSize, long requested) {
+    /** Places a block that is clear, and returns its offset. Stores only. */
+    long place(int block, int requester, long byteSize, long requested) {
         final int place = placeOf(block);
         places.words[place + Places.BLOCK] = block;
         places.words[place + Places.SIZE] = byteSize;
@@ -235,6 +235,7 @@ final class PlannedBlocks {
         }
         runEnd = block + 1;
         placedBlocks++;
+        return places.words[place];
     }
 
     /** Undoes {@link #place}: the caller did not learn the address. The block was left out of this run then. */

@@ -22,6 +22,7 @@ public final class PlannedMemory {
     private static final int MOST_RUNS_WAITED = 1023;
 
     private final PlanTable table;
+    private final long height;
     private final PlannedBlocks blocks;
     private final PlanCourse course;
     private long base = NO_ADDRESS;
@@ -61,6 +62,7 @@ public final class PlannedMemory {
      */
     public PlannedMemory(PlanTable table) {
         this.table = table;
+        height = table.height();
         blocks = new PlannedBlocks(table);
         course = new PlanCourse(table, blocks);
     }
@@ -99,9 +101,8 @@ public final class PlannedMemory {
             pass();
             return NO_ADDRESS;
         }
-        final long address = base + blocks.offset(block);
         taken = block;
-        blocks.place(block, requester, rounded, byteSize);
+        final long address = base + blocks.place(block, requester, rounded, byteSize);
         course.advance();
         return address;
     }
@@ -163,7 +164,7 @@ public final class PlannedMemory {
 
     /** Returns whether an address is in the memory. */
     public boolean contains(long address) {
-        return base != NO_ADDRESS && Long.compareUnsigned(address - base, table.height()) < 0;
+        return base != NO_ADDRESS && Long.compareUnsigned(address - base, height) < 0;
     }
 
     /** Returns the place of the live block at an address of the memory, a negative number if none begins there. */
@@ -233,12 +234,12 @@ public final class PlannedMemory {
 
     /** Returns the bytes held: none, or the height of the highest plan. */
     public long heldBytes() {
-        return base == NO_ADDRESS ? 0 : table.height();
+        return base == NO_ADDRESS ? 0 : height;
     }
 
     /** Returns the bytes that the memory takes. */
     public long height() {
-        return table.height();
+        return height;
     }
 
     /** Returns the number of live blocks. */
