@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -371,6 +372,15 @@ class PlannerTest {
             final Plan plan = valid(instance, Planner.builder().cancelledBy(() -> true));
             assertThat(Arrays.stream(plan.offsets()).max()).isPresent();
             assertThat(plan.gap()).isLessThan(1);
+        }
+
+        @Test
+        void aFirstPlanOfABillionOverlapsTakesLittleWork() {
+            final Instance instance = Instances.random(100_000, 1_000_000, 500_000, new long[] {1}, new Random(5));
+            final AtomicInteger asked = new AtomicInteger();
+            final BooleanSupplier count = () -> asked.incrementAndGet() < 0;
+            valid(instance, Planner.builder().stepLimit(0).cancelledBy(count));
+            assertThat(asked).hasValueLessThan(1000);
         }
     }
 }

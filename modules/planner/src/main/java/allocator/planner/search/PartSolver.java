@@ -10,6 +10,9 @@ final class PartSolver {
     /** The most memberships of blocks in sections, and overlapping pairs, for which there is a search: some 500 MB. */
     private static final long MOST_ENTRIES = 1L << 25;
 
+    /** The most overlapping pairs with which the sweep is among the fast heuristics: some 0.3 s. */
+    private static final long MOST_SWEPT = 1L << 26;
+
     /** The steps of the first attempt beyond one for each block. Each round doubles all. */
     private static final int SPARE_STEPS = 1000;
 
@@ -34,7 +37,7 @@ final class PartSolver {
     /** Makes first plans by the fast heuristics, until one is as low as is worth having. */
     void begin(long goal) {
         accept(Skyline.place(sections, ranks(Order.LONGEST_LARGEST)));
-        if (isWorthTrying(goal)) {
+        if (isWorthTrying(goal) && (sections.overlaps() <= MOST_SWEPT || !effort.isOver())) {
             accept(Sweep.place(sections, ranks(Order.EARLIEST_LONGEST), effort));
         }
         for (final Order order : new Order[] {Order.LARGEST_LONGEST, Order.MOST_AREA}) {
