@@ -63,6 +63,7 @@ class StackEndTest {
             this.root = root;
         }
 
+        @SuppressWarnings("InfiniteRecursion") // until the stack ends
         void deepen() {
             try {
                 deepen();
