@@ -15,7 +15,8 @@ import java.util.Set;
  * address is a number, which no memory is mapped at.
  */
 final class AllocatedPages implements PageSource {
-    private static final long PAGE_BYTES = 1 << 16;
+    static final long PAGE_BYTES = 1 << 16;
+
     private static final long MEMORY_BYTES = 1L << 32;
     private static final long FIRST_ADDRESS = 1L << 40;
 
@@ -33,6 +34,30 @@ final class AllocatedPages implements PageSource {
         return config.placementPolicy() == PlacementPolicy.COMPACT
                 ? BfcArena.onPages(upstream, new AllocatedPages(upstream), config)
                 : new BfcArena(upstream, config);
+    }
+
+    /** Returns an arena on such pages that holds as few of them as it can, each an extent of its own. */
+    static BfcArena compact(Allocator upstream, long maxPages, int maxLanes) {
+        return compact(upstream, maxPages, maxLanes, Integer.MAX_VALUE);
+    }
+
+    /** Returns an arena on such pages whose extents are at most a part of what is in use. */
+    static BfcArena compact(Allocator upstream, long maxPages, int maxLanes, int extentDivisor) {
+        return arena(
+                upstream,
+                new ArenaConfig(
+                        ExtendStrategy.POWER_OF_TWO,
+                        1,
+                        1,
+                        1,
+                        1,
+                        maxPages * PAGE_BYTES,
+                        PlacementPolicy.COMPACT,
+                        0,
+                        maxLanes,
+                        true,
+                        new CompactConfig(0, 0, extentDivisor, 1, 0),
+                        ArenaPlans.NONE));
     }
 
     @Override

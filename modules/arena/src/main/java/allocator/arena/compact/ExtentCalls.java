@@ -138,6 +138,24 @@ final class ExtentCalls {
         }
     }
 
+    /** Releases an extent in hand, for another lane. If that fails, it is idle. */
+    void releaseSpare(int extent) {
+        boolean isReleased = false;
+        try {
+            release(extent);
+            isReleased = true;
+        } finally {
+            if (!isReleased) {
+                putBack(extent);
+            }
+        }
+    }
+
+    /** Returns the size of an extent in hand in pages. */
+    int pages(int extent) {
+        return table.extents.size(extent);
+    }
+
     private void putBack(int extent) {
         arena.lock.lock();
         try {

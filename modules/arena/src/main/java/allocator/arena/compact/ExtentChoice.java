@@ -28,6 +28,9 @@ final class ExtentChoice {
     /** The pages of extents that were released for the chunk, and that have not been created again. */
     private long owedPages;
 
+    /** How many pages can be mapped at the places that are to be backed, and behind them. */
+    private int spaceForAny;
+
     /** Why the device has no memory. */
     private @Nullable OutOfMemoryException shortage;
 
@@ -43,9 +46,10 @@ final class ExtentChoice {
      *
      * @param extent an extent in hand, to be mapped or released; {@link #NONE} if one is to be created
      * @param pages the size of the extent that is to be created
+     * @param space how many pages of an extent can be mapped, if one is taken over instead
      * @param isReleased whether the extent is to be released
      */
-    record Next(int extent, int pages, boolean isReleased) {}
+    record Next(int extent, int pages, int space, boolean isReleased) {}
 
     /** Begins with a chunk. */
     void begin() {
@@ -76,8 +80,10 @@ final class ExtentChoice {
     Next choose(int place, long peak, @Nullable SyncStream stream) {
         final int run = table.growing.unclaimedFrom(place);
         final int largest = largest(peak);
-        final int space = table.growing.isLast(place + run - 1) ? run + freePlaces(place + run, largest) : run;
-        table.ensureRoom(place + space);
+        final int free = table.growing.isLast(place + run - 1) ? freePlaces(place + run, largestOfAll()) : 0;
+        final int space = run + Math.min(free, largest);
+        spaceForAny = run + free;
+        table.ensureRoom(place + spaceForAny);
         final long available = creatable();
         final long most = Math.min(Math.min(run, largest), available);
         final long room = room(peak, sizes.slack());
@@ -114,6 +120,11 @@ final class ExtentChoice {
         return (int) Math.max(1, Math.min(byPeak, byLimit));
     }
 
+    /** Returns the most pages that an extent of another lane may have, about. */
+    private int largestOfAll() {
+        return largest(arena.heldLimit.limit() - arena.heldLimit.available());
+    }
+
     /** Returns how many places from one on have no mapping, up to a number. */
     private int freePlaces(int place, int most) {
         final long end = Math.min(place + (long) most, arena.rangeBytes() / arena.pageBytes);
@@ -137,12 +148,12 @@ final class ExtentChoice {
 
     private Next create(long pages) {
         owedPages = Math.max(0, owedPages - pages);
-        return new Next(NONE, (int) pages, false);
+        return new Next(NONE, (int) pages, spaceForAny, false);
     }
 
     private Next map(int extent) {
         table.extents.take(extent);
-        return new Next(extent, 0, false);
+        return new Next(extent, 0, 0, false);
     }
 
     private Next release(int extent) {
@@ -150,7 +161,7 @@ final class ExtentChoice {
         owedPages += pages;
         mostPages = Math.max(mostPages, pages);
         table.extents.take(extent);
-        return new Next(extent, 0, true);
+        return new Next(extent, 0, 0, true);
     }
 
     /** Returns how many pages the limit has room for, and the device as far as it is known. Under the device lock. */

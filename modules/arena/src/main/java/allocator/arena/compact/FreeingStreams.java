@@ -61,6 +61,9 @@ final class FreeingStreams {
     /** How often work was found to be done. */
     private long finishes;
 
+    /** Ends of runs in which memory was freed. */
+    private long runs;
+
     /** The number asked for last; there is a stream of that number if {@link #count} is above it. */
     private int latest;
 
@@ -212,10 +215,11 @@ final class FreeingStreams {
         return true;
     }
 
-    /** Notes that all work of a stream is done. */
+    /** Notes that all work of a stream is done, at the end of a run. */
     void finish(SyncStream stream) {
         final int number = find(stream);
         if (number != NONE) {
+            runs += isDone(number, lastFrees[number]) ? 0 : 1;
             doneUpTo[number] = frees;
             finishes++;
         }
@@ -234,6 +238,11 @@ final class FreeingStreams {
     void finishUpTo(long free) {
         allDoneUpTo = Math.max(allDoneUpTo, free);
         finishes++;
+    }
+
+    /** Returns how many runs have ended in which memory was freed. */
+    long runs() {
+        return runs;
     }
 
     /** Returns a number that rises with each free, and whenever work is known to be done. */

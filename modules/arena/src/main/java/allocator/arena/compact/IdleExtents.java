@@ -81,14 +81,18 @@ final class IdleExtents {
     }
 
     /**
-     * Returns the largest idle extent of at most so many pages that no stream may still use, {@link #NONE} if there is
-     * none.
+     * Returns an idle extent that no stream may still use: the largest one up to a size, or else the smallest one up to
+     * a greater size.
+     *
+     * @param wanted the size in pages that is wanted
+     * @param most the greatest possible size
+     * @return {@link #NONE} if there is none
      */
-    int largestReleasable(long most) {
+    int releasable(int wanted, long most) {
         int best = NONE;
         for (int extent = extents.nextIdle(0); extent != NONE; extent = extents.nextIdle(extent + 1)) {
             if (extents.size(extent) <= most
-                    && (best == NONE || extents.size(extent) > extents.size(best))
+                    && (best == NONE || isBetter(extent, best, wanted))
                     && isReleasable(extent)) {
                 best = extent;
             }

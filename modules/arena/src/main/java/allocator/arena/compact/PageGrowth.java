@@ -284,7 +284,7 @@ final class PageGrowth {
                 if (next.isReleased()) {
                     calls.release(next.extent());
                 } else {
-                    extent = next.extent() == NONE ? create(next.pages()) : next.extent();
+                    extent = next.extent() == NONE ? create(next) : next.extent();
                 }
             }
             endMappingsAt(place, extent);
@@ -303,15 +303,15 @@ final class PageGrowth {
     }
 
     /** Creates an extent in hand, or takes one over; returns {@link #NONE} if the device has no memory for it. */
-    private int create(int pages) {
-        final int taken = takeover.take(pages);
+    private int create(ExtentChoice.Next next) {
+        final int taken = takeover.take(next.pages(), next.space());
         if (taken != NONE) {
             return taken;
         }
         try {
-            return calls.create(pages);
+            return calls.create(next.pages());
         } catch (OutOfMemoryException e) {
-            choice.setTooLarge(pages, e);
+            choice.setTooLarge(next.pages(), e);
             return NONE;
         }
     }

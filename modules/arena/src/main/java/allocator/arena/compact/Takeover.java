@@ -17,6 +17,9 @@ final class Takeover {
     /** What a lane needs is the most in use in two periods of at least this length; a lane is new for one. */
     private static final long PERIOD_NANOS = 1_000_000_000;
 
+    /** A lane in which a run has ended is new until so many have: the first one may have begun elsewhere. */
+    private static final int RUNS_WHILE_NEW = 2;
+
     private final LanePages pages;
     private final ExtentCalls calls;
     private final ExtentChoice choice;
@@ -32,34 +35,57 @@ final class Takeover {
     /** When this lane first lacked an extent. */
     private long added;
 
+    /** The pages that other lanes have released for this one, and that it has not created yet. */
+    private long released;
+
     Takeover(LanePages pages, ExtentCalls calls, ExtentChoice choice) {
         this.pages = pages;
         this.calls = calls;
         this.choice = choice;
     }
 
-    /** Takes an extent of at most so many pages in hand; returns {@link #NONE} if no other lane has one to spare. */
-    int take(int most) {
+    /**
+     * Takes an extent in hand that another lane has to spare. If all of those are too large, it releases one, so that
+     * as many pages can be created.
+     *
+     * @param wanted how many pages are lacking
+     * @param most the most pages of an extent that can be mapped
+     * @return the extent, {@link #NONE} if one is to be created
+     */
+    int take(int wanted, int most) {
         final List<LanePages> others = pages.lane.others();
         final long now = System.nanoTime();
-        if (!hasTaken) {
-            hasTaken = true;
-            isAdded = !others.isEmpty();
-            added = now;
-        }
-        final boolean isNew = isAdded && now - added < PERIOD_NANOS;
+        final boolean isNew = isNew(!others.isEmpty(), now);
         for (int i = 0; i < others.size(); i++) {
             final PageGrowth other = others.get(i).growth;
-            final int extent = other.takeover().offer(most, now, isNew);
-            if (extent != NONE) {
+            final int extent = other.takeover().offer(wanted, released < wanted ? Integer.MAX_VALUE : most, now, isNew);
+            if (extent != NONE && other.calls().pages(extent) <= most) {
                 return calls.takeOver(other.calls(), extent);
             }
+            if (extent != NONE) {
+                released += other.calls().pages(extent);
+                other.calls().releaseSpare(extent);
+            }
         }
+        released = Math.max(0, released - wanted);
         return NONE;
     }
 
+    private boolean isNew(boolean hasOthers, long now) {
+        if (!hasTaken) {
+            hasTaken = true;
+            isAdded = hasOthers;
+            added = now;
+        }
+        if (!isAdded) {
+            return false;
+        }
+        final long runs = pages.locked(pages.table.streams::runs);
+        return now - added < PERIOD_NANOS || (runs > 0 && runs < RUNS_WHILE_NEW);
+    }
+
     /** Takes an extent of this lane in hand for another lane; returns {@link #NONE} if there is none to spare. */
-    private int offer(int most, long now, boolean isForNew) {
+    private int offer(int wanted, int most, long now, boolean isForNew) {
         return pages.locked(() -> {
             if (isForNew || now - since >= PERIOD_NANOS) {
                 since = now;
@@ -69,7 +95,7 @@ final class Takeover {
                 pages.counters.endPeriod();
             }
             final long spare = choice.spare(pages.counters.peakInChunks(0));
-            final int extent = spare > 0 ? pages.table.idleExtents.largestReleasable(Math.min(spare, most)) : NONE;
+            final int extent = spare > 0 ? pages.table.idleExtents.releasable(wanted, Math.min(spare, most)) : NONE;
             if (extent != NONE) {
                 pages.table.extents.take(extent);
             }
