@@ -224,6 +224,7 @@ public final class BfcArena {
         for (final Lane lane : lanes.all()) {
             lane.endRun(stream);
         }
+        choice.runEnded(LaneChoice.requester(stream));
     }
 
     /**

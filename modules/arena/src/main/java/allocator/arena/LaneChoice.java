@@ -11,6 +11,9 @@ import java.util.function.LongSupplier;
  * <p>All requesters start in the main lane. One that contends with another for its lock {@value #CONTENTIONS} times
  * within a second gets another lane: one without requesters, or a new one, or, if there are as many as allowed, one
  * that it shares.
+ *
+ * <p>On pages a stream changes lanes between two runs, as what it frees in a run is of use to other lanes only after
+ * it: at the end of the run in which it has contended, or if none ends for a second, at its next contentions.
  */
 final class LaneChoice {
     /** Low enough to be reached at once under real contention, and too high for a coincidence. */
@@ -25,12 +28,16 @@ final class LaneChoice {
     private final Lane main;
     private final int maxLanes;
     private final LongSupplier clock;
+    private final boolean isOnPages;
 
     /** Guarded by this, as is everything that changes; finding a lane takes no lock. */
     private final LaneTable table;
 
     /** Whether a requester has ever had another lane than the main one: most arenas need no look at the table. */
     private volatile boolean hasOthers;
+
+    /** Whether a stream is to change lanes when its run ends. */
+    private volatile boolean hasLeaving;
 
     /** Counts the requesters that had to share a lane. */
     private int shared;
@@ -46,6 +53,7 @@ final class LaneChoice {
         this.lanes = lanes;
         main = lanes.main;
         this.clock = clock;
+        isOnPages = lanes.pages != null;
         table = new LaneTable(main);
         this.maxLanes = maxLanes == 0 ? Runtime.getRuntime().availableProcessors() + 1 : maxLanes;
     }
@@ -80,6 +88,30 @@ final class LaneChoice {
             entry.since = now;
         }
         if (++entry.contentions == CONTENTIONS) {
+            entry.contentions = 0;
+            if (isOnPages && requester > 0 && !entry.isLeaving) {
+                entry.isLeaving = true;
+                entry.leavingSince = now;
+                hasLeaving = true;
+            } else if (!entry.isLeaving || now - entry.leavingSince > WINDOW_NANOS) {
+                leaveMainLane(requester);
+            }
+        }
+    }
+
+    /** Assigns a stream another lane, if it has contended in the run that has ended. */
+    void runEnded(long requester) {
+        if (hasLeaving) {
+            try {
+                leaveAfterRun(requester);
+            } catch (VirtualMachineError e) {
+                // It leaves after another run.
+            }
+        }
+    }
+
+    private synchronized void leaveAfterRun(long requester) {
+        if (table.isLeaving(requester)) {
             leaveMainLane(requester);
         }
     }
@@ -97,6 +129,8 @@ final class LaneChoice {
             final Lane vacant = vacantLane();
             hasOthers = true;
             table.move(requester, vacant);
+            table.stayAll(); // whether they contend without it remains to be seen
+            hasLeaving = false;
         }
     }
 

@@ -20,6 +20,11 @@ final class LaneTable {
         int contentions;
         long since;
 
+        /** Whether the requester is to change lanes when its run ends, and since when. */
+        boolean isLeaving;
+
+        long leavingSince;
+
         Entry(long requester, Lane lane) {
             this.requester = requester;
             this.lane = lane;
@@ -81,6 +86,21 @@ final class LaneTable {
         count++;
         taken++;
         return made;
+    }
+
+    /** Returns whether a requester is to change lanes when its run ends. */
+    boolean isLeaving(long requester) {
+        final Entry entry = entries[slot(entries, requester)];
+        return entry != null && entry.isLeaving;
+    }
+
+    /** Lets all requesters stay in their lanes when their runs end. */
+    void stayAll() {
+        for (final Entry entry : entries) {
+            if (entry != null) {
+                entry.isLeaving = false;
+            }
+        }
     }
 
     /** Changes the lane of a requester that has an entry. */

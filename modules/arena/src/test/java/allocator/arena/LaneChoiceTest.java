@@ -2,6 +2,7 @@ package allocator.arena;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import allocator.arena.compact.PagesWithoutMemory;
 import allocator.spi.AllocatorOptions;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeStream;
@@ -158,6 +159,52 @@ class LaneChoiceTest {
             now.addAndGet(LaneChoice.WINDOW_NANOS / LaneChoice.CONTENTIONS);
         }
         assertThat(choice.laneFor(1)).isNotSameAs(lanes.main);
+    }
+
+    private static void contend(LaneChoice choice, Lane lane, FakeStream stream) {
+        for (int contention = 1; contention <= LaneChoice.CONTENTIONS; contention++) {
+            choice.contended(lane, LaneChoice.requester(stream));
+        }
+    }
+
+    private Lanes onPages() {
+        return new Lanes(
+                device,
+                new PagesWithoutMemory(device.info()),
+                ArenaConfig.DEFAULT.withPlacementPolicy(PlacementPolicy.COMPACT));
+    }
+
+    @Test
+    void onPagesAStreamLeavesWhenItsRunEnds() {
+        final Lanes lanes = onPages();
+        final LaneChoice choice = new LaneChoice(lanes, 0, () -> 0);
+        contend(choice, lanes.main, first);
+        contend(choice, lanes.main, second);
+        assertThat(lanes.count()).isEqualTo(1);
+
+        choice.runEnded(LaneChoice.requester(new FakeStream()));
+        assertThat(lanes.count()).isEqualTo(1);
+        choice.runEnded(LaneChoice.requester(first));
+        assertThat(choice.laneFor(LaneChoice.requester(first))).isNotSameAs(lanes.main);
+
+        choice.runEnded(LaneChoice.requester(second));
+        assertThat(choice.laneFor(LaneChoice.requester(second)))
+                .as("it has not contended since the other one left")
+                .isSameAs(lanes.main);
+    }
+
+    @Test
+    void onPagesAStreamLeavesAfterASecondWithoutTheEndOfARun() {
+        final AtomicLong now = new AtomicLong();
+        final Lanes lanes = onPages();
+        final LaneChoice choice = new LaneChoice(lanes, 0, now::get);
+        contend(choice, lanes.main, first);
+        now.set(LaneChoice.WINDOW_NANOS);
+        contend(choice, lanes.main, first);
+        assertThat(lanes.count()).isEqualTo(1);
+        now.incrementAndGet();
+        contend(choice, lanes.main, first);
+        assertThat(choice.laneFor(LaneChoice.requester(first))).isNotSameAs(lanes.main);
     }
 
     @Test
