@@ -1,5 +1,6 @@
 package allocator.resource;
 
+import allocator.provider.support.StackReserve;
 import allocator.resource.base.SpinLock;
 import allocator.spi.SyncStream;
 import org.jspecify.annotations.Nullable;
@@ -114,6 +115,7 @@ public final class StatisticsResource extends ResourceDecorator {
 
     @Override
     protected long doAllocate(long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        StackReserve.touchBriefly();
         final long address = allocateUpstream(byteSize, byteAlignment, stream);
         add(byteSize);
         return address;
@@ -121,12 +123,13 @@ public final class StatisticsResource extends ResourceDecorator {
 
     @Override
     protected long doReserve(long byteSize, long byteAlignment) {
+        StackReserve.touchBriefly();
         final long address = reserveUpstream(byteSize, byteAlignment);
         add(byteSize);
         return address;
     }
 
-    /** Counts an allocation. The upstream needed more stack than this. */
+    /** Counts an allocation. */
     private void add(long byteSize) {
         lock.lock();
         final Counts now = counts;
@@ -142,6 +145,7 @@ public final class StatisticsResource extends ResourceDecorator {
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
         Requests.requireSize(byteSize);
+        StackReserve.touchBriefly();
         try {
             deallocateUpstream(address, byteSize, byteAlignment, stream);
         } catch (TakenBackException e) {

@@ -14,38 +14,20 @@ import allocator.testkit.FakeAllocator;
 import allocator.testkit.FakeDevice;
 import allocator.testkit.FakeFactory;
 import allocator.testkit.SmallStack;
+import allocator.testkit.StackEnds;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * A program that makes each call once for each number of frames that the stack has left, from none to more than the
- * call takes. To be interpreted: frames are of one size then, and smaller than most.
+ * call takes.
  *
  * <p>A call that overflows has changed nothing, or the next call does the rest.
  */
 final class EachStackEnd {
-    /** More frames than the calls take, and than {@link StackReserve} touches. */
-    private static final int FRAMES = 700;
-
     /** Fewer frames than {@link StackReserve} touches. */
     private static final int FEW = 60;
-
-    /** Where more than a few are left, calls are so many frames apart. */
-    private static final int STEP = 10;
-
-    /** An object under test. */
-    private interface Subject {
-        /** What is called where the stack ends. */
-        void call();
-
-        /** Calls again with stack enough, and checks. */
-        void verify();
-    }
-
-    /** Makes a new subject. */
-    private interface Maker {
-        Subject make();
-    }
 
     private EachStackEnd() {}
 
@@ -80,31 +62,14 @@ final class EachStackEnd {
         atEachEnd("close of the environment", () -> new Registered(true, Registered::close));
     }
 
-    private static void atEachEnd(String name, Maker maker) {
-        final Subject first = maker.make();
-        first.call(); // initializes classes
-        first.verify();
-        SmallStack.run(stack -> {
-            final int deepest = stack.depth();
-            for (int left = -2; left < FRAMES; left += left < 2 * FEW ? 1 : STEP) {
-                final Subject subject = maker.make();
-                final boolean isDone = stack.callAt(deepest - left, subject::call);
-                try {
-                    subject.verify();
-                } catch (Throwable e) {
-                    throw new AssertionError(
-                            name + " with " + left + " frames left, which " + (isDone ? "returned" : "overflowed"), e);
-                }
-                assertThat(isDone && left < FEW)
-                        .as("%s returned with %d frames left: what follows it has no stack", name, left)
-                        .isFalse();
-            }
-            assertThat(stack.completed()).as(name).isGreaterThan(5);
-        });
+    private static void atEachEnd(String name, Supplier<StackEnds.Subject> maker) {
+        SmallStack.run(stack -> assertThat(StackEnds.each(stack, name, 1, maker))
+                .as("frames left where %s returned: what follows it needs stack", name)
+                .isGreaterThanOrEqualTo(FEW));
     }
 
     /** A lease, alone. */
-    private static final class Leased implements Subject {
+    private static final class Leased implements StackEnds.Subject {
         private final AllocatorInstances instances = new AllocatorInstances();
         private final AllocatorReference reference;
         private final Lease lease;
@@ -133,7 +98,7 @@ final class EachStackEnd {
         }
 
         @Override
-        public void verify() {
+        public void verify(boolean isDone) {
             if (lease.count() > 0) {
                 lease.leave();
             }
@@ -158,7 +123,7 @@ final class EachStackEnd {
     }
 
     /** A provider whose calls fail before they do anything, and an environment. */
-    private static final class Registered implements Subject {
+    private static final class Registered implements StackEnds.Subject {
         private final FakeFactory fake = FakeFactory.gpu("Cuda");
         private final Environment environment = Environments.empty();
         private final Consumer<Registered> call;
@@ -233,7 +198,7 @@ final class EachStackEnd {
         }
 
         @Override
-        public void verify() {
+        public void verify(boolean isDone) {
             if (session != null) {
                 session.close();
             }

@@ -178,10 +178,9 @@ public final class Budget implements AutoCloseable {
                         + ownCharges + " are charged, not counting its children");
             }
             final Budget rejecting = isRelease ? null : rejecting(byteSize);
-            Status rejection = null;
+            final Status rejection = rejecting == null ? null : rejecting.statusLocked(1);
             if (rejecting != null) {
                 rejecting.rejections++;
-                rejection = rejecting.statusLocked();
             } else {
                 final long change = isRelease ? -byteSize : byteSize;
                 add(change);
@@ -279,7 +278,7 @@ public final class Budget implements AutoCloseable {
         final Status status;
         lock.lock();
         try {
-            status = statusLocked();
+            status = statusLocked(0);
             lock.unlock();
         } catch (Throwable e) {
             lock.held = 0;
@@ -288,8 +287,9 @@ public final class Budget implements AutoCloseable {
         return status;
     }
 
-    Status statusLocked() {
-        return new Status(name, limit, charge, reservation, isAnyClosed() ? 0 : available(), peakCharge, rejections);
+    Status statusLocked(long more) {
+        return new Status(
+                name, limit, charge, reservation, isAnyClosed() ? 0 : available(), peakCharge, rejections + more);
     }
 
     private long available() {

@@ -49,7 +49,7 @@ final class BudgetDump {
         charged.lock().lock();
         try {
             for (Budget budget = charged; budget != null; budget = budget.parent()) {
-                final Status status = budget.statusLocked();
+                final Status status = budget.statusLocked(0);
                 levels.addFirst(status);
                 if (rejecting < 0 && isOf(rejection, status)) {
                     rejecting = levels.size();
@@ -85,7 +85,7 @@ final class BudgetDump {
         for (Budget child = budget.firstHolder();
                 child != null && holders.size() < MOST_READ;
                 child = child.nextHolder()) {
-            holders.add(child.statusLocked());
+            holders.add(child.statusLocked(0));
         }
     }
 

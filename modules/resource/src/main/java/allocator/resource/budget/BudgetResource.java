@@ -131,6 +131,7 @@ public final class BudgetResource extends ResourceDecorator {
 
     @Override
     protected void doDeallocate(long address, long byteSize, long byteAlignment, @Nullable SyncStream stream) {
+        StackReserve.touchBriefly();
         beginRelease(address, byteSize);
         boolean isLive = true;
         try {
