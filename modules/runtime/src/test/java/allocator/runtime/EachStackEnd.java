@@ -56,6 +56,8 @@ final class EachStackEnd {
         atEachEnd("register", () -> new Registered(false, Registered::register));
         atEachEnd("unregister", () -> new Registered(true, Registered::unregister));
         atEachEnd("open a session", () -> new Registered(true, Registered::openSession));
+        atEachEnd("run", () -> Registered.withSession(Registered::run));
+        atEachEnd("close of a session", () -> Registered.withSession(Registered::closeSession));
         atEachEnd("create a shared allocator", () -> new Registered(true, Registered::createShared));
         atEachEnd("release a shared allocator", () -> new Registered(true, Registered::releaseShared));
         atEachEnd("share an allocator", () -> new Registered(true, Registered::share));
@@ -142,6 +144,12 @@ final class EachStackEnd {
             }
         }
 
+        static Registered withSession(Consumer<Registered> call) {
+            final Registered registered = new Registered(true, call);
+            registered.openSession();
+            return registered;
+        }
+
         private void register() {
             environment.register(new AtomicFactory(fake));
             isRegistered = true;
@@ -153,6 +161,14 @@ final class EachStackEnd {
 
         private void openSession() {
             session = environment.openSession(SessionOptions.DEFAULT);
+        }
+
+        private void run() {
+            session.run(RunOptions.DEFAULT, run -> run.stream(0));
+        }
+
+        private void closeSession() {
+            session.close();
         }
 
         private void createShared() {
@@ -213,6 +229,7 @@ final class EachStackEnd {
             assertThat(environment.sharedAllocators()).isEmpty();
             assertThat(environment.providers()).isEmpty();
             assertThat(fake.references()).as("references").isZero();
+            assertThat(fake.openStreams()).as("streams").isZero();
             assertThat(fake.isClosed()).as("closed").isEqualTo(isRegistered);
         }
     }

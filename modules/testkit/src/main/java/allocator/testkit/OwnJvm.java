@@ -12,7 +12,8 @@ import java.util.stream.Collectors;
 
 /** Runs a program of a test in a JVM of its own. */
 public final class OwnJvm {
-    private static final int MOST_MINUTES = 2;
+    /** Longer than {@link SmallStack} waits, which says where a thread hangs. */
+    private static final int MOST_MINUTES = 3;
 
     private OwnJvm() {}
 
@@ -24,7 +25,7 @@ public final class OwnJvm {
      * @param options of the JVM
      * @param arguments of the program
      * @return what it printed
-     * @throws AssertionError if it ends by an exception, or takes more than two minutes; with what it printed
+     * @throws AssertionError if it ends by an exception, or takes more than three minutes; with what it printed
      * @throws IOException if the program cannot be started
      * @throws InterruptedException if the thread is interrupted
      */
@@ -41,7 +42,7 @@ public final class OwnJvm {
      * @param options of the JVM
      * @param arguments of the program
      * @return what it printed
-     * @throws AssertionError if it ends by an exception, or takes more than two minutes; with what it printed
+     * @throws AssertionError if it ends by an exception, or takes more than three minutes; with what it printed
      * @throws IOException if the program cannot be started
      * @throws InterruptedException if the thread is interrupted
      */

@@ -11,7 +11,7 @@ import java.util.function.Supplier;
 public final class StackEnds {
     /**
      * Options of a JVM in which every call has a frame, always of one size. {@link StackReserve} alone is compiled: it
-     * ensures a third of the stack then, the least that callers may rely on.
+     * touches a quarter of the stack then, the least that callers may rely on.
      */
     public static final List<String> INTERPRETED = List.of(
             "-Xcomp",
