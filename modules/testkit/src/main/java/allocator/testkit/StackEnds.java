@@ -19,6 +19,9 @@ public final class StackEnds {
             "-XX:CompileCommand=quiet",
             "-XX:CompileCommand=compileonly," + StackReserve.class.getName() + "::*");
 
+    /** So many wide frames of {@link SmallStack} take about a frame more, if they are interpreted. */
+    private static final int WIDE_PER_FRAME = 8;
+
     /** Where so many more frames are left than a call takes, it is not made again. */
     private static final int FRAMES_MORE = 10;
 
@@ -42,7 +45,7 @@ public final class StackEnds {
      *
      * @param stack where to call
      * @param name of the call, for messages
-     * @param steps how many distances there are for each frame, from 1 to 8, 16 bytes apart
+     * @param steps how many distances there are for each frame, from 1 to 8
      * @param maker makes the subject
      * @return the fewest frames that were left in a call that returned
      * @throws AssertionError if a check fails, or the stack ends in none of the calls
@@ -56,7 +59,8 @@ public final class StackEnds {
         int fewest = Integer.MAX_VALUE;
         int done = 0;
         for (int left = -2; done < FRAMES_MORE * steps; left++) {
-            for (int wide = steps - 1; wide >= 0; wide--) {
+            for (int step = 1; step <= steps; step++) {
+                final int wide = WIDE_PER_FRAME - step * WIDE_PER_FRAME / steps;
                 final Subject subject = maker.get();
                 final boolean isDone = stack.callAt(deepest - left, wide, subject::call);
                 done = isDone ? done + 1 : 0;
