@@ -176,8 +176,9 @@ class LaneChoiceTest {
 
     @Test
     void onPagesAStreamLeavesWhenItsRunEnds() {
+        final AtomicLong now = new AtomicLong();
         final Lanes lanes = onPages();
-        final LaneChoice choice = new LaneChoice(lanes, 0, () -> 0);
+        final LaneChoice choice = new LaneChoice(lanes, 0, now::get);
         contend(choice, lanes.main, first);
         contend(choice, lanes.main, second);
         assertThat(lanes.count()).isEqualTo(1);
@@ -190,6 +191,11 @@ class LaneChoiceTest {
         choice.runEnded(LaneChoice.requester(second));
         assertThat(choice.laneFor(LaneChoice.requester(second)))
                 .as("it has not contended since the other one left")
+                .isSameAs(lanes.main);
+        now.set(2 * LaneChoice.WINDOW_NANOS);
+        contend(choice, lanes.main, second);
+        assertThat(choice.laneFor(LaneChoice.requester(second)))
+                .as("its run has not ended")
                 .isSameAs(lanes.main);
     }
 
