@@ -28,6 +28,8 @@ final class EachBudgetEnd implements StackEnds.Subject {
 
         private final long before;
         private final long after;
+
+        @SuppressWarnings("ImmutableEnumChecker") // the actions hold nothing
         private final Consumer<EachBudgetEnd> call;
 
         Kind(long before, long after, Consumer<EachBudgetEnd> call) {

@@ -157,6 +157,7 @@ final class EachStackEnd {
         FREE_FAILED(new DeviceException("failed", null)),
         FREE_TAKEN_BACK(new TakenBackException(new DeviceException("failed", null)));
 
+        @SuppressWarnings("ImmutableEnumChecker") // it is thrown, and not changed
         private final @Nullable RuntimeException failure;
 
         Kind(@Nullable RuntimeException failure) {

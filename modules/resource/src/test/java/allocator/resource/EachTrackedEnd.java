@@ -33,6 +33,7 @@ final class EachTrackedEnd implements StackEnds.Subject {
         FREE(tracked -> tracked.memory.free(tracked.block())),
         REAP(tracked -> tracked.memory.reap());
 
+        @SuppressWarnings("ImmutableEnumChecker") // the actions hold nothing
         private final Consumer<EachTrackedEnd> call;
 
         Kind(Consumer<EachTrackedEnd> call) {
