@@ -4,6 +4,7 @@ import allocator.spi.AllocatorSnapshot.Region;
 import allocator.spi.OutOfMemoryException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -70,13 +71,13 @@ final class BlockRegions {
         return bytes;
     }
 
-    /** Returns the largest request that a region fits. Visits each. */
-    long largestRoom(long byteAlignment) {
+    /** Returns the largest request that one of some regions fits. Visits each. */
+    long largestRoom(long byteAlignment, Predicate<BlockRegion> isMeant) {
         long largest = 0;
         for (BlockRegion region = byAddress.first(Long.MIN_VALUE);
                 region != null;
                 region = byAddress.next(region.byAddress)) {
-            largest = Math.max(largest, region.room(byteAlignment));
+            largest = isMeant.test(region) ? Math.max(largest, region.room(byteAlignment)) : largest;
         }
         return largest;
     }

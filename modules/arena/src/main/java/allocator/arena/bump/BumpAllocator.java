@@ -176,7 +176,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
     private long allocateElsewhere(long byteSize, BumpLane lane) {
         final long address = lanes.allocate(byteSize, lane, counters);
         if (address == 0) {
-            throw outOfMemory(byteSize);
+            throw outOfMemory(byteSize, lane);
         }
         return address;
     }
@@ -224,7 +224,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
                 address = takeReserve(byteSize);
             }
             if (address == 0) {
-                throw outOfMemory(byteSize);
+                throw outOfMemory(byteSize, lanes.common);
             }
             reserves.put(address, byteSize);
             counters.numReserves++;
@@ -340,7 +340,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
         }
     }
 
-    private OutOfMemoryException outOfMemory(long byteSize) {
+    private OutOfMemoryException outOfMemory(long byteSize, BumpLane lane) {
         final OutOfMemoryException failure = new OutOfMemoryException(
                 "The bump arena has no room for " + byteSize + " bytes",
                 new Shortage(
@@ -350,7 +350,7 @@ public class BumpAllocator implements StreamAwareAllocator, ShrinkableAllocator,
                         memory.limit().toStats(),
                         counters.bytesInUse,
                         memory.bytesHeld(),
-                        lanes.largestRoom(),
+                        lanes.largestRoom(lane),
                         memory.deviceFree()));
         counters.numFailedAllocs++;
         return failure;

@@ -40,6 +40,11 @@ final class BumpLane {
         return stream != null && stream.id() == other.id();
     }
 
+    /** Returns whether the stream of a lane has waited for the one of this lane since a free with a stamp. */
+    boolean isWaitedForBy(BumpLane lane, long stamp) {
+        return stream != null && lane.stream != null && lane.stream.lastWaitedSyncId(stream) > stamp;
+    }
+
     boolean hasEnded() {
         return stream != null && stream.hasEnded();
     }

@@ -83,9 +83,22 @@ final class BumpLanes {
         return regions.numReleased();
     }
 
-    /** Returns the largest request that a region fits. */
+    /** Returns the largest request that a region fits, whoever may use it. */
     long largestRoom() {
-        return regions.largestRoom(byteAlignment);
+        return regions.largestRoom(byteAlignment, _ -> true);
+    }
+
+    /** Returns the largest request of a lane that a region fits which it may use. */
+    long largestRoom(BumpLane lane) {
+        return regions.largestRoom(byteAlignment, region -> isUsable(region, lane));
+    }
+
+    private boolean isUsable(BlockRegion region, BumpLane lane) {
+        final BumpLane owner = region.lane;
+        return owner == lane
+                || owner == unbound
+                || owner == unboundForOneRequest
+                || (region.isEmpty() && (owner == common || owner.isWaitedForBy(lane, region.freeStamp)));
     }
 
     /** Returns the lane of a stream, a new one if it has none. */

@@ -199,7 +199,9 @@ final class PageGrowth {
         final long bytes = Granules.roundUp(byteSize);
         // At both ends it may share a page with others.
         final long leastNeeded = bytes - (table.idle() + 2) * arena.pageBytes;
-        final boolean isPossible = bytes <= range.byteSize() && leastNeeded <= arena.heldLimit.available();
+        final boolean isPossible = bytes <= range.byteSize()
+                && bytes <= arena.heldLimit.limit()
+                && leastNeeded <= arena.heldLimit.available();
         final long backed = isExact || !isPossible ? takeBacked(byteSize, stream) : NO_ADDRESS;
         return backed != NO_ADDRESS || !isPossible ? backed : begin(byteSize, stream, isExact);
     }
